@@ -1,0 +1,43 @@
+# Every task of the project; `make` lists them.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+
+help: ## list the tasks
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
+
+demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
+	$(BIN)/incrowd demo -o demo-release --force
+
+test: $(VENV)/.installed-test ## set up and run the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev ## check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
+	$(BIN)/python benchmarks/mondrian.py
+
+clean: ## remove what the other tasks made
+	rm -rf $(VENV) demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.PHONY: help demo test lint bench clean

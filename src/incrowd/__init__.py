@@ -1,0 +1,107 @@
+"""Hide every record in a crowd, and prove it: anonymize tables about people."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian
+    from incrowd.assessment import Assessment, assess
+    from incrowd.errors import (
+        HierarchyError,
+        IncrowdError,
+        InfeasibleError,
+        InputError,
+        MissingExtraError,
+        ParameterError,
+        PolicyError,
+        SchemaError,
+        TableError,
+    )
+    from incrowd.hierarchy import Hierarchy
+    from incrowd.io.files import CsvFormat
+    from incrowd.policy import Policy
+    from incrowd.privacy import MODELS, KAnonymity, LDiversity, PrivacyModel, TCloseness
+    from incrowd.recoding import FullDomain, Local, Recoding
+    from incrowd.release import Release, anonymize
+    from incrowd.risk import RISKS
+    from incrowd.schema import Attribute, Schema
+    from incrowd.utility import METRICS
+    from incrowd.verify import Verification, verify
+
+# Names are looked up when they are first used, so that `import incrowd` costs nothing.
+_HOMES = {
+    "algorithms": ("ALGORITHMS", "Algorithm", "Mondrian"),
+    "assessment": ("Assessment", "assess"),
+    "errors": (
+        "HierarchyError",
+        "IncrowdError",
+        "InfeasibleError",
+        "InputError",
+        "MissingExtraError",
+        "ParameterError",
+        "PolicyError",
+        "SchemaError",
+        "TableError",
+    ),
+    "hierarchy": ("Hierarchy",),
+    "io.files": ("CsvFormat",),
+    "policy": ("Policy",),
+    "privacy": ("MODELS", "KAnonymity", "LDiversity", "PrivacyModel", "TCloseness"),
+    "recoding": ("FullDomain", "Local", "Recoding"),
+    "release": ("Release", "anonymize"),
+    "risk": ("RISKS",),
+    "schema": ("Attribute", "Schema"),
+    "utility": ("METRICS",),
+    "verify": ("Verification", "verify"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ALGORITHMS",
+    "METRICS",
+    "MODELS",
+    "RISKS",
+    "Algorithm",
+    "Assessment",
+    "Attribute",
+    "CsvFormat",
+    "FullDomain",
+    "Hierarchy",
+    "HierarchyError",
+    "IncrowdError",
+    "InfeasibleError",
+    "InputError",
+    "KAnonymity",
+    "LDiversity",
+    "Local",
+    "MissingExtraError",
+    "Mondrian",
+    "ParameterError",
+    "Policy",
+    "PolicyError",
+    "PrivacyModel",
+    "Recoding",
+    "Release",
+    "Schema",
+    "SchemaError",
+    "TCloseness",
+    "TableError",
+    "Verification",
+    "anonymize",
+    "assess",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'incrowd' has no attribute {name!r}")
+    return getattr(import_module(f"incrowd.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,215 @@
+"""assess(): measure a table as it stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from incrowd.privacy import MODELS, Measured, PrivacyModel
+from incrowd.risk import RISKS
+from incrowd.schema import Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.io.files import CsvFormat
+
+__all__ = ["Assessment", "SizeBin", "assess", "assess_classes", "measured_schema"]
+
+_BINS = (1, 2, 3, 4, 5, 10, 20, 50)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBin:
+    """Classes whose size lies in ``least .. most``, both included."""
+
+    least: int
+    most: int
+    classes: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How private a table is.
+
+    Attributes
+    ----------
+    quasi, sensitive
+        The columns that were measured.
+    records
+        Rows of the table.
+    suppressed
+        Rows with ``*`` in every quasi-identifier; they are in no class.
+    classes
+        Number of equivalence classes.
+    smallest, largest, mean_size
+        Class sizes in records; 0 where there is no class.
+    unique
+        Records that are alone in their class.
+    distribution
+        Classes and records by class size; sizes without a class are left out.
+    privacy
+        What every privacy model measures, and whether the asked limits are met.
+    risk
+        Figures per risk model.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    records: int
+    suppressed: int
+    classes: int
+    smallest: int
+    largest: int
+    mean_size: float
+    unique: int
+    distribution: tuple[SizeBin, ...]
+    privacy: tuple[Measured, ...]
+    risk: dict[str, dict[str, float]]
+
+    @property
+    def suppressed_share(self) -> float:
+        """Suppressed records over all records."""
+        return self.suppressed / self.records if self.records else 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether every limit that was asked for is met."""
+        return all(measured.holds is not False for measured in self.privacy)
+
+    def reached(self, model: str, attribute: str | None = None) -> float | None:
+        """Return the first measured value of a model, for one sensitive attribute if named."""
+        for measured in self.privacy:
+            if measured.model == model and attribute in (None, measured.attribute):
+                return measured.value
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "suppressed_share": self.suppressed_share,
+            "classes": {
+                "count": self.classes,
+                "smallest": self.smallest,
+                "largest": self.largest,
+                "mean": self.mean_size,
+                "distribution": [
+                    {"least": bin_.least, "most": bin_.most, "classes": bin_.classes, "records": bin_.records}
+                    for bin_ in self.distribution
+                ],
+            },
+            "unique": self.unique,
+            "privacy": [measured.to_dict() for measured in self.privacy],
+            "risk": self.risk,
+        }
+
+
+def assess(
+    table: Any,
+    schema: Schema,
+    models: Sequence[PrivacyModel] = (),
+    *,
+    csv_format: CsvFormat | None = None,
+) -> Assessment:
+    """Measure a table as it stands under every registered privacy and risk model.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+    schema
+        The quasi-identifiers and sensitive attributes; other columns are not looked at. Quasi-identifiers
+        are compared as they are written, whatever their hierarchy.
+    models
+        Models whose limits are to be judged.
+    csv_format
+        How a CSV is written, where it is not plain.
+
+    Raises
+    ------
+    InputError
+        When the table cannot be read or does not fit the schema.
+    """
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.engines import engine_for
+
+    if isinstance(table, str | os.PathLike):
+        from incrowd.io.files import read_table
+
+        table, _ = read_table(table, csv_format)
+    frequency = engine_for(table).count(measured_schema(schema))
+    return assess_classes(EquivalenceClasses.of_keys(frequency), models)
+
+
+def measured_schema(schema: Schema) -> Schema:
+    """Return the schema under which a table is measured: quasi-identifiers as they are written."""
+    kept = [attribute for attribute in schema.attributes if attribute.role in ("quasi", "sensitive")]
+    return Schema.of(
+        (
+            replace(attribute, kind="category", hierarchy=None) if attribute.role == "quasi" else attribute
+            for attribute in kept
+        ),
+        null_values=schema.null_values,
+    )
+
+
+def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] = ()) -> Assessment:
+    """Measure equivalence classes."""
+    frequency = classes.frequency
+    sizes = classes.sizes
+    records = classes.records
+    privacy = [measured for model in models for measured in model.measure(classes)]
+    asked = {_identity(measured) for measured in privacy}
+    for entry in MODELS:
+        if entry.needs_counts and not frequency.sensitive:
+            continue
+        for variant in entry.variants():
+            privacy += [
+                measured
+                for measured in variant.measure(classes, asked=False)
+                if _identity(measured) not in asked
+            ]
+    return Assessment(
+        quasi=tuple(domain.name for domain in frequency.domains),
+        sensitive=tuple(counts.name for counts in frequency.sensitive),
+        records=frequency.rows,
+        suppressed=classes.suppressed,
+        classes=len(classes),
+        smallest=int(sizes.min(initial=records)) if len(classes) else 0,
+        largest=int(sizes.max(initial=0)),
+        mean_size=records / len(classes) if len(classes) else 0.0,
+        unique=int((sizes == 1).sum()),
+        distribution=_distribution(sizes),
+        privacy=tuple(privacy),
+        risk={risk.name: risk().measure(classes) for risk in RISKS},
+    )
+
+
+def _identity(measured: Measured) -> tuple[object, ...]:
+    # The distance that was used says more than whether it was chosen or automatic.
+    return (measured.model, measured.attribute, *sorted(measured.settings.items()))
+
+
+def _distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
+    import numpy as np
+
+    bounds = list(_BINS)
+    while len(sizes) and bounds[-1] <= int(sizes.max()):
+        bounds += [bounds[-1] * 2, bounds[-1] * 4, bounds[-1] * 10]
+    place = np.searchsorted(bounds, sizes, side="right") - 1
+    counts = np.bincount(place, minlength=len(bounds))
+    weights = np.bincount(place, weights=sizes, minlength=len(bounds))
+    return tuple(
+        SizeBin(bounds[i], bounds[i + 1] - 1, int(counts[i]), int(weights[i]))
+        for i in range(len(bounds) - 1)
+        if counts[i]
+    )

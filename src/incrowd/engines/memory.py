@@ -1,0 +1,218 @@
+"""Tables in memory: pandas, Polars and PyArrow through narwhals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import MissingExtraError, SchemaError, TableError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.domain import Dictionary, Domain
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+    from incrowd.schema import Attribute, Schema
+
+__all__ = ["MemoryEngine"]
+
+
+class MemoryEngine:
+    """A frame in memory; see `incrowd.engines.Engine`."""
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Say whether this is a pandas, Polars or PyArrow table (lazy frames are not)."""
+        import narwhals as nw
+
+        frame = nw.from_native(table, eager_only=True, pass_through=True)
+        return isinstance(frame, nw.DataFrame)
+
+    def __init__(self, table: Any) -> None:
+        import narwhals as nw
+
+        names = _column_names(table)
+        wrong = sum(1 for name in names if not isinstance(name, str))
+        if wrong:
+            raise TableError(f"{wrong} column names are no texts; rename them first")
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise SchemaError(
+                f"the table has several columns named {', '.join(map(repr, repeated))}; rename them first"
+            )
+        self._names = names
+        self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self._names)
+
+    def count(self, schema: Schema) -> FrequencyTable:
+        """Count the rows; see `Engine.count`."""
+        import numpy as np
+
+        from incrowd.frequency import FrequencyTable
+
+        schema.check_columns(self._names)
+        if not schema.quasi:
+            raise SchemaError("the schema names no quasi-identifier; name at least one")
+        rows = len(self._frame)
+        if not rows:
+            raise TableError("the table has no rows")
+        suppressed = np.ones(rows, np.bool_)
+        encoded = {}
+        for attribute in schema.attributes:
+            if attribute.role not in ("quasi", "sensitive"):
+                continue
+            series = self._series(attribute.name)
+            encoded[attribute.name] = series
+            if attribute.role == "quasi" and suppressed.any():
+                suppressed &= _is_suppressed(series)
+        live = None if not suppressed.any() else ~suppressed
+        quasi = [_ranked(encoded[a.name], a, schema.null_values, live) for a in schema.quasi]
+        sensitive = [_ranked(encoded[a.name], a, schema.null_values, None) for a in schema.sensitive]
+        return FrequencyTable.from_rows(quasi, sensitive, suppressed)
+
+    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
+        """Recode the rows; see `Engine.apply`."""
+        import narwhals as nw
+        import numpy as np
+
+        from incrowd.io.frames import column_like, without_traces
+        from incrowd.recoding import SUPPRESSED
+
+        rows = frequency.row_keys
+        assert rows is not None
+        released = schema.released(self._names)
+        columns = {}
+        for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
+            positions, labels = cells.released()
+            of_key = positions[cells.codes]
+            if frequency.suppressed:
+                # Rows without a key have number -1, which picks the entry that is appended here.
+                of_key = np.append(of_key, len(labels))
+                labels = [*labels, SUPPRESSED]
+            columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
+        passed = {name: self._frame[name] for name in released if name not in columns}
+        for name, series in passed.items():
+            # Categories that no longer occur would travel along inside the column's type.
+            if isinstance(series.dtype, nw.Categorical | nw.Enum):
+                passed[name] = series.cast(nw.String)
+        return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
+
+    def _series(self, name: str) -> pl.Series:
+        """Return a column as a Polars series."""
+        import polars as pl
+
+        try:
+            return self._frame[name].to_polars().rechunk()
+        except ImportError:
+            raise MissingExtraError("pyarrow", "pandas", "reading a pandas frame") from None
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            if type(error).__module__.startswith("polars") or "Arrow" in type(error).__name__:
+                raise SchemaError(
+                    f"column {name!r} mixes values of several types; turn it into text first"
+                ) from None
+            raise
+
+
+def _column_names(table: Any) -> list[Any]:
+    names = getattr(table, "column_names", None)  # PyArrow; its `columns` are the data
+    return list(names if names is not None else table.columns)
+
+
+def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
+    import numpy as np
+    import polars as pl
+
+    from incrowd.recoding import SUPPRESSED
+
+    if series.dtype not in (pl.String, pl.Categorical) and not isinstance(series.dtype, pl.Enum):
+        return np.zeros(len(series), np.bool_)
+    return (series.cast(pl.String) == SUPPRESSED).fill_null(value=False).to_numpy()
+
+
+def _ranked(
+    series: pl.Series, attribute: Attribute, null_values: tuple[str, ...], live: NDArray[np.bool_] | None
+) -> tuple[Domain, NDArray[np.integer]]:
+    """Build a column's domain and rank its rows; rows that are not live do not shape the domain."""
+    import numpy as np
+
+    from incrowd.domain import Domain
+
+    found, codes = _dictionary(series if live is None else series.filter(live), attribute.name, null_values)
+    domain, ranks = Domain.build(attribute, found)
+    # Small codes make the gather below, and all that follows, cheaper.
+    ranked = ranks.astype(np.min_scalar_type(max(domain.size, 1)) if domain.size else np.uint8)[codes]
+    if live is None:
+        return domain, ranked
+    everywhere = np.zeros(len(live), ranked.dtype)
+    everywhere[live] = ranked
+    return domain, everywhere
+
+
+def _dictionary(
+    series: pl.Series, column: str, null_values: tuple[str, ...]
+) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Find the distinct values of a column, and each row's place among them (missing: the last)."""
+    import numpy as np
+    import polars as pl
+
+    from incrowd.domain import Dictionary
+
+    dtype = series.dtype
+    if isinstance(dtype, pl.Categorical | pl.Enum) or dtype in (pl.Null, pl.Boolean):
+        series = series.cast(pl.String)
+        dtype = series.dtype
+    if dtype == pl.String:
+        if null_values:
+            is_null = series.is_in(pl.Series(null_values, dtype=pl.String).implode())
+            series = series.zip_with(~is_null.fill_null(value=True), pl.Series([None], dtype=pl.String))
+        distinct = series.drop_nulls().unique().sort()
+        codes = series.cast(pl.Enum(distinct)).to_physical()
+        has_missing = series.null_count() > 0
+        if has_missing:
+            codes = codes.cast(pl.UInt32).fill_null(len(distinct))
+        return Dictionary(distinct.to_list(), has_missing), codes.to_numpy()
+    if dtype.is_numeric():
+        if dtype.is_float():
+            series = series.fill_nan(None)
+        distinct = series.drop_nulls().unique().sort()
+        if dtype.is_float() and distinct.is_infinite().any():
+            raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
+        texts = [_plain(text) for text in distinct.cast(pl.String)]
+        numbers = distinct.cast(pl.Float64).to_numpy()
+        kind = "number"
+    elif dtype == pl.Date:
+        distinct = series.drop_nulls().unique().sort()
+        texts = distinct.dt.to_string("iso").to_list()
+        numbers = distinct.cast(pl.Int32).cast(pl.Float64).to_numpy()
+        kind = "date"
+    elif isinstance(dtype, pl.Datetime):
+        series = series.dt.replace_time_zone(None)
+        distinct = series.drop_nulls().unique().sort()
+        whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
+        texts = distinct.dt.to_string("%Y-%m-%d" if whole_days else "%Y-%m-%dT%H:%M:%S%.f").to_list()
+        days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+        numbers = days.to_numpy()
+        kind = "date"
+    else:
+        raise SchemaError(
+            f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
+        )
+    has_missing = series.null_count() > 0
+    values = distinct.to_physical().to_numpy()
+    rows = series.to_physical()
+    codes = np.searchsorted(values, rows.fill_null(values[0] if len(values) else 0).to_numpy())
+    if has_missing:
+        codes[rows.is_null().to_numpy()] = len(distinct)
+    return Dictionary(texts, has_missing, "number" if kind == "number" else "date", numbers), codes
+
+
+def _plain(text: str) -> str:
+    """Write a whole float as the integer that it is."""
+    return text[:-2] if text.endswith(".0") else text

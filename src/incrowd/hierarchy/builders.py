@@ -1,0 +1,378 @@
+"""Recipes that become a hierarchy when they meet the distinct values of a column."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from incrowd.errors import HierarchyError, ParameterError
+from incrowd.hierarchy.tree import Hierarchy
+
+__all__ = [
+    "BUILDERS",
+    "DATE_LEVELS",
+    "Builder",
+    "Dates",
+    "Flat",
+    "Intervals",
+    "Order",
+    "Prefix",
+    "builder_from_spec",
+]
+
+ROOT = "*"
+DATE_LEVELS = ("month", "quarter", "year", "decade")
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Builder(ABC):
+    """A recipe for the hierarchy of a column, independent of its values."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Make the hierarchy of the distinct values of a column; their order does not matter.
+
+        Raises
+        ------
+        HierarchyError
+            When the recipe does not suit the values; the message counts them and does not repeat them.
+        """
+
+    @abstractmethod
+    def spec(self) -> dict[str, Any]:
+        """Return the recipe as a policy file holds it, e.g. ``{"intervals": [5, 10]}``."""
+
+    @classmethod
+    @abstractmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Builder:
+        """Read what `spec` returned."""
+
+
+def _group(label: str) -> str:
+    """Keep a spreadsheet from running a label that we make as a formula."""
+    if label[:1] in "=+-@\t\r" and not _NUMBER.fullmatch(label):
+        return "'" + label
+    return label
+
+
+def _unsuitable(column: str, wrong: int, total: int, what: str) -> HierarchyError:
+    return HierarchyError(
+        f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
+        "with --null-value (null_values), or use another hierarchy"
+    )
+
+
+def _extra(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    unknown = [key for key in spec if key not in allowed]
+    if unknown:
+        raise ParameterError(f"hierarchy: unknown setting {unknown[0]!r}; {allowed[0]} takes {list(allowed)}")
+
+
+def _number(value: object, what: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"hierarchy intervals: {what} must be a number, got {value!r}")
+    try:
+        # The shortest decimal of a float is what the user wrote: 0.1 is a tenth.
+        return Fraction(str(value))
+    except ValueError:
+        raise ParameterError(f"hierarchy intervals: {what} must be finite, got {value!r}") from None
+
+
+def _decimal(value: Fraction) -> str:
+    if value.denominator == 1:
+        return str(value.numerator)
+    return format(float(value), ".15g")
+
+
+@dataclass(frozen=True)
+class Intervals(Builder):
+    """Nested bins for numbers.
+
+    Level i puts a value into the bin ``[origin + j w, origin + (j + 1) w)`` of width ``w = widths[i - 1]``;
+    above the widest bins comes ``*``. Bins are labelled ``[20-24]`` where every value, width and the origin
+    are whole, else ``[20, 22.5)``. Bins without values are left out.
+
+    Parameters
+    ----------
+    widths
+        Each a multiple of the one before, > 0.
+    origin
+        Where a bin begins.
+
+    Raises
+    ------
+    ParameterError
+        When the widths do not nest.
+    """
+
+    widths: tuple[float, ...]
+    origin: float = 0
+    name: ClassVar[str] = "intervals"
+
+    def __post_init__(self) -> None:
+        if not self.widths:
+            raise ParameterError("hierarchy intervals: give at least one width")
+        _number(self.origin, "origin")
+        previous: Fraction | None = None
+        for width in self.widths:
+            exact = _number(width, "a width")
+            if exact <= 0:
+                raise ParameterError(f"hierarchy intervals: widths must be above 0, got {width!r}")
+            if previous is not None and ((exact / previous).denominator != 1 or exact == previous):
+                raise ParameterError(
+                    f"hierarchy intervals: width {width!r} is no multiple of the one before; bins must nest"
+                )
+            previous = exact
+
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Put every number into its bins."""
+        wrong = sum(1 for value in values if not _NUMBER.fullmatch(value))
+        if wrong:
+            raise _unsuitable(column, wrong, len(values), "numbers")
+        numbers = sorted((Fraction(value), value) for value in values)
+        widths = [_number(width, "a width") for width in self.widths]
+        origin = _number(self.origin, "origin")
+        whole = all(x.denominator == 1 for x in (*widths, origin, *(number for number, _ in numbers)))
+        paths = []
+        for number, value in numbers:
+            path = [value]
+            for width in widths:
+                start = origin + (number - origin) // width * width
+                if whole:
+                    end = start + width - 1
+                    label = f"[{start}-{end}]" if start != end else f"[{start}]"
+                else:
+                    label = f"[{_decimal(start)}, {_decimal(start + width)})"
+                path.append(label)
+            paths.append([*path, ROOT])
+        return Hierarchy.from_paths(paths, f"column {column!r}, intervals")
+
+    def spec(self) -> dict[str, Any]:
+        """Return ``{"intervals": [...], "origin": ...}``."""
+        return {"intervals": list(self.widths), "origin": self.origin}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Intervals:
+        """Read what `spec` returned."""
+        _extra(spec, ("intervals", "origin"))
+        widths = spec["intervals"]
+        if not isinstance(widths, list | tuple):
+            raise ParameterError("hierarchy intervals: give a list of widths, e.g. [5, 10, 20]")
+        return cls(tuple(widths), spec.get("origin", 0))
+
+
+@dataclass(frozen=True)
+class Prefix(Builder):
+    """Mask texts from the right, one character a level: ``47677``, ``4767*``, ``476**``, ... ``*``.
+
+    Values shorter than the longest count as padded on the right with blanks that are not shown.
+    """
+
+    name: ClassVar[str] = "prefix"
+
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Mask every value."""
+        longest = max((len(value) for value in values), default=0)
+        paths = []
+        # Compare as padded with what sorts before every other character.
+        for value in sorted(values, key=lambda text: text.ljust(longest, "\0")):
+            path = [value]
+            for kept in range(longest - 1, 0, -1):
+                path.append(_group(value[:kept] + "*" * (longest - kept)))
+            paths.append([*path, ROOT])
+        return Hierarchy.from_paths(paths, f"column {column!r}, prefix")
+
+    def spec(self) -> dict[str, Any]:
+        """Return ``{"prefix": True}``."""
+        return {"prefix": True}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Prefix:
+        """Read what `spec` returned."""
+        _extra(spec, ("prefix",))
+        _true(spec, "prefix")
+        return cls()
+
+
+@dataclass(frozen=True)
+class Dates(Builder):
+    """Calendar levels for dates written ``YYYY-MM-DD``, with or without a time of day.
+
+    The levels are the day (where any value has a time), ``2020-03``, ``2020-Q1``, ``2020``, ``2020s``
+    and ``*``.
+
+    Parameters
+    ----------
+    levels
+        Some of ``month``, ``quarter``, ``year``, ``decade``, in this order.
+    """
+
+    levels: tuple[str, ...] = DATE_LEVELS
+    name: ClassVar[str] = "dates"
+
+    def __post_init__(self) -> None:
+        known = [level for level in DATE_LEVELS if level in self.levels]
+        if not self.levels or tuple(known) != tuple(self.levels):
+            raise ParameterError(
+                f"hierarchy dates: levels must be some of {', '.join(DATE_LEVELS)}, in this order"
+            )
+
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Put every date into its month, quarter, year and decade."""
+        read: list[tuple[dt.date, str]] = []
+        for value in values:
+            try:
+                day = dt.date.fromisoformat(value[:10])
+                if value[10:]:
+                    dt.datetime.fromisoformat(value)
+            except ValueError:
+                continue
+            if value[4] == "-":
+                read.append((day, value))
+        if len(read) < len(values):
+            raise _unsuitable(column, len(values) - len(read), len(values), "dates written YYYY-MM-DD")
+        timed = any(len(value) > 10 for value in values)
+        paths = []
+        for day, value in sorted(read):
+            labels = {
+                "month": f"{day:%Y-%m}",
+                "quarter": f"{day:%Y}-Q{(day.month + 2) // 3}",
+                "year": f"{day:%Y}",
+                "decade": f"{day:%Y}"[:3] + "0s",
+            }
+            days = [day.isoformat()] if timed else []
+            paths.append([value, *days, *(labels[level] for level in self.levels), ROOT])
+        return Hierarchy.from_paths(paths, f"column {column!r}, dates")
+
+    def spec(self) -> dict[str, Any]:
+        """Return ``{"dates": [...]}``."""
+        return {"dates": list(self.levels)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Dates:
+        """Read what `spec` returned; ``{"dates": true}`` means all levels."""
+        _extra(spec, ("dates",))
+        levels = spec["dates"]
+        if levels is True:
+            return cls()
+        if not isinstance(levels, list | tuple):
+            raise ParameterError(f"hierarchy dates: give a list of {', '.join(DATE_LEVELS)}")
+        return cls(tuple(levels))
+
+
+@dataclass(frozen=True)
+class Order(Builder):
+    """Groups of `fanout` neighbours in a given order, then groups of groups, up to ``*``.
+
+    A group is labelled ``[first - last]``; a group that would hold a single one is not made.
+
+    Parameters
+    ----------
+    values
+        The values in order; a column may have fewer.
+    fanout
+        How many go together, >= 2.
+    """
+
+    values: tuple[str, ...]
+    fanout: int = 2
+    name: ClassVar[str] = "order"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.fanout, bool) or not isinstance(self.fanout, int) or self.fanout < 2:
+            raise ParameterError(f"hierarchy order: fanout must be at least 2, got {self.fanout!r}")
+        if not self.values or not all(isinstance(value, str) for value in self.values):
+            raise ParameterError("hierarchy order: give the values as a list of texts")
+        if len(set(self.values)) < len(self.values):
+            raise ParameterError("hierarchy order: a value is listed twice")
+
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Group the given order; values of the column that are not in it are refused."""
+        unknown = len(set(values) - set(self.values))
+        if unknown:
+            raise HierarchyError(
+                f"column {column!r}: {unknown} of {len(values)} distinct values are not in the given order; "
+                "add them to it"
+            )
+        paths = [[value] for value in self.values]
+        groups = [(i, i + 1) for i in range(len(paths))]
+        while len(groups) > self.fanout:
+            merged = []
+            for start in range(0, len(groups), self.fanout):
+                together = groups[start : start + self.fanout]
+                first, last = together[0][0], together[-1][1]
+                merged.append((first, last))
+                if len(together) > 1:
+                    label = f"[{self.values[first]} - {self.values[last - 1]}]"
+                    for i in range(first, last):
+                        paths[i].append(label)
+            groups = merged
+        return Hierarchy.from_paths([[*path, ROOT] for path in paths], f"column {column!r}, order")
+
+    def spec(self) -> dict[str, Any]:
+        """Return ``{"order": [...], "fanout": ...}``."""
+        return {"order": list(self.values), "fanout": self.fanout}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Order:
+        """Read what `spec` returned."""
+        _extra(spec, ("order", "fanout"))
+        values = spec["order"]
+        if not isinstance(values, list | tuple):
+            raise ParameterError("hierarchy order: give the values as a list of texts")
+        return cls(tuple(values), spec.get("fanout", 2))
+
+
+@dataclass(frozen=True)
+class Flat(Builder):
+    """The value or ``*``."""
+
+    name: ClassVar[str] = "flat"
+
+    def build(self, values: Sequence[str], column: str) -> Hierarchy:
+        """Put every value right under the root."""
+        return Hierarchy.from_paths(([value, ROOT] for value in sorted(values)), f"column {column!r}, flat")
+
+    def spec(self) -> dict[str, Any]:
+        """Return ``{"flat": True}``."""
+        return {"flat": True}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Flat:
+        """Read what `spec` returned."""
+        _extra(spec, ("flat",))
+        _true(spec, "flat")
+        return cls()
+
+
+def _true(spec: Mapping[str, Any], name: str) -> None:
+    if spec[name] is not True:
+        raise ParameterError(f"hierarchy {name}: write {name} = true")
+
+
+BUILDERS: dict[str, type[Builder]] = {
+    builder.name: builder for builder in (Intervals, Prefix, Dates, Order, Flat)
+}
+"""Every recipe by its name in a policy file."""
+
+
+def builder_from_spec(spec: Mapping[str, Any]) -> Builder:
+    """Read a recipe from a policy file's table, e.g. ``{"intervals": [5, 10]}``.
+
+    Raises
+    ------
+    ParameterError
+        When it names no recipe, several, or a wrong setting.
+    """
+    named = [name for name in BUILDERS if name in spec]
+    if len(named) != 1:
+        raise ParameterError(f"hierarchy: name one of {', '.join(BUILDERS)}, got {sorted(spec)}")
+    return BUILDERS[named[0]].from_spec(spec)

@@ -1,0 +1,178 @@
+"""Reading and writing hierarchy files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import HierarchyError
+from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
+
+__all__ = ["read", "write"]
+
+
+def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
+    """Read a hierarchy file by its suffix; see `Hierarchy.read`."""
+    readers = {".txt": _read_indented, ".csv": _read_arx, ".json": _read_json}
+    readers |= {".yaml": _read_yaml, ".yml": _read_yaml}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(readers)}")
+    try:
+        text = path.read_bytes().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except OSError as error:
+        raise HierarchyError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise HierarchyError(
+            f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"
+        ) from None
+    return reader(text, str(path))
+
+
+def write(hierarchy: Hierarchy, path: Path) -> None:
+    """Write a hierarchy file by its suffix; see `Hierarchy.write`."""
+    suffix = path.suffix.lower()
+    if suffix == ".txt":
+        text = _indented(hierarchy, path)
+    elif suffix == ".csv":
+        text = _arx(hierarchy)
+    elif suffix == ".json":
+        text = json.dumps(hierarchy.to_nested(), ensure_ascii=False, indent=1) + "\n"
+    elif suffix in (".yaml", ".yml"):
+        import yaml
+
+        text = yaml.safe_dump(hierarchy.to_nested(), allow_unicode=True, sort_keys=False)
+    else:
+        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use .txt, .csv, .json or .yaml")
+    path.write_bytes(text.encode())
+
+
+def _read_indented(text: str, source: str) -> Hierarchy:
+    builder = TreeBuilder(source)
+    above: list[int] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        label = line.lstrip("\t")
+        depth = len(line) - len(label)
+        if label[:1] == " ":
+            raise builder.fail("a line is indented with blanks; use one tab a level", number)
+        if depth > len(above):
+            raise builder.fail(f"the line is {depth} levels deep under one of {len(above) - 1}", number)
+        del above[depth:]
+        above.append(builder.add(label.rstrip(), above[-1] if above else -1, number))
+    return builder.finish()
+
+
+def _indented(hierarchy: Hierarchy, path: Path) -> str:
+    for label in hierarchy.labels:
+        if label != label.strip() or len(label.splitlines()) != 1:
+            raise HierarchyError(
+                f"{path}: this format cannot hold the label {label!r} (blanks at its ends or a line break); "
+                "use .csv, .json or .yaml"
+            )
+    lines = (
+        "\t" * int(depth) + label for label, depth in zip(hierarchy.labels, hierarchy.depths, strict=True)
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _read_arx(text: str, source: str) -> Hierarchy:
+    def rows(delimiter: str) -> list[list[str]]:
+        try:
+            found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            raise HierarchyError(f"{source}: not a readable CSV ({error})") from None
+        return [row for row in found if row]
+
+    # A label may hold the other character, so ask which of the two gives every line a parent.
+    candidates = [rows(delimiter) for delimiter in ";,"] if text.strip() else []
+    if not candidates:
+        raise HierarchyError(f"{source}: the file is empty")
+    semicolon, comma = candidates
+    found = semicolon if min(map(len, semicolon)) > 1 or min(map(len, comma)) < 2 else comma
+    return Hierarchy.from_paths(found, source)
+
+
+def _arx(hierarchy: Hierarchy) -> str:
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter=";", lineterminator="\n")
+    for rank in range(hierarchy.n_leaves):
+        path = hierarchy.path(rank)
+        writer.writerow([*path, *[path[-1]] * (hierarchy.height + 1 - len(path))])
+    return buffer.getvalue()
+
+
+def _read_json(text: str, source: str) -> Hierarchy:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(items)
+        if len(mapping) < len(items):
+            labels = [label for label, _ in items]
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise HierarchyError(f"{source}: {twice!r} stands twice under its parent; remove one")
+        return mapping
+
+    try:
+        data = json.loads(text, object_pairs_hook=pairs, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        raise HierarchyError(f"{source}, line {error.lineno}: not readable as JSON ({error.msg})") from None
+    return Hierarchy.from_nested(data, source)
+
+
+def _read_yaml(text: str, source: str) -> Hierarchy:
+    import yaml
+
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = source if mark is None else f"{source}, line {mark.line + 1}"
+        raise HierarchyError(f"{place}: not readable as YAML") from None
+    builder = TreeBuilder(source)
+    # The nodes as written: a plain NO or 1.0 stays a text, and an alias is seen as what it is.
+    visited: set[int] = set()
+
+    def items(node: Any) -> Iterator[tuple[Any, Any]]:
+        if isinstance(node, yaml.MappingNode):
+            yield from node.value
+        elif isinstance(node, yaml.SequenceNode):
+            for child in node.value:
+                if isinstance(child, yaml.MappingNode):
+                    yield from child.value
+                elif isinstance(child, yaml.SequenceNode):
+                    raise builder.fail("a list right inside a list has no label", _line(child))
+                else:
+                    yield child, None
+        elif node.value:
+            yield node, None
+
+    def walk(node: Any, parent: int) -> None:
+        for key, below in items(node):
+            if not isinstance(key, yaml.ScalarNode):
+                raise builder.fail("a label must be a text", _line(key))
+            child = builder.add(key.value, parent, _line(key))
+            if below is None:
+                continue
+            if not isinstance(below, yaml.ScalarNode):
+                if id(below) in visited:
+                    raise builder.fail(
+                        f"{key.value!r} refers to a part that stands elsewhere, which gives it two parents or "
+                        "a cycle; write it out",
+                        _line(key),
+                    )
+                visited.add(id(below))
+            walk(below, child)
+
+    if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
+        raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
+    visited.add(id(root))
+    walk(root, -1)
+    return builder.finish()
+
+
+def _line(node: Any) -> int:
+    return int(node.start_mark.line) + 1

@@ -1,0 +1,450 @@
+"""Hierarchy: a tree of values whose leaves stand in depth-first order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import HierarchyError
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy.builders import Dates, Flat, Intervals, Order, Prefix
+
+__all__ = ["Hierarchy", "TreeBuilder"]
+
+
+class TreeBuilder:
+    """Collects nodes one by one, checks that they form a tree, and makes the `Hierarchy`.
+
+    Parameters
+    ----------
+    source
+        What the nodes come from, for errors: a file's name, or a few words.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.labels: list[str] = []
+        self.parents: list[int] = []
+        self.children: list[list[int]] = []
+        self._topmost: dict[str, int] = {}
+
+    def fail(self, problem: str, line: int | None) -> HierarchyError:
+        """Word an error with its place."""
+        place = self.source if line is None else f"{self.source}, line {line}"
+        return HierarchyError(f"{place}: {problem}")
+
+    def add(self, label: str, parent: int, line: int | None = None) -> int:
+        """Add a node under a parent (-1: the root) and return its number.
+
+        Raises
+        ------
+        HierarchyError
+            When the label is empty or names another node; only a node right above may have the same.
+        """
+        if not label:
+            raise self.fail("a label is empty; name every node", line)
+        if parent < 0 and self.labels:
+            raise self.fail(
+                f"{label!r} is a second root beside {self.labels[0]!r}; give both one parent", line
+            )
+        known = self._topmost.get(label)
+        if known is not None:
+            if parent >= 0 and self.labels[parent] == label:
+                if any(self.labels[child] == label for child in self.children[parent]):
+                    raise self.fail(f"{label!r} stands twice under its parent; remove one", line)
+            elif self._is_above(known, parent):
+                raise self.fail(f"{label!r} is its own ancestor, which is a cycle; rename one of them", line)
+            elif self.parents[known] == parent:
+                raise self.fail(f"{label!r} stands twice under its parent; remove one", line)
+            else:
+                raise self.fail(
+                    f"{label!r} has two parents, {self._parent_label(known)} and "
+                    f"{self.labels[parent]!r}; a label names one node",
+                    line,
+                )
+        node = len(self.labels)
+        self.labels.append(label)
+        self.parents.append(parent)
+        self.children.append([])
+        if parent >= 0:
+            self.children[parent].append(node)
+        self._topmost.setdefault(label, node)
+        return node
+
+    def _is_above(self, node: int, below: int) -> bool:
+        while below >= 0:
+            if below == node:
+                return True
+            below = self.parents[below]
+        return False
+
+    def _parent_label(self, node: int) -> str:
+        parent = self.parents[node]
+        return "none (it is the root)" if parent < 0 else repr(self.labels[parent])
+
+    def finish(self) -> Hierarchy:
+        """Put the nodes in depth-first order.
+
+        Raises
+        ------
+        HierarchyError
+            When there is nothing below the root.
+        """
+        if len(self.labels) < 2:
+            raise self.fail("the hierarchy has no values below its root", None)
+        order: list[int] = []
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            stack.extend(reversed(self.children[node]))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        parents = [-1 if self.parents[node] < 0 else int(place[self.parents[node]]) for node in order]
+        return Hierarchy([self.labels[node] for node in order], parents)
+
+
+class Hierarchy:
+    """A value generalization hierarchy.
+
+    Leaves are ranked in depth-first order, so every node covers an interval of leaf ranks, and the
+    lowest common ancestor of a set of values depends on its smallest and largest rank alone. The tree may
+    be unbalanced: generalizing n levels climbs n steps and stops at the root.
+
+    A label names one node; only a node and its parent may share one (as in rows ``White;White;*``).
+
+    Parameters
+    ----------
+    labels
+        Label of each node in depth-first order, the root first.
+    parents
+        Parent of each node, -1 for the root.
+
+    Attributes
+    ----------
+    labels, parents
+        tuple[str] and int32[nodes], as above.
+    lo, hi
+        int32[nodes]: a node covers the leaf ranks ``lo .. hi - 1``.
+    depths
+        int32[nodes]: steps below the root.
+    leaves
+        int32[leaves]: node of each leaf rank.
+    height
+        Largest depth; there are height + 1 levels.
+
+    Raises
+    ------
+    HierarchyError
+        When the nodes are not in depth-first order.
+    """
+
+    def __init__(self, labels: Iterable[str], parents: Sequence[int] | NDArray[np.integer]) -> None:
+        self.labels: tuple[str, ...] = tuple(labels)
+        self.parents: NDArray[np.int32] = np.asarray(parents, np.int32)
+        nodes = len(self.labels)
+        if nodes != len(self.parents) or not nodes or self.parents[0] != -1:
+            raise HierarchyError("the first of the nodes must be the root, with parent -1")
+        if (self.parents[1:] < 0).any() or (self.parents >= np.arange(nodes)).any():
+            raise HierarchyError("every node but the root needs a parent that comes before it")
+        above = self.parents.tolist()
+        depth = [0] * nodes
+        is_leaf = np.ones(nodes, np.bool_)
+        is_leaf[self.parents[1:]] = False
+        for node in range(1, nodes):
+            depth[node] = depth[above[node]] + 1
+        self.depths: NDArray[np.int32] = np.array(depth, np.int32)
+        self.leaves: NDArray[np.int32] = np.flatnonzero(is_leaf).astype(np.int32)
+        before = np.cumsum(is_leaf) - is_leaf
+        self.lo: NDArray[np.int32] = before.astype(np.int32)
+        last = (before + is_leaf).tolist()
+        heights = [0] * nodes
+        for node in range(nodes - 1, 0, -1):
+            parent = above[node]
+            last[parent] = max(last[parent], last[node])
+            heights[parent] = max(heights[parent], heights[node] + 1)
+        self.hi: NDArray[np.int32] = np.array(last, np.int32)
+        self.heights: NDArray[np.int32] = np.array(heights, np.int32)
+        """int32[nodes]: the longest way down to a leaf; 0 for a leaf."""
+        self.height = int(self.heights[0])
+        self._climbed: dict[int, NDArray[np.int32]] = {}
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaves)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.labels)
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The leaf labels by rank."""
+        return tuple(self.labels[node] for node in self.leaves)
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        """The rank of each leaf label."""
+        return {value: rank for rank, value in enumerate(self.values)}
+
+    @cached_property
+    def _topmost(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for node, label in enumerate(self.labels):
+            found.setdefault(label, node)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Hierarchy({self.n_leaves} leaves, height {self.height})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return self.labels == other.labels and bool(np.array_equal(self.parents, other.parents))
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
+    def rank(self, value: str) -> int:
+        """Return the rank of a leaf.
+
+        Raises
+        ------
+        HierarchyError
+            When no leaf has this label; the message does not repeat it.
+        """
+        try:
+            return self.ranks[value]
+        except KeyError:
+            raise HierarchyError(f"a value is none of the hierarchy's {self.n_leaves} leaves") from None
+
+    def find(self, label: str) -> int:
+        """Return the node with a label, the upper one where a node and its parent share it.
+
+        Raises
+        ------
+        HierarchyError
+            When there is none; the message does not repeat the label.
+        """
+        try:
+            return self._topmost[label]
+        except KeyError:
+            raise HierarchyError(f"a label is none of the hierarchy's {self.n_nodes} nodes") from None
+
+    def lca(self, lo: int, hi: int) -> int:
+        """Return the lowest common ancestor of the leaf ranks ``lo .. hi``, ends included."""
+        node = int(self.leaves[lo])
+        while self.hi[node] <= hi:
+            node = int(self.parents[node])
+        return node
+
+    def climb(self, levels: int) -> NDArray[np.int32]:
+        """Return the node of each leaf rank after climbing `levels` steps, stopping at the root."""
+        levels = min(levels, self.height)
+        if levels < 1:
+            return self.leaves
+        if levels not in self._climbed:
+            nodes = self.climb(levels - 1)
+            above = self.parents[nodes]
+            self._climbed[levels] = np.where(above < 0, nodes, above).astype(np.int32)
+        return self._climbed[levels]
+
+    def path(self, rank: int) -> tuple[str, ...]:
+        """Return the labels from a leaf to the root."""
+        labels = []
+        node = int(self.leaves[rank])
+        while node >= 0:
+            labels.append(self.labels[node])
+            node = int(self.parents[node])
+        return tuple(labels)
+
+    def with_leaf(self, label: str) -> Hierarchy:
+        """Return the tree with one more leaf right under the root, which gets the last rank."""
+        if label in self._topmost:
+            raise HierarchyError("the hierarchy has a node of that name already")
+        return Hierarchy([*self.labels, label], [*self.parents.tolist(), 0])
+
+    def draw(self, max_lines: int | None = None) -> str:
+        """Draw the tree, one node a line; inner nodes say how many leaves they cover.
+
+        Parameters
+        ----------
+        max_lines
+            Draw at most so many nodes and say how many are left out.
+        """
+        inner = self.heights > 0
+        lines = [f"{self.labels[0]}  ({self.n_leaves})"]
+        # The way down to the last child decides which bars go on.
+        last_child = np.zeros(self.n_nodes, np.int64)
+        last_child[self.parents[1:]] = np.arange(1, self.n_nodes)
+        prefixes = [""] * self.n_nodes
+        for node in range(1, self.n_nodes):
+            if max_lines is not None and len(lines) >= max_lines:
+                lines.append(f"... {self.n_nodes - node} more nodes")
+                break
+            parent = int(self.parents[node])
+            is_last = int(last_child[parent]) == node
+            prefixes[node] = prefixes[parent] + ("    " if is_last else "│   ")
+            count = f"  ({self.hi[node] - self.lo[node]})" if inner[node] else ""
+            lines.append(f"{prefixes[parent]}{'└── ' if is_last else '├── '}{self.labels[node]}{count}")
+        return "\n".join(lines)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[str]], source: str = "hierarchy") -> Hierarchy:
+        """Make a tree from one path per leaf: the leaf first, the root last.
+
+        A root that is repeated at the end of a path counts once (rows padded to one length).
+
+        Raises
+        ------
+        HierarchyError
+            When the paths do not form one tree; lines are numbered from 1.
+        """
+        builder = TreeBuilder(source)
+        by_place: dict[tuple[int, str], int] = {}
+        leaves: set[int] = set()
+        for line, path in enumerate(paths, 1):
+            labels = list(path)
+            while len(labels) > 1 and labels[-1] == labels[-2]:
+                labels.pop()
+            if len(labels) < 2:
+                if builder.labels and labels and labels[0] == builder.labels[0]:
+                    continue
+                raise builder.fail("a path needs a value and the root above it", line)
+            labels.reverse()
+            node = -1
+            for step, label in enumerate(labels):
+                known = by_place.get((node, label))
+                if known is not None and step == len(labels) - 1:
+                    if known in leaves:
+                        break  # the same row again, as in hierarchies cut out of a table
+                    raise builder.fail(f"{label!r} is a value and a group of others; rename one", line)
+                if known in leaves:
+                    raise builder.fail(f"{label!r} is a value and a group of others; rename one", line)
+                if known is None:
+                    known = builder.add(label, node, line)
+                    by_place[node, label] = known
+                node = known
+            leaves.add(node)
+        return builder.finish()
+
+    @classmethod
+    def from_nested(cls, data: object, source: str = "hierarchy") -> Hierarchy:
+        """Make a tree from nested mappings and lists, e.g. ``{"*": {"Europe": ["France", "Italy"]}}``.
+
+        A mapping holds children by label, a list holds leaves or further mappings.
+
+        Raises
+        ------
+        HierarchyError
+            When the data is no such nest or no tree.
+        """
+        if not isinstance(data, Mapping) or len(data) != 1:
+            raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
+        builder = TreeBuilder(source)
+
+        def walk(below: object, parent: int) -> None:
+            if isinstance(below, Mapping):
+                for label, further in below.items():
+                    walk(further, builder.add(str(label), parent))
+            elif isinstance(below, Sequence) and not isinstance(below, str):
+                for item in below:
+                    if isinstance(item, Mapping):
+                        walk(item, parent)
+                    elif isinstance(item, list | tuple):
+                        raise HierarchyError(f"{source}: a list right inside a list has no label")
+                    else:
+                        builder.add(str(item), parent)
+            elif below is not None:
+                builder.add(str(below), parent)
+
+        walk(data, -1)
+        return builder.finish()
+
+    def to_nested(self) -> dict[str, object]:
+        """Return the tree as nested mappings and lists, as `from_nested` reads them."""
+        children: list[list[int]] = [[] for _ in self.labels]
+        for node in range(1, self.n_nodes):
+            children[self.parents[node]].append(node)
+
+        def below(node: int) -> object:
+            if all(not children[child] for child in children[node]):
+                return [self.labels[child] for child in children[node]]
+            return [
+                {self.labels[child]: below(child)} if children[child] else self.labels[child]
+                for child in children[node]
+            ]
+
+        return {self.labels[0]: below(0)}
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], encoding: str = "utf-8") -> Hierarchy:
+        """Read a hierarchy file; the suffix says which format.
+
+        ``.txt``: one node a line, depth by tabs. ``.csv``: ARX, one leaf a line with the labels above it,
+        ``;`` or ``,``. ``.json``, ``.yaml``, ``.yml``: nested.
+
+        Raises
+        ------
+        HierarchyError
+            When the file cannot be read or is no tree; the message names the line.
+        """
+        from incrowd.hierarchy.formats import read
+
+        return read(Path(path), encoding)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a hierarchy file; the suffix says which format, as in `read`.
+
+        Raises
+        ------
+        HierarchyError
+            When the suffix is not known or the format cannot hold a label.
+        """
+        from incrowd.hierarchy.formats import write
+
+        write(self, Path(path))
+
+    @staticmethod
+    def intervals(*widths: float, origin: float = 0) -> Intervals:
+        """Return the recipe of nested bins for numbers; see `builders.Intervals`."""
+        from incrowd.hierarchy.builders import Intervals
+
+        return Intervals(widths, origin)
+
+    @staticmethod
+    def prefix() -> Prefix:
+        """Return the recipe that masks texts from the right; see `builders.Prefix`."""
+        from incrowd.hierarchy.builders import Prefix
+
+        return Prefix()
+
+    @staticmethod
+    def dates(*levels: str) -> Dates:
+        """Return the recipe of calendar levels for dates; see `builders.Dates`."""
+        from incrowd.hierarchy.builders import DATE_LEVELS, Dates
+
+        return Dates(levels or DATE_LEVELS)
+
+    @staticmethod
+    def order(values: Iterable[str], fanout: int = 2) -> Order:
+        """Return the recipe that groups neighbours of a given order; see `builders.Order`."""
+        from incrowd.hierarchy.builders import Order
+
+        return Order(tuple(values), fanout)
+
+    @staticmethod
+    def flat() -> Flat:
+        """Return the recipe of the two levels value and ``*``."""
+        from incrowd.hierarchy.builders import Flat
+
+        return Flat()

@@ -1,0 +1,253 @@
+"""CSV and Parquet files, read whole and written all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CsvFormat", "check_target", "read_table", "replacing", "write_table"]
+
+DELIMITERS = ",;\t|"
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """How a CSV is written.
+
+    Attributes
+    ----------
+    delimiter
+        One character, or one and a blank (``", "``), which means that blanks around values are no part of
+        them; None finds it out.
+    encoding
+        Python's name of the encoding.
+    names
+        Column names of a file that has no header line.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        mark = self.delimiter
+        if mark is not None and (
+            not 1 <= len(mark) <= 2 or mark[1:] not in ("", " ") or mark[0] in '"\n\r' or ord(mark[0]) > 127
+        ):
+            raise TableError(f"delimiter {mark!r} is not one ASCII character, or one followed by a blank")
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise TableError(f"encoding {self.encoding!r} is not known; try utf-8 or latin-1") from None
+
+
+def is_parquet(path: Path) -> bool:
+    """Say whether a file is named as Parquet."""
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def read_table(
+    path: str | os.PathLike[str], csv_format: CsvFormat | None = None
+) -> tuple[pl.DataFrame, CsvFormat]:
+    """Read a CSV (also gzipped) or Parquet file.
+
+    All values of a CSV stay text exactly as written; an empty field without quotes is missing.
+
+    Returns
+    -------
+    table
+    csv_format
+        The format with what was found out; as given for Parquet.
+
+    Raises
+    ------
+    TableError
+        When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed.
+    """
+    import polars as pl
+
+    csv_format = csv_format or CsvFormat()
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    if data[:4] == _PARQUET or is_parquet(path):
+        try:
+            return pl.read_parquet(data, hive_partitioning=False), csv_format
+        except pl.exceptions.PolarsError:
+            raise TableError(f"{path}: not a readable Parquet file") from None
+    if data[:2] == _GZIP:
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError):
+            raise TableError(f"{path}: the gzip file is damaged or cut off") from None
+    return _read_csv(data, path, csv_format)
+
+
+def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, CsvFormat]:
+    import numpy as np
+    import polars as pl
+
+    from incrowd.kernels.lines import scan
+
+    data = _as_utf8(data, path, asked.encoding)
+    if not data.strip():
+        raise TableError(f"{path}: the file is empty")
+    if b"\x00" in data:
+        raise TableError(f"{path}: the file has NUL bytes; is it text, and in another encoding (--encoding)?")
+    content = np.frombuffer(data, np.uint8)
+    delimiter = asked.delimiter or _sniff(content)
+    mark = delimiter[0]
+    fields, records, line, found = scan(content, mark)
+    if found == -1:
+        raise TableError(f"{path}, line {line}: a quote is opened here and never closed")
+    if line:
+        raise TableError(
+            f"{path}, line {line}: {found} fields where the first line has {fields}; "
+            f"mend the line, or name the delimiter if it is not {mark!r}"
+        )
+    names = list(asked.names) or _header(data, mark, trim=len(delimiter) > 1)
+    if len(names) != fields:
+        raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(
+            f"{path}: several columns are named {', '.join(map(repr, repeated))}; rename them in the header"
+        )
+    if not asked.names and records < 2:
+        raise TableError(f"{path}: the table has no rows below its header")
+    try:
+        table = pl.read_csv(
+            data,
+            separator=mark,
+            has_header=not asked.names,
+            new_columns=names,
+            infer_schema=False,
+            missing_utf8_is_empty_string=False,
+            truncate_ragged_lines=False,
+            raise_if_empty=True,
+        )
+    except pl.exceptions.PolarsError:
+        raise TableError(f"{path}: not readable as a CSV with the delimiter {mark!r}") from None
+    expected = records - (0 if asked.names else 1)
+    if table.width != fields or table.height != expected:
+        if table.width == 1:
+            # In a file of one column a blank line and a missing value look alike.
+            table = table.drop_nulls() if table.height > expected else table
+        if table.width != fields or table.height != expected:
+            raise TableError(
+                f"{path}: {expected} rows were expected and {table.height} read; check the quotes"
+            )
+    if len(delimiter) > 1:
+        table = table.with_columns(pl.all().str.strip_chars(" "))
+    return table, CsvFormat(delimiter, asked.encoding, asked.names)
+
+
+def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
+    if data[:3] == b"\xef\xbb\xbf":
+        data = data[3:]
+    try:
+        text = data.decode(encoding)
+    except (UnicodeDecodeError, UnicodeError) as error:
+        place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "the file"
+        raise TableError(
+            f"{path}: {place} is not {encoding}; name the encoding, e.g. --encoding latin-1"
+        ) from None
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        return data
+    return text.removeprefix("\ufeff").encode()
+
+
+def _sniff(content: Any) -> str:
+    """Choose the delimiter under which the first records agree on the most fields."""
+    from incrowd.kernels.lines import scan
+
+    best, most = ",", 1
+    for mark in DELIMITERS:
+        fields, _, line, _ = scan(content, mark, 100)
+        if not line and fields > most:
+            best, most = mark, fields
+    if most == 1:
+        # No delimiter makes the records agree: take the header's most frequent one, the check will tell.
+        counts = {mark: scan(content, mark, 1)[0] for mark in DELIMITERS}
+        best = max(counts, key=lambda mark: counts[mark])
+    return best
+
+
+def _header(data: bytes, mark: str, *, trim: bool) -> list[str]:
+    lines = io.StringIO(data[: 1 << 20].decode("utf-8", "ignore"), newline="")
+    names: list[str] = next((row for row in csv.reader(lines, delimiter=mark) if row), [])
+    return [name.strip(" ") for name in names] if trim else names
+
+
+def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
+    """Write a table to `path` in the format that `target` is named for.
+
+    Raises
+    ------
+    TableError
+        When a value has no place in the encoding.
+    """
+    if is_parquet(target):
+        table.write_parquet(path)
+        return
+    mark = (csv_format.delimiter or ",")[0]
+    # "never missing" and "empty text" differ by quotes, as they did when read.
+    text = table.write_csv(separator=mark, null_value="", quote_style="necessary")
+    try:
+        data = text.encode(csv_format.encoding)
+    except UnicodeEncodeError:
+        raise TableError(f"{target}: a value cannot be written in {csv_format.encoding}; use utf-8") from None
+    if target.suffix.lower() == ".gz":
+        # No file name and no time inside, so that the same release has the same bytes.
+        data = gzip.compress(data, 6, mtime=0)
+    path.write_bytes(data)
+
+
+def check_target(target: Path, sources: Sequence[Path], *, force: bool) -> None:
+    """Refuse a target that is the input, exists already, or has nowhere to go.
+
+    Raises
+    ------
+    TableError
+    """
+    for source in sources:
+        if target.exists() and source.exists() and target.samefile(source):
+            raise TableError(f"{target}: the output would replace an input file; choose another name")
+    if target.is_dir():
+        raise TableError(f"{target}: is a folder; name a file")
+    if target.exists() and not force:
+        raise TableError(f"{target}: exists already; choose another name or say --force")
+    if not target.parent.is_dir():
+        raise TableError(f"{target}: the folder {target.parent} does not exist")
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a private temporary file beside the target and rename it at the end, if nothing fails."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        # Created before anything is written, so that nobody else can read it meanwhile.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise TableError(f"{target}: cannot be written ({error.strerror})") from None
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,114 @@
+"""Counts of values per class, as compressed sparse rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import compiled, over_ranges
+
+__all__ = ["Counts", "class_counts", "class_sums"]
+
+
+class Counts(NamedTuple):
+    """How often each value occurs in each class, absent values left out.
+
+    Class c holds the values ``codes[indptr[c]:indptr[c + 1]]`` (ascending), each as often as the
+    entry of ``counts`` at the same place says.
+    """
+
+    indptr: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+@compiled
+def _count(
+    start, stop, indptr, members, key_indptr, key_codes, key_counts, values, offsets, codes, counts, found
+):  # type: ignore[no-untyped-def]
+    tally = np.zeros(values, np.int64)
+    for group in range(start, stop):
+        base = offsets[group]
+        touched = 0
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for entry in range(key_indptr[key], key_indptr[key + 1]):
+                code = key_codes[entry]
+                if tally[code] == 0:
+                    codes[base + touched] = code
+                    touched += 1
+                tally[code] += key_counts[entry]
+        if touched <= 16:
+            for i in range(base + 1, base + touched):
+                code = codes[i]
+                j = i - 1
+                while j >= base and codes[j] > code:
+                    codes[j + 1] = codes[j]
+                    j -= 1
+                codes[j + 1] = code
+        else:
+            codes[base : base + touched].sort()
+        for i in range(base, base + touched):
+            counts[i] = tally[codes[i]]
+            tally[codes[i]] = 0
+        found[group] = touched
+
+
+@compiled
+def _compact(offsets, found, indptr, codes, counts, out_codes, out_counts):  # type: ignore[no-untyped-def]
+    for group in range(found.size):
+        base = offsets[group]
+        target = indptr[group]
+        for i in range(found[group]):
+            out_codes[target + i] = codes[base + i]
+            out_counts[target + i] = counts[base + i]
+
+
+@compiled
+def _sum(start, stop, indptr, members, amounts, sums):  # type: ignore[no-untyped-def]
+    for group in range(start, stop):
+        total = amounts[0] * 0
+        for position in range(indptr[group], indptr[group + 1]):
+            total += amounts[members[position]]
+        sums[group] = total
+
+
+def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Counts, values: int) -> Counts:
+    """Add up the counts of each class's members.
+
+    Parameters
+    ----------
+    indptr, members
+        int64[classes + 1] and int64[...]: the members of each class, as positions in `keys`.
+    keys
+        The counts of each member.
+    values
+        Number of possible codes.
+    """
+    classes = len(indptr) - 1
+    entries = np.zeros(len(members) + 1, np.int64)
+    np.cumsum(keys.indptr[members + 1] - keys.indptr[members], out=entries[1:])
+    offsets = entries[indptr]
+    codes = np.empty(offsets[-1], np.int32)
+    counts = np.empty(offsets[-1], np.int64)
+    found = np.zeros(classes, np.int64)
+    over_ranges(_count, offsets, indptr, members, *keys, values, offsets, codes, counts, found)
+    compact = np.zeros(classes + 1, np.int64)
+    np.cumsum(found, out=compact[1:])
+    if compact[-1] == offsets[-1]:
+        return Counts(compact, codes, counts)
+    out = Counts(compact, np.empty(compact[-1], np.int32), np.empty(compact[-1], np.int64))
+    _compact(offsets, found, compact, codes, counts, out.codes, out.counts)
+    return out
+
+
+def class_sums(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], amounts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Add up the amounts of each class's members: int64[classes]."""
+    sums = np.zeros(len(indptr) - 1, np.int64)
+    if len(amounts):
+        over_ranges(_sum, indptr, indptr, members, amounts, sums)
+    return sums

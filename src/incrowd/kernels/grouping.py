@@ -1,0 +1,126 @@
+"""Grouping rows by packed keys, and groups into contiguous runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import compiled
+
+__all__ = ["group_columns", "group_members"]
+
+_WORD = 64
+
+
+@compiled
+def _first_ids(words):  # type: ignore[no-untyped-def]
+    """Give each distinct word an id in order of first appearance (open addressing, linear probing)."""
+    n = words.size
+    ids = np.empty(n, np.int32)
+    first = np.empty(1024, np.int64)
+    capacity = 4096
+    slot_word = np.empty(capacity, np.uint64)
+    slot_id = np.full(capacity, -1, np.int32)
+    mask = np.uint64(capacity - 1)
+    found = 0
+    for row in range(n):
+        word = words[row]
+        # Fibonacci hashing with one xor-shift: packed codes differ mostly in their low bits.
+        mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+        while slot_id[slot] >= 0 and slot_word[slot] != word:
+            slot = (slot + np.uint64(1)) & mask
+        if slot_id[slot] < 0:
+            if found == first.size:
+                larger = np.empty(first.size * 2, np.int64)
+                larger[:found] = first
+                first = larger
+            slot_word[slot] = word
+            slot_id[slot] = found
+            first[found] = row
+            ids[row] = found
+            found += 1
+            if found * 2 > capacity:
+                capacity *= 4
+                mask = np.uint64(capacity - 1)
+                slot_word = np.empty(capacity, np.uint64)
+                slot_id = np.full(capacity, -1, np.int32)
+                for known in range(found):
+                    word = words[first[known]]
+                    mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+                    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+                    while slot_id[slot] >= 0:
+                        slot = (slot + np.uint64(1)) & mask
+                    slot_word[slot] = word
+                    slot_id[slot] = known
+        else:
+            ids[row] = slot_id[slot]
+    return ids, first[:found].copy()
+
+
+@compiled
+def _fill_members(group_of, starts):  # type: ignore[no-untyped-def]
+    members = np.empty(starts[-1], np.int64)
+    cursor = starts[:-1].copy()
+    for row in range(group_of.size):
+        group = group_of[row]
+        if group >= 0:
+            members[cursor[group]] = row
+            cursor[group] += 1
+    return members
+
+
+def group_columns(
+    columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int], rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group rows by the combination of their codes.
+
+    Parameters
+    ----------
+    columns
+        One array of codes per column, each ``uint[rows]`` with values below the column's size.
+    sizes
+        Number of possible codes of each column.
+    rows
+        Number of rows; needed where there is no column.
+
+    Returns
+    -------
+    ids
+        int32[rows]: group of each row, numbered in order of first appearance.
+    first
+        int64[groups]: the first row of each group.
+    """
+    word = np.zeros(rows, np.uint64)
+    used = 0
+    for codes, size in zip(columns, sizes, strict=True):
+        bits = max(int(size) - 1, 0).bit_length()
+        if used + bits > _WORD:
+            # Ids of what was packed so far need at most 31 bits and leave room for the next column.
+            ids, first = _first_ids(word)
+            word = ids.astype(np.uint64)
+            used = max(len(first) - 1, 0).bit_length()
+        if bits:
+            word <<= np.uint64(bits)
+            word |= codes.astype(np.uint64, copy=False)
+            used += bits
+    ids, first = _first_ids(word)
+    return ids, first
+
+
+def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the members of each group, in order; a negative group leaves its row out.
+
+    Returns
+    -------
+    indptr
+        int64[groups + 1]
+    members
+        int64[rows kept]: rows of group g are ``members[indptr[g]:indptr[g + 1]]``.
+    """
+    kept = group_of[group_of >= 0] if group_of.size and group_of.min() < 0 else group_of
+    indptr = np.zeros(groups + 1, np.int64)
+    np.cumsum(np.bincount(kept, minlength=groups), out=indptr[1:])
+    return indptr, _fill_members(group_of, indptr)

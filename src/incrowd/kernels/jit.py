@@ -1,0 +1,64 @@
+"""How kernels are compiled and how they share the cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["compiled", "over_ranges", "thread_count"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PARALLEL_FROM = 50_000
+"""Units of work (usually rows) below which starting threads costs more than it saves."""
+
+
+def compiled(function: F) -> F:
+    """Compile a kernel: no interpreter lock, machine code kept on disk between runs."""
+    kernel: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return kernel
+
+
+def thread_count() -> int:
+    """Return how many threads kernels may use (``INCROWD_THREADS``, else the cores given to us)."""
+    asked = os.environ.get("INCROWD_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="incrowd")
+
+
+def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments: object) -> Sequence[Any]:
+    """Call ``kernel(start, stop, *arguments)`` so that the ranges cover all items.
+
+    Parameters
+    ----------
+    kernel
+        A compiled function that writes only what belongs to the items ``start .. stop - 1``.
+    work
+        int64[items + 1], non-decreasing: the work done before each item; it balances the ranges.
+    """
+    items = len(work) - 1
+    total = int(work[-1] - work[0]) if items > 0 else 0
+    threads = thread_count()
+    if items <= 1 or threads == 1 or total < PARALLEL_FROM:
+        return [kernel(0, items, *arguments)]
+    # More ranges than threads, so that one slow range does not leave the other cores idle.
+    marks = work[0] + total * np.arange(1, threads * 4) // (threads * 4)
+    bounds = np.unique(np.concatenate(([0], np.searchsorted(work, marks), [items])))
+    tasks = [
+        _pool(threads).submit(kernel, int(start), int(stop), *arguments)
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+    return [task.result() for task in tasks]

@@ -1,0 +1,93 @@
+"""One pass over the bytes of a CSV: does every record have as many fields as the first?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import compiled
+
+__all__ = ["scan"]
+
+_QUOTE, _LF, _CR = 34, 10, 13
+
+
+@compiled
+def _scan(data, delimiter, limit):  # type: ignore[no-untyped-def]
+    expected = np.int64(-1)
+    records = np.int64(0)
+    line = np.int64(1)
+    began = np.int64(1)
+    fields = np.int64(1)
+    quoted = False
+    fresh = True  # at the first byte of a field, the only place where a quote opens one
+    empty = True
+    n = data.size
+    i = 0
+    while i <= n:
+        at_end = i == n
+        byte = np.uint8(10) if at_end else data[i]
+        if quoted:
+            if at_end:
+                return expected, records, began, np.int64(-1)
+            if byte == 34:
+                if i + 1 < n and data[i + 1] == 34:
+                    i += 1
+                else:
+                    quoted = False
+            elif byte == 10:
+                line += 1
+        elif byte == 34 and fresh:
+            quoted = True
+            fresh = False
+            empty = False
+        elif byte == delimiter:
+            fields += 1
+            fresh = True
+            empty = False
+        elif byte == 10:
+            if not empty:
+                if expected < 0:
+                    expected = fields
+                elif fields != expected:
+                    return expected, records, began, fields
+                records += 1
+                if records == limit:
+                    return expected, records, np.int64(0), np.int64(0)
+            line += 1
+            began = line
+            fields = np.int64(1)
+            fresh = True
+            empty = True
+        elif byte != 13 or (i + 1 < n and data[i + 1] != 10):
+            fresh = False
+            empty = False
+        i += 1
+    return expected, records, np.int64(0), np.int64(0)
+
+
+def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int, int, int, int]:
+    """Count fields and records up to the first record that is unlike the others.
+
+    Parameters
+    ----------
+    data
+        uint8[bytes] of UTF-8.
+    delimiter
+        One ASCII character.
+    limit
+        Stop after so many records; -1 reads all.
+
+    Returns
+    -------
+    fields
+        Fields of the first record.
+    records
+        Records before the stop; blank lines are none.
+    line
+        Line on which the deviating record begins, from 1; 0 where there is none.
+    found
+        Fields of the deviating record; -1 where a quote is never closed.
+    """
+    fields, records, line, found = _scan(data, np.uint8(ord(delimiter)), limit)
+    return int(fields), int(records), int(line), int(found)

@@ -1,0 +1,349 @@
+"""The loops of Mondrian: propose a cut for every open partition, and carry it out.
+
+A partition is a run ``starts[p] .. stops[p] - 1`` of keys in a common permutation. Attributes are
+described by flat tables (`Axes`), so that one compiled loop serves numbers, trees and plain
+categories. A cut is written as a group number per key; carrying it out sorts the run by group.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import compiled
+
+__all__ = ["Axes", "arrange", "merge_failing", "propose", "spans"]
+
+
+class Axes(NamedTuple):
+    """What the loops know of each attribute j.
+
+    ``positions[offset[j] + rank]`` is a rank's place in [0, 1]; the interval of ranks that joins the
+    missing rank ``missing[j]`` to others has width 1. Where ``is_tree[j]``, ``at_depth[ladder[j] +
+    depth * size[j] + rank]`` is the ancestor of a leaf at that depth (itself where it is shallower),
+    and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at ``nodes[j] + node`` describe a node.
+    """
+
+    is_tree: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    ladder: NDArray[np.int64]
+    at_depth: NDArray[np.int32]
+    nodes: NDArray[np.int64]
+    node_lo: NDArray[np.int32]
+    node_hi: NDArray[np.int32]
+    node_depth: NDArray[np.int32]
+    node_parent: NDArray[np.int32]
+
+
+@compiled
+def _ancestor(axes, j, lo, hi):  # type: ignore[no-untyped-def]
+    """Lowest common ancestor of leaf ranks lo..hi, as a node number of attribute j."""
+    base = axes.nodes[j]
+    # The ladder's last rung holds the leaves themselves.
+    node = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
+    while axes.node_hi[base + node] <= hi:
+        node = axes.node_parent[base + node]
+    return node
+
+
+@compiled
+def spans(start, stop, codes, starts, stops, axes, lows, highs, order):  # type: ignore[no-untyped-def]
+    """Find each partition's extent, and the order in which to try its attributes (widest first)."""
+    attributes = codes.shape[1]
+    width = np.empty(attributes)
+    for p in range(start, stop):
+        first = starts[p]
+        for j in range(attributes):
+            lows[p, j] = codes[first, j]
+            highs[p, j] = codes[first, j]
+        for i in range(first + 1, stops[p]):
+            for j in range(attributes):
+                code = codes[i, j]
+                if code < lows[p, j]:
+                    lows[p, j] = code
+                elif code > highs[p, j]:
+                    highs[p, j] = code
+        for j in range(attributes):
+            lo, hi = lows[p, j], highs[p, j]
+            if lo == hi:
+                width[j] = 0.0
+            elif axes.is_tree[j]:
+                node = axes.nodes[j] + _ancestor(axes, j, lo, hi)
+                width[j] = (axes.node_hi[node] - axes.node_lo[node] - 1) / (axes.size[j] - 1)
+            elif hi == axes.missing[j]:
+                width[j] = 1.0
+            else:
+                base = axes.offset[j]
+                width[j] = axes.positions[base + hi] - axes.positions[base + lo]
+        for a in range(attributes):
+            order[p, a] = a
+        for a in range(1, attributes):
+            j = order[p, a]
+            b = a - 1
+            while b >= 0 and width[order[p, b]] < width[j]:
+                order[p, b + 1] = order[p, b]
+                b -= 1
+            order[p, b + 1] = j
+
+
+@compiled
+def _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram):  # type: ignore[no-untyped-def]
+    """Rank at which the right side begins so that both sides weigh as nearly alike as can be.
+
+    Returns the rank and the weight left of it. Ties go to the lower rank.
+    """
+    best = np.int64(hi)
+    best_left = np.int64(0)
+    best_gap = np.int64(9223372036854775807)
+    before = np.int64(0)
+    extent = np.int64(hi) - np.int64(lo) + 1
+    rows = last - first
+    if extent <= 4 * rows + 64 and extent <= histogram.size:
+        for r in range(extent):
+            histogram[r] = 0
+        for i in range(first, last):
+            histogram[np.int64(codes[i, j]) - lo] += weights[i]
+        for r in range(extent):
+            if histogram[r] > 0:
+                if before > 0:
+                    gap = abs(total - 2 * before)
+                    if gap < best_gap:
+                        best_gap = gap
+                        best = r + lo
+                        best_left = before
+                before += histogram[r]
+                if 2 * before >= total and best_left > 0 and 2 * best_left >= total:
+                    break
+        return best, best_left
+    # Few rows over a wide extent: sort them instead; rank and place share one word.
+    words = np.empty(rows, np.int64)
+    for i in range(rows):
+        words[i] = (np.int64(codes[first + i, j]) << 32) | i
+    words.sort()
+    for i in range(rows):
+        rank = words[i] >> 32
+        if i > 0 and rank != words[i - 1] >> 32:
+            gap = abs(total - 2 * before)
+            if gap < best_gap:
+                best_gap = gap
+                best = rank
+                best_left = before
+        before += weights[first + (words[i] & 0xFFFFFFFF)]
+    return best, best_left
+
+
+@compiled
+def propose(  # type: ignore[no-untyped-def]
+    start,
+    stop,
+    codes,
+    weights,
+    starts,
+    stops,
+    totals,
+    axes,
+    lows,
+    highs,
+    order,
+    tried,
+    least,
+    groups,
+    many,
+    binary,
+):
+    """Write for each partition the next cut whose sides have at least `least` records.
+
+    ``tried[p]`` is the number of attributes already tried and moves on. ``groups[i]`` gets the side of
+    key i, ``many[p]`` the number of sides (0: no cut is left), ``binary[p]`` whether the cut goes by order
+    (True) or down a hierarchy (False).
+    """
+    attributes = codes.shape[1]
+    longest = 0
+    deepest = 0
+    for p in range(start, stop):
+        longest = max(longest, stops[p] - starts[p])
+    for j in range(attributes):
+        deepest = max(deepest, axes.nodes[j + 1] - axes.nodes[j])
+    histogram = np.empty(4 * longest + 64, np.int64)
+    below = np.zeros(deepest, np.int64)
+    side = np.empty(deepest, np.int64)
+    children = np.empty(deepest, np.int64)
+    for p in range(start, stop):
+        many[p] = 0
+        first, last, total = starts[p], stops[p], totals[p]
+        if total < 2 * least:
+            continue
+        while tried[p] < attributes and many[p] == 0:
+            j = order[p, tried[p]]
+            tried[p] += 1
+            lo, hi = np.int64(lows[p, j]), np.int64(highs[p, j])
+            if lo == hi:
+                continue
+            if not axes.is_tree[j]:
+                cut = np.int64(-1)
+                if hi == axes.missing[j]:
+                    absent = np.int64(0)
+                    for i in range(first, last):
+                        if codes[i, j] == hi:
+                            absent += weights[i]
+                    if absent >= least and total - absent >= least:
+                        cut = hi
+                if cut < 0:
+                    cut, left = _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram)
+                    if left < least or total - left < least:
+                        continue
+                for i in range(first, last):
+                    groups[i] = 1 if codes[i, j] >= cut else 0
+                many[p] = 2
+                binary[p] = True
+                continue
+            # Down the hierarchy: every child of the common ancestor with enough records goes its own
+            # way, the others stay together under the ancestor's label.
+            node = _ancestor(axes, j, lo, hi)
+            rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
+            found = 0
+            for i in range(first, last):
+                child = axes.at_depth[rung + codes[i, j]]
+                if below[child] == 0:
+                    children[found] = child
+                    found += 1
+                below[child] += weights[i]
+            children[:found].sort()
+            apart = 0
+            pooled = np.int64(0)
+            for c in range(found):
+                if below[children[c]] >= least:
+                    side[children[c]] = 0
+                    apart += 1
+                else:
+                    side[children[c]] = -1
+                    pooled += below[children[c]]
+            while 0 < pooled < least and apart > 0:
+                smallest = -1
+                for c in range(found):
+                    child = children[c]
+                    if side[child] == 0 and (smallest < 0 or below[child] < below[smallest]):
+                        smallest = child
+                side[smallest] = -1
+                pooled += below[smallest]
+                apart -= 1
+            if apart > 0:
+                number = 0
+                for c in range(found):
+                    child = children[c]
+                    if side[child] == 0:
+                        side[child] = number
+                        number += 1
+                    else:
+                        side[child] = apart
+                for i in range(first, last):
+                    groups[i] = side[axes.at_depth[rung + codes[i, j]]]
+                many[p] = apart + (1 if pooled > 0 else 0)
+                binary[p] = False
+            for c in range(found):
+                below[children[c]] = 0
+
+
+@compiled
+def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends, first_end):  # type: ignore[no-untyped-def]
+    """Sort each partition's keys by group, and write where each group ends."""
+    attributes = codes.shape[1]
+    longest = 0
+    widest = 0
+    for p in range(start, stop):
+        if many[p] > 1:
+            longest = max(longest, stops[p] - starts[p])
+            widest = max(widest, many[p])
+    held_codes = np.empty((longest, attributes), codes.dtype)
+    held_weights = np.empty(longest, weights.dtype)
+    held_keys = np.empty(longest, keys.dtype)
+    held_groups = np.empty(longest, groups.dtype)
+    cursor = np.empty(widest + 1, np.int64)
+    for p in range(start, stop):
+        if many[p] < 2:
+            continue
+        first, last = starts[p], stops[p]
+        cursor[: many[p] + 1] = 0
+        for i in range(first, last):
+            cursor[groups[i] + 1] += 1
+        for g in range(many[p]):
+            cursor[g + 1] += cursor[g]
+            ends[first_end[p] + g] = first + cursor[g + 1]
+        for i in range(first, last):
+            to = cursor[groups[i]]
+            cursor[groups[i]] += 1
+            for j in range(attributes):
+                held_codes[to, j] = codes[i, j]
+            held_weights[to] = weights[i]
+            held_keys[to] = keys[i]
+            held_groups[to] = groups[i]
+        for i in range(last - first):
+            for j in range(attributes):
+                codes[first + i, j] = held_codes[i, j]
+            weights[first + i] = held_weights[i]
+            keys[first + i] = held_keys[i]
+            groups[first + i] = held_groups[i]
+
+
+@compiled
+def merge_failing(start, stop, starts, many, binary, ends, first_end, sizes, holds, groups, pooled):  # type: ignore[no-untyped-def]
+    """Repair cuts down a hierarchy of which some side fails the models.
+
+    Failing sides are pooled under the ancestor's label; a pool that fails again takes in the smallest
+    good side. ``many[p]`` becomes the new number of sides: unchanged where all hold, 0 where the cut is
+    given up, else smaller, with the new sides in `groups`. ``pooled[p]`` says that the last side is a pool
+    made here.
+    """
+    widest = 0
+    for p in range(start, stop):
+        widest = max(widest, many[p])
+    side = np.empty(widest, np.int64)
+    for p in range(start, stop):
+        count = many[p]
+        base = first_end[p]
+        failing = 0
+        for g in range(count):
+            if not holds[base + g]:
+                failing += 1
+        if failing == 0:
+            continue
+        if binary[p]:
+            many[p] = 0
+            continue
+        pool = 0
+        smallest = -1
+        for g in range(count):
+            if holds[base + g]:
+                side[g] = 0
+                if smallest < 0 or sizes[base + g] < sizes[base + smallest]:
+                    smallest = g
+            else:
+                side[g] = -1
+                pool += 1
+        if pool == 1 and smallest >= 0:
+            # A single failing side cannot stay alone, whether it is one child or an earlier pool.
+            side[smallest] = -1
+            pool += 1
+        kept = count - pool
+        if kept < 1:
+            many[p] = 0
+            continue
+        number = 0
+        for g in range(count):
+            if side[g] == 0:
+                side[g] = number
+                number += 1
+            else:
+                side[g] = kept
+        i = starts[p]
+        for g in range(count):
+            while i < ends[base + g]:
+                groups[i] = side[g]
+                i += 1
+        many[p] = kept + 1
+        pooled[p] = True

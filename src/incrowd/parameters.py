@@ -1,0 +1,240 @@
+"""Parameters declared once, and the registries whose entries carry them.
+
+A parameter of a privacy model, a metric or an algorithm is declared as a dataclass field with
+`parameter`. That one declaration checks the value, words the error and fills ``--help``, the policy
+file and the docs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from incrowd.errors import ParameterError, PolicyError
+
+__all__ = ["Configured", "Parameter", "Registry", "parameter"]
+
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parameter:
+    """One declared parameter.
+
+    Attributes
+    ----------
+    kind
+        ``int``, ``float``, ``str`` or ``bool``.
+    meaning
+        One line for ``--help``, docs and forms.
+    low, high
+        Allowed range, both ends included; None where open.
+    choices
+        The allowed texts, where only some are.
+    optional
+        Whether None is allowed.
+    """
+
+    kind: type
+    meaning: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+
+    def describe(self) -> str:
+        """Say in words what is allowed, e.g. ``a whole number of at least 1``."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        words = _WORDS[self.kind]
+        if self.low is not None and self.high is not None:
+            return f"{words} between {self.low:g} and {self.high:g}"
+        if self.low is not None:
+            return f"{words} of at least {self.low:g}"
+        if self.high is not None:
+            return f"{words} of at most {self.high:g}"
+        return words
+
+    def check(self, value: object, owner: str, name: str) -> Any:
+        """Return `value` as the declared type.
+
+        Raises
+        ------
+        ParameterError
+            When it is of another type or outside the allowed range.
+        """
+        if value is None and self.optional:
+            return None
+        wrong = ParameterError(f"{owner}: {name} must be {self.describe()}, got {value!r}")
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, self.kind) or (self.kind is not bool and isinstance(value, bool)):
+            raise wrong
+        if isinstance(value, float) and not math.isfinite(value):
+            raise wrong
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.low is not None and value < self.low:
+                raise wrong
+            if self.high is not None and value > self.high:
+                raise wrong
+        if self.choices and value not in self.choices:
+            raise wrong
+        return value
+
+    def parse(self, text: str, owner: str, name: str) -> Any:
+        """Read a value written on a command line; the error is that of `check`."""
+        value: object = text
+        try:
+            if self.kind is int:
+                value = int(text)
+            elif self.kind is float:
+                value = float(text)
+            elif self.kind is bool:
+                value = {"true": True, "false": False}.get(text.lower(), text)
+        except ValueError:
+            pass
+        return self.check(value, owner, name)
+
+
+def parameter(
+    meaning: str,
+    *,
+    kind: type,
+    default: Any = dataclasses.MISSING,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    optional: bool = False,
+) -> Any:
+    """Declare a parameter of a `Configured` class; see `Parameter` for the fields."""
+    declared = Parameter(kind, meaning, low, high, choices, optional)
+    return dataclasses.field(default=default, metadata={"parameter": declared})
+
+
+@dataclasses.dataclass(frozen=True)
+class Configured:
+    """Base of every registered entry: a frozen dataclass whose fields are declared parameters.
+
+    Attributes
+    ----------
+    name
+        The entry's name in policies, on the command line and in reports.
+    summary
+        One line that says what it is.
+    paper
+        Where its definition comes from.
+    """
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for name, declared in self.parameters().items():
+            object.__setattr__(self, name, declared.check(getattr(self, name), self.name, name))
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """Return the declared parameters by name, in order."""
+        return {field.name: field.metadata["parameter"] for field in dataclasses.fields(cls)}
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameter values by name, those at None left out."""
+        values = {name: getattr(self, name) for name in self.parameters()}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Make an entry from values by name.
+
+        Raises
+        ------
+        ParameterError
+            For an unknown, missing or wrong parameter.
+        """
+        known = cls.parameters()
+        for name in settings:
+            if name not in known:
+                raise ParameterError(
+                    f"{cls.name}: unknown parameter {name!r}; it has {', '.join(known) or 'none'}"
+                )
+        for field in dataclasses.fields(cls):
+            if field.default is dataclasses.MISSING and field.name not in settings:
+                raise ParameterError(
+                    f"{cls.name}: {field.name} is missing; give {known[field.name].describe()}"
+                )
+        return cls(**settings)
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read ``value,name=value,...`` as written on a command line; the first name may be left out."""
+        known = cls.parameters()
+        settings: dict[str, Any] = {}
+        for position, part in enumerate(text.split(",") if text else ()):
+            name, equals, value = part.partition("=")
+            if not equals:
+                if position or not known:
+                    raise ParameterError(f"{cls.name}: write parameters as name=value")
+                name, value = next(iter(known)), part
+            name = name.strip()
+            if name in known:
+                settings[name] = known[name].parse(value.strip(), cls.name, name)
+            else:
+                settings[name] = value
+        return cls.from_settings(settings)
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{name}={value}" for name, value in self.settings().items())
+        return f"{self.name}({inner})" if inner else self.name
+
+
+E = TypeVar("E", bound=Configured)
+
+
+class Registry(Generic[E]):
+    """The explicit list of a package's entries, by name.
+
+    Parameters
+    ----------
+    what
+        The plural noun for errors, e.g. ``privacy models``.
+    entries
+        The classes, in the order in which they are listed.
+    """
+
+    def __init__(self, what: str, *entries: type[E]) -> None:
+        self.what = what
+        self._entries = {entry.name: entry for entry in entries}
+
+    def __iter__(self) -> Iterator[type[E]]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def names(self) -> list[str]:
+        """Return the names in order."""
+        return list(self._entries)
+
+    def get(self, name: str) -> type[E]:
+        """Return the entry of that name.
+
+        Raises
+        ------
+        PolicyError
+            When there is none; the message lists the known names.
+        """
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise PolicyError(f"no {name!r} among the {self.what}: {', '.join(self._entries)}") from None
+
+    def parse(self, text: str) -> E:
+        """Read ``name``, ``name:value`` or ``name:parameter=value,...``."""
+        name, _, rest = text.partition(":")
+        return self.get(name.strip()).from_text(rest.strip())

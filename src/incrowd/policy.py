@@ -1,0 +1,205 @@
+"""Policy: what a release must satisfy, as a TOML file or as an object."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian
+from incrowd.errors import InputError, ParameterError, PolicyError
+from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.schema import STYLES, Attribute, Schema, Style
+
+__all__ = ["POLICY_VERSION", "Policy", "toml_key", "toml_value"]
+
+POLICY_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything that decides a release, apart from the data.
+
+    Attributes
+    ----------
+    schema
+        The roles of the columns.
+    models
+        The privacy models that every released class must satisfy.
+    algorithm
+        What searches the recoding.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    output
+        Output style: ``range``, ``ancestor``, ``set``, ``mean``, or ``auto`` for what suits each column.
+    shuffle
+        Whether the rows are put in a random order, which `seed` decides.
+    seed
+        Seed of everything random.
+
+    Raises
+    ------
+    ParameterError
+        When a setting is outside its range.
+    """
+
+    schema: Schema
+    models: tuple[PrivacyModel, ...] = ()
+    algorithm: Algorithm = field(default_factory=Mondrian)
+    max_suppression: float = 0.0
+    output: Style = "auto"
+    shuffle: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_suppression, bool) or not isinstance(self.max_suppression, int | float):
+            raise ParameterError("max_suppression must be a number between 0 and 1")
+        if not 0 <= self.max_suppression <= 1:
+            raise ParameterError(f"max_suppression must be between 0 and 1, got {self.max_suppression!r}")
+        if self.output not in STYLES:
+            raise ParameterError(f"output must be one of {', '.join(STYLES)}, got {self.output!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        for model in self.models:
+            if not isinstance(model, PrivacyModel):
+                raise ParameterError(
+                    f"models: {type(model).__name__} is no privacy model; use ic.KAnonymity(5)"
+                )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a TOML file; hierarchy files are found relative to it.
+
+        Raises
+        ------
+        PolicyError
+            When the file cannot be read, or has an unknown or wrong setting; the message says where.
+        """
+        path = Path(path)
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
+        except UnicodeDecodeError as error:
+            raise PolicyError(f"{path}: byte {error.start} is not UTF-8") from None
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyError(f"{path}: not readable as TOML ({error})") from None
+        return cls.from_dict(document, path.parent, str(path))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], folder: Path, source: str = "policy") -> Policy:
+        """Read what a TOML file holds."""
+        from incrowd._policy_file import validate
+
+        checked = validate(document, source)
+        try:
+            schema = Schema.of(
+                (
+                    Attribute(
+                        name,
+                        column.role,
+                        kind=column.kind,
+                        hierarchy=_hierarchy(column.hierarchy, folder),
+                        output=column.output,
+                    )
+                    for name, column in checked.columns.items()
+                ),
+                null_values=checked.null_values,
+                others=checked.others,
+            )
+            algorithm = dict(checked.algorithm)
+            return cls(
+                schema,
+                tuple(_model(settings) for settings in checked.models),
+                ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
+                checked.max_suppression,
+                checked.output,
+                checked.shuffle,
+                checked.seed,
+            )
+        except InputError as error:
+            raise type(error)(f"{source}: {error}") from None
+
+    def to_toml(self, hierarchies: Mapping[str, str] | None = None) -> str:
+        """Write the policy as TOML.
+
+        Parameters
+        ----------
+        hierarchies
+            File of each column whose hierarchy is a tree and no recipe; see `write`.
+        """
+        from incrowd.hierarchy import Builder
+
+        lines = [f"version = {POLICY_VERSION}"]
+        for name in ("max_suppression", "output", "shuffle", "seed"):
+            lines.append(f"{name} = {toml_value(getattr(self, name))}")
+        if self.schema.null_values:
+            lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
+        if self.schema.others is not None:
+            lines.append(f"others = {toml_value(self.schema.others)}")
+        for attribute in self.schema.attributes:
+            lines += ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
+            if attribute.kind != "auto":
+                lines.append(f"kind = {toml_value(attribute.kind)}")
+            if isinstance(attribute.hierarchy, Builder):
+                lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
+            elif attribute.hierarchy is not None:
+                lines.append(f"hierarchy = {toml_value((hierarchies or {})[attribute.name])}")
+            if attribute.output is not None:
+                lines.append(f"output = {toml_value(attribute.output)}")
+        for model in self.models:
+            lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
+            lines += [f"{name} = {toml_value(value)}" for name, value in model.settings().items()]
+        lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
+        lines += [f"{name} = {toml_value(value)}" for name, value in self.algorithm.settings().items()]
+        return "\n".join(lines) + "\n"
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it."""
+        from incrowd.hierarchy import Hierarchy
+
+        path = Path(path)
+        files = {}
+        for number, attribute in enumerate(self.schema.attributes, 1):
+            if isinstance(attribute.hierarchy, Hierarchy):
+                safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)
+                file = Path("hierarchies") / f"{number:02d}-{safe}.json"
+                (path.parent / file.parent).mkdir(exist_ok=True)
+                attribute.hierarchy.write(path.parent / file)
+                files[attribute.name] = file.as_posix()
+        path.write_text(self.to_toml(files), encoding="utf-8")
+
+
+def _hierarchy(spec: str | dict[str, Any] | None, folder: Path) -> Any:
+    from incrowd.hierarchy import Hierarchy, builder_from_spec
+
+    if isinstance(spec, str):
+        return Hierarchy.read(folder / spec)
+    return None if spec is None else builder_from_spec(spec)
+
+
+def _model(settings: Mapping[str, Any]) -> PrivacyModel:
+    rest = dict(settings)
+    return MODELS.get(str(rest.pop("model"))).from_settings(rest)
+
+
+def toml_key(name: str) -> str:
+    """Write a key, quoted where it has to be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_value(value: Any) -> str:
+    """Write a text, number, truth value, list or flat mapping as TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        # TOML's basic strings escape as JSON does, and DEL besides.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)

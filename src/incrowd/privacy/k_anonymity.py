@@ -1,0 +1,68 @@
+"""k-anonymity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy.base import PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["KAnonymity"]
+
+
+@dataclass(frozen=True)
+class KAnonymity(PrivacyModel):
+    """Every equivalence class has at least k records.
+
+    Parameters
+    ----------
+    k
+        Smallest class size allowed, >= 1.
+
+    References
+    ----------
+    Samarati, Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001.
+    Sweeney, k-anonymity: a model for protecting privacy, IJUFKS 10(5), 2002, definition 3.
+    """
+
+    k: int = parameter("smallest class size allowed", kind=int, low=1)
+
+    name: ClassVar[str] = "k-anonymity"
+    summary: ClassVar[str] = "every equivalence class has at least k records"
+    paper: ClassVar[str] = "Samarati 2001; Sweeney 2002"
+    shorthand: ClassVar[str] = "k"
+    limit_name: ClassVar[str] = "k"
+    needs_counts: ClassVar[bool] = False
+    monotone_generalization: ClassVar[bool] = True
+    monotone_suppression: ClassVar[bool] = True
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the one variant."""
+        return (cls(1),)
+
+    @property
+    def least_size(self) -> int:
+        """A class needs k records."""
+        return self.k
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse a k above the number of records."""
+        if self.k > frequency.records:
+            raise ParameterError(
+                f"k-anonymity: k={self.k} is more than the table's {frequency.records} records; lower k"
+            )
+
+    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+        """Return the size of each class."""
+        return classes.sizes

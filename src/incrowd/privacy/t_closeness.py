@@ -1,0 +1,144 @@
+"""t-closeness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy.base import PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.domain import Domain
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["TCloseness"]
+
+
+@dataclass(frozen=True)
+class TCloseness(PrivacyModel):
+    """The sensitive values of every class are distributed nearly as in the whole table.
+
+    The distance is the Earth Mover's Distance; the whole table includes suppressed records.
+
+    Parameters
+    ----------
+    t
+        Largest distance allowed, in [0, 1].
+    distance
+        Ground distance of two values: ``ordered`` (difference of ranks over m - 1, the m distinct values
+        of the table in order; a missing value comes last), ``hierarchical`` (height of the lowest common
+        ancestor over the height of the hierarchy), ``equal`` (1). ``auto`` is hierarchical where the
+        attribute has a hierarchy, else ordered for numbers and dates, else equal.
+    attribute
+        The sensitive attribute; None protects each of them on its own.
+
+    References
+    ----------
+    Li, Li and Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity, ICDE 2007,
+    section 3 (definition 2) and section 4 (the three distances).
+    """
+
+    t: float = parameter("largest distance to the whole table", kind=float, low=0, high=1)
+    distance: str = parameter(
+        "ground distance of two values",
+        kind=str,
+        default="auto",
+        choices=("auto", "ordered", "hierarchical", "equal"),
+    )
+    attribute: str | None = parameter(
+        "the sensitive attribute; all of them, each on its own, by default",
+        kind=str,
+        default=None,
+        optional=True,
+    )
+
+    name: ClassVar[str] = "t-closeness"
+    summary: ClassVar[str] = "the sensitive values of every class are distributed as in the table, up to t"
+    paper: ClassVar[str] = "Li, Li and Venkatasubramanian 2007"
+    shorthand: ClassVar[str] = "t"
+    limit_name: ClassVar[str] = "t"
+    more_is_safer: ClassVar[bool] = False
+    monotone_generalization: ClassVar[bool] = True
+    monotone_suppression: ClassVar[bool] = True
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the automatic distance."""
+        return (cls(1.0),)
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse a distance that an attribute cannot have."""
+        for position in self.attributes(frequency):
+            self.distance_of(frequency.sensitive[position or 0].domain)
+
+    def distance_of(self, domain: Domain) -> str:
+        """Return the ground distance used for an attribute.
+
+        Raises
+        ------
+        ParameterError
+            When the attribute has no order or no hierarchy and was asked to.
+        """
+        if self.distance == "auto":
+            if domain.hierarchy is not None:
+                return "hierarchical"
+            return "ordered" if domain.kind != "category" else "equal"
+        if self.distance == "hierarchical" and domain.hierarchy is None:
+            raise ParameterError(
+                f"t-closeness: column {domain.name!r} has no hierarchy; give it one or another distance"
+            )
+        if self.distance == "ordered" and domain.kind == "category":
+            raise ParameterError(
+                f"t-closeness: column {domain.name!r} holds neither numbers nor dates; "
+                "use distance equal or hierarchical"
+            )
+        return self.distance
+
+    def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
+        """Return the distance that was used."""
+        return {"distance": self.distance_of(frequency.sensitive[attribute].domain)}
+
+    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+        """Return the distance of each class to the whole table."""
+        from incrowd.kernels import distances
+
+        position = attribute or 0
+        counted = classes.frequency.sensitive[position]
+        counts = classes.counts(position)
+        domain = counted.domain
+        distance = self.distance_of(domain)
+        if distance == "equal":
+            return distances.equal_distances(counts, classes.sizes, counted.totals)
+        if distance == "hierarchical":
+            tree = domain.tree
+            return distances.hierarchical_distances(
+                counts, classes.sizes, counted.totals, tree.leaves, tree.parents, tree.heights
+            )
+        counts, totals = _by_number(domain, counts, counted.totals)
+        return distances.ordered_distances(counts, classes.sizes, totals)
+
+
+def _by_number(domain: Domain, counts: Any, totals: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+    """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
+    import numpy as np
+
+    from incrowd.kernels.counting import Counts, class_counts
+
+    if domain.hierarchy is None and totals.all():
+        return counts, totals
+    numbers = np.where(np.isnan(domain.numbers), np.inf, domain.numbers)
+    present = np.flatnonzero(totals)
+    order = present[np.argsort(numbers[present], kind="stable")]
+    ranks = np.full(domain.size, -1, np.int32)
+    ranks[order] = np.arange(len(order))
+    # One entry per value makes `class_counts` sort each class's entries again.
+    entries = np.arange(len(counts.codes), dtype=np.int64)
+    single = Counts(np.append(entries, len(entries)), ranks[counts.codes], counts.counts)
+    return class_counts(counts.indptr, entries, single, len(order)), totals[order]

@@ -1,0 +1,529 @@
+"""Recoding: what an algorithm decided, independent of where the rows live."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.classes import EquivalenceClasses
+from incrowd.domain import Domain
+from incrowd.errors import ParameterError, TableError
+from incrowd.frequency import FrequencyTable, smallest_codes
+from incrowd.hierarchy import Hierarchy
+from incrowd.schema import Style
+
+__all__ = ["SUPPRESSED", "Cells", "FullDomain", "Local", "Recoding", "effective_style"]
+
+SUPPRESSED = "*"
+"""What a suppressed record has in every quasi-identifier."""
+
+FORMAT_VERSION = 1
+
+_MEAN_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The released cells of one quasi-identifier.
+
+    Attributes
+    ----------
+    codes
+        uint[keys]: the entry of each key.
+    labels
+        Released text per entry; None is the missing value.
+    lo, hi
+        int32[entries]: the interval of ranks that the entry stands for, ends included.
+    loss
+        float64[entries] in [0, 1]: share of the attribute's certainty that is lost (see `Domain.span`).
+    """
+
+    codes: NDArray[np.unsignedinteger]
+    labels: tuple[str | None, ...]
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    loss: NDArray[np.float64]
+
+    def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
+        """Return each entry's position among the distinct labels, and those labels."""
+        distinct: dict[str | None, int] = {}
+        positions = np.fromiter(
+            (distinct.setdefault(label, len(distinct)) for label in self.labels), np.int64, len(self.labels)
+        )
+        return positions, list(distinct)
+
+
+class Recoding(ABC):
+    """Which released cell every key gets.
+
+    Attributes
+    ----------
+    domains
+        The values of each quasi-identifier before recoding.
+    keys
+        Per quasi-identifier the rank of each key's value: uint[keys].
+    cells
+        Per quasi-identifier the released cells.
+    suppressed
+        bool[keys]: keys whose records are suppressed.
+    """
+
+    kind: ClassVar[str]
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+
+    @abstractmethod
+    def decisions(self) -> dict[str, Any]:
+        """Return what was decided, as plain data without values of the table."""
+
+    def classes(self, frequency: FrequencyTable) -> EquivalenceClasses:
+        """Group the keys by their released cells."""
+        codes, sizes = [], []
+        for cells in self.cells:
+            positions, labels = cells.released()
+            codes.append(smallest_codes(positions[cells.codes], len(labels)))
+            sizes.append(len(labels))
+        return EquivalenceClasses.from_codes(frequency, codes, sizes, self.suppressed)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write ``recoding.json`` and ``keys.parquet`` into a new or empty folder.
+
+        The files hold the values of the quasi-identifiers before recoding, so they are as confidential
+        as the data.
+
+        Raises
+        ------
+        TableError
+            When the folder holds other files.
+        """
+        import polars as pl
+
+        path = Path(folder)
+        ours = {"recoding.json", "keys.parquet"}
+        if path.exists() and any(child.name not in ours for child in path.iterdir()):
+            raise TableError(f"{path}: the folder holds other files; name a new one for the recoding")
+        path.mkdir(parents=True, exist_ok=True)
+        document = {
+            "format": "incrowd recoding",
+            "version": FORMAT_VERSION,
+            "confidential": "holds values of the table before recoding; keep it where the data is kept",
+            "kind": self.kind,
+            "decisions": self.decisions(),
+            "attributes": [
+                {
+                    **_domain_to_dict(domain),
+                    "labels": list(cells.labels),
+                    "lo": cells.lo.tolist(),
+                    "hi": cells.hi.tolist(),
+                    "loss": cells.loss.tolist(),
+                }
+                for domain, cells in zip(self.domains, self.cells, strict=True)
+            ],
+            **self._extra(),
+        }
+        columns = {f"key{j}": codes for j, codes in enumerate(self.keys)}
+        columns |= {f"cell{j}": cells.codes for j, cells in enumerate(self.cells)}
+        columns |= self._key_columns()
+        columns["suppressed"] = self.suppressed
+        pl.DataFrame(columns).write_parquet(path / "keys.parquet")
+        text = json.dumps(document, ensure_ascii=False, allow_nan=True)
+        (path / "recoding.json").write_text(text, encoding="utf-8")
+        for name in ours:
+            (path / name).chmod(0o600)
+
+    @staticmethod
+    def load(folder: str | os.PathLike[str]) -> Recoding:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        TableError
+            When the folder holds no recoding that this version can read.
+        """
+        import polars as pl
+
+        path = Path(folder)
+        try:
+            document = json.loads((path / "recoding.json").read_text(encoding="utf-8"))
+            table = pl.read_parquet(path / "keys.parquet")
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            raise TableError(f"{path}: no readable recoding.json and keys.parquet there") from None
+        if document.get("version") != FORMAT_VERSION:
+            raise TableError(f"{path}: recoding of version {document.get('version')}, not {FORMAT_VERSION}")
+        attributes = document["attributes"]
+        common = {
+            "domains": tuple(_domain_from_dict(entry) for entry in attributes),
+            "keys": tuple(table[f"key{j}"].to_numpy() for j in range(len(attributes))),
+            "cells": tuple(
+                Cells(
+                    table[f"cell{j}"].to_numpy(),
+                    tuple(entry["labels"]),
+                    np.array(entry["lo"], np.int32),
+                    np.array(entry["hi"], np.int32),
+                    np.array(entry["loss"], np.float64),
+                )
+                for j, entry in enumerate(attributes)
+            ),
+            "suppressed": table["suppressed"].to_numpy(),
+        }
+        kinds: dict[str, type[Local | FullDomain]] = {Local.kind: Local, FullDomain.kind: FullDomain}
+        return kinds[document["kind"]]._restore(common, document, table)
+
+    def _extra(self) -> dict[str, Any]:
+        return {}
+
+    def _key_columns(self) -> dict[str, NDArray[np.generic]]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Local(Recoding):
+    """Local recoding: every class has cells of its own.
+
+    Attributes
+    ----------
+    class_of_key
+        int32[keys]: class of each key, -1 for a suppressed one.
+    count
+        Number of classes.
+    algorithm
+        What made it.
+    """
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    class_of_key: NDArray[np.int32]
+    count: int
+    algorithm: str
+    kind: ClassVar[str] = "local"
+
+    @classmethod
+    def build(
+        cls,
+        frequency: FrequencyTable,
+        class_of_key: NDArray[np.int32],
+        count: int,
+        styles: Sequence[Style],
+        algorithm: str,
+    ) -> Local:
+        """Give each class the narrowest cells that cover its members.
+
+        Parameters
+        ----------
+        class_of_key
+            int32[keys], -1 for a suppressed key.
+        count
+            Number of classes.
+        styles
+            Output style per quasi-identifier, see `effective_style`.
+        """
+        from incrowd.kernels.grouping import group_members
+
+        indptr, members = group_members(class_of_key, count)
+        suppressed = class_of_key < 0
+        cells = tuple(
+            _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style)
+            for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
+        )
+        return cls(frequency.domains, frequency.codes, cells, suppressed, class_of_key, count, algorithm)
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the algorithm and the number of classes."""
+        return {"algorithm": self.algorithm, "classes": self.count}
+
+    def _key_columns(self) -> dict[str, NDArray[np.generic]]:
+        return {"class": self.class_of_key}
+
+    @classmethod
+    def _restore(cls, common: dict[str, Any], document: dict[str, Any], table: Any) -> Local:
+        decisions = document["decisions"]
+        return cls(
+            **common,
+            class_of_key=table["class"].to_numpy(),
+            count=decisions["classes"],
+            algorithm=decisions["algorithm"],
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FullDomain(Recoding):
+    """Full-domain recoding: all values of a column climb the same number of levels.
+
+    Attributes
+    ----------
+    levels
+        Steps climbed per quasi-identifier; 0 leaves the values as they are. A column without hierarchy
+        has the levels 0 (value) and 1 (``*``).
+    """
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    levels: tuple[int, ...]
+    kind: ClassVar[str] = "full-domain"
+
+    @classmethod
+    def build(
+        cls,
+        frequency: FrequencyTable,
+        levels: Mapping[str, int] | Sequence[int],
+        suppressed: NDArray[np.bool_] | None = None,
+    ) -> FullDomain:
+        """Recode every quasi-identifier to a level of its hierarchy.
+
+        Parameters
+        ----------
+        levels
+            Level per quasi-identifier, by name or in order; 0 .. height.
+        suppressed
+            bool[keys]: keys whose records are suppressed.
+
+        Raises
+        ------
+        ParameterError
+            When a level is missing, unknown or too high.
+        """
+        names = [domain.name for domain in frequency.domains]
+        if isinstance(levels, Mapping):
+            for name in levels:
+                if name not in names:
+                    raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {names}")
+            levels = [levels.get(name, 0) for name in names]
+        if len(levels) != len(names):
+            raise ParameterError(f"levels: {len(levels)} given for {len(names)} quasi-identifiers")
+        if suppressed is None:
+            suppressed = np.zeros(frequency.keys, np.bool_)
+        cells = tuple(
+            _level_cells(domain, codes, level, suppressed)
+            for domain, codes, level in zip(frequency.domains, frequency.codes, levels, strict=True)
+        )
+        return cls(frequency.domains, frequency.codes, cells, suppressed, tuple(levels))
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the level of each quasi-identifier."""
+        names = (domain.name for domain in self.domains)
+        return {"levels": dict(zip(names, self.levels, strict=True))}
+
+    @classmethod
+    def _restore(cls, common: dict[str, Any], document: dict[str, Any], table: Any) -> FullDomain:
+        return cls(**common, levels=tuple(document["decisions"]["levels"].values()))
+
+
+def effective_style(style: Style, domain: Domain) -> Style:
+    """Say which style a column's cells really get.
+
+    ``auto`` is the common ancestor where there is a hierarchy, a range for numbers and dates and a set
+    for other categories; a style that a column cannot have falls back to that.
+    """
+    if style in ("set", "mean"):
+        return style
+    if style == "range" and domain.ordered:
+        return "range"
+    if domain.hierarchy is not None:
+        return "ancestor"
+    return "range" if domain.ordered else "set"
+
+
+def node_labels(domain: Domain, nodes: NDArray[np.integer]) -> list[str | None]:
+    """Released texts of nodes of the domain's tree; a leaf shows its value."""
+    tree = domain.tree
+    return [
+        domain.values[int(tree.lo[node])] if tree.leaves[tree.lo[node]] == node else tree.labels[node]
+        for node in nodes
+    ]
+
+
+def _class_cells(
+    domain: Domain,
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    class_of_key: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    asked: Style,
+) -> Cells:
+    """Cells of one attribute for every class, and ``*`` for keys that are in none."""
+    style = effective_style(asked, domain)
+    ranks = codes[members].astype(np.int32)
+    classes = len(indptr) - 1
+    lo = np.minimum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
+    hi = np.maximum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
+    labels: list[str | None]
+    if style in ("range", "ancestor"):
+        pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
+        lo = (pairs // domain.size).astype(np.int32)
+        hi = (pairs % domain.size).astype(np.int32)
+        loss = domain.span(lo, hi)
+        if style == "ancestor":
+            labels = node_labels(domain, domain.ancestors(lo, hi))
+        else:
+            labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+    else:
+        counts = _value_counts(domain, codes, weights, indptr, members)
+        loss = domain.span(lo, hi)
+        if domain.hierarchy is None and not domain.ordered:
+            loss = (np.diff(counts.indptr) - 1) / max(domain.size - 1, 1)
+        entry = np.arange(classes)
+        labels = _set_labels(domain, counts) if style == "set" else _mean_labels(domain, counts)
+    return _with_suppressed(domain, class_of_key, entry, labels, lo, hi, loss)
+
+
+def _level_cells(
+    domain: Domain, codes: NDArray[np.unsignedinteger], level: int, suppressed: NDArray[np.bool_]
+) -> Cells:
+    tree = domain.tree
+    if not 0 <= level <= tree.height:
+        raise ParameterError(f"column {domain.name!r}: level {level} is outside 0 .. {tree.height}")
+    nodes, entry = np.unique(tree.climb(level), return_inverse=True)
+    lo = tree.lo[nodes].astype(np.int32)
+    hi = (tree.hi[nodes] - 1).astype(np.int32)
+    numbers = np.where(suppressed, -1, codes.astype(np.int32))
+    return _with_suppressed(
+        domain, numbers, entry, node_labels(domain, nodes), lo, hi, _tree_loss(domain, lo, hi)
+    )
+
+
+def _tree_loss(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.asarray((hi - lo) / max(domain.size - 1, 1), np.float64)
+
+
+def _with_suppressed(
+    domain: Domain,
+    number_of_key: NDArray[np.integer],
+    entry: NDArray[np.integer],
+    labels: list[str | None],
+    lo: NDArray[np.int32],
+    hi: NDArray[np.int32],
+    loss: NDArray[np.float64],
+) -> Cells:
+    """Look up each key's entry; a negative number gets one more entry, ``*``."""
+    if number_of_key.size and number_of_key.min() < 0:
+        entry = np.append(entry, len(labels))  # index -1
+        labels = [*labels, SUPPRESSED]
+        lo = np.append(lo, np.int32(0))
+        hi = np.append(hi, np.int32(domain.size - 1))
+        loss = np.append(loss, 1.0)
+    return Cells(smallest_codes(entry[number_of_key], len(labels)), tuple(labels), lo, hi, loss)
+
+
+def _value_counts(
+    domain: Domain,
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+) -> Any:
+    from incrowd.kernels.counting import Counts, class_counts
+
+    each = np.arange(len(codes) + 1, dtype=np.int64)
+    return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), domain.size)
+
+
+def _range_label(domain: Domain, lo: int, hi: int) -> str | None:
+    low, high = domain.values[lo], domain.values[hi]
+    if lo == hi:
+        return low
+    if low is None or high is None:
+        return SUPPRESSED
+    between = "-" if domain.kind == "number" else " to "
+    return f"[{low}{between}{high}]"
+
+
+def _escape(text: str | None) -> str:
+    if text is None:
+        return ""
+    for mark in "\\,{}":
+        text = text.replace(mark, "\\" + mark)
+    return text
+
+
+def _set_labels(domain: Domain, counts: Any) -> list[str | None]:
+    made: dict[bytes, str | None] = {}
+    labels = []
+    escaped = [_escape(value) for value in domain.values]
+    for start, stop in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
+        present = counts.codes[start:stop]
+        name = present.tobytes()
+        if name not in made:
+            made[name] = (
+                domain.values[int(present[0])]
+                if len(present) == 1
+                else "{" + ", ".join(escaped[code] for code in present) + "}"
+            )
+        labels.append(made[name])
+    return labels
+
+
+def _mean_labels(domain: Domain, counts: Any) -> list[str | None]:
+    """Mean of numbers and dates (missing left out), mode of categories (ties to the lowest rank)."""
+    labels: list[str | None] = []
+    for start, stop in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
+        codes, weights = counts.codes[start:stop], counts.counts[start:stop]
+        if domain.kind == "category":
+            labels.append(domain.values[int(codes[np.argmax(weights)])])
+            continue
+        known = codes != domain.missing
+        if len(codes) == 1 or not known.any():
+            labels.append(domain.values[int(codes[0])])
+            continue
+        numbers = domain.numbers[codes[known]]
+        mean = float((numbers * weights[known]).sum() / weights[known].sum())
+        labels.append(_number_text(mean) if domain.kind == "number" else _date_text(mean))
+    return labels
+
+
+def _number_text(value: float) -> str:
+    text = f"{value:.{_MEAN_DECIMALS}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _date_text(day: float) -> str:
+    return (dt.date(1970, 1, 1) + dt.timedelta(days=round(day))).isoformat()
+
+
+def _domain_to_dict(domain: Domain) -> dict[str, Any]:
+    tree = domain.hierarchy
+    return {
+        "name": domain.name,
+        "kind": domain.kind,
+        "values": list(domain.values),
+        "numbers": [None if np.isnan(number) else number for number in domain.numbers.tolist()],
+        "missing": domain.missing,
+        "hierarchy": None
+        if tree is None
+        else {"labels": list(tree.labels), "parents": tree.parents.tolist()},
+    }
+
+
+def _domain_from_dict(entry: Mapping[str, Any]) -> Domain:
+    kinds: dict[str, Literal["number", "date", "category"]] = {
+        "number": "number",
+        "date": "date",
+        "category": "category",
+    }
+    tree = entry["hierarchy"]
+    return Domain(
+        entry["name"],
+        kinds[entry["kind"]],
+        tuple(entry["values"]),
+        None if tree is None else Hierarchy(tree["labels"], tree["parents"]),
+        np.array([np.nan if number is None else number for number in entry["numbers"]], np.float64),
+        entry["missing"],
+    )

@@ -1,0 +1,304 @@
+"""anonymize(): search, apply, check; and the Release it gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.algorithms import Algorithm, Mondrian
+from incrowd.assessment import Assessment, assess, assess_classes
+from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.policy import Policy
+from incrowd.progress import Progress, Silent
+from incrowd.schema import Schema, Style
+from incrowd.utility import METRICS, Lost
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.io.files import CsvFormat
+    from incrowd.privacy import Measured, PrivacyModel
+    from incrowd.recoding import Recoding
+
+__all__ = ["Release", "anonymize"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released table and the account of it.
+
+    Attributes
+    ----------
+    table
+        The released table, of the kind that came in (a Polars frame for a path).
+    policy
+        What it had to satisfy.
+    recoding
+        What was decided; it knows values of the table before recoding.
+    before
+        The table as it came in.
+    privacy
+        The released table, measured anew.
+    utility
+        What was lost, per metric.
+    seconds
+        Wall time per stage.
+    csv_format
+        How the input was written, where it was a CSV.
+    """
+
+    table: Any
+    policy: Policy
+    recoding: Recoding
+    before: Assessment
+    privacy: Assessment
+    utility: dict[str, Lost]
+    seconds: dict[str, float]
+    csv_format: CsvFormat | None = None
+
+    @property
+    def risk(self) -> dict[str, dict[str, float]]:
+        """Figures per risk model of the released table."""
+        return self.privacy.risk
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        return {
+            "format": "incrowd release",
+            "version": 1,
+            "algorithm": str(self.policy.algorithm),
+            "models": [str(model) for model in self.policy.models],
+            "max_suppression": self.policy.max_suppression,
+            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
+            "before": self.before.to_dict(),
+            "after": self.privacy.to_dict(),
+            "utility": [lost.to_dict() for lost in self.utility.values()],
+            "seconds": self.seconds,
+        }
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
+
+        The file is written beside the target, read again, measured, and only then renamed.
+
+        Raises
+        ------
+        TableError
+            When the file exists (unless `force`) or cannot be written.
+        InfeasibleError
+            When what was written does not satisfy the policy.
+        """
+        from incrowd.engines import engine_for
+        from incrowd.io.files import CsvFormat, check_target, read_table, replacing, write_table
+
+        target = Path(path)
+        check_target(target, (), force=force)
+        csv_format = self.csv_format or CsvFormat()
+        with replacing(target) as temporary:
+            write_table(_as_polars(self.table), temporary, target, csv_format)
+            reread = CsvFormat((csv_format.delimiter or ",")[0], csv_format.encoding)
+            written, _ = read_table(temporary, reread)
+            columns = engine_for(self.table).columns
+            if written.columns != columns:
+                raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+            judge(assess(written, self.policy.schema, self.policy.models), self.policy)
+
+    def save(self, folder: str | os.PathLike[str], *, name: str = "release.csv", force: bool = False) -> None:
+        """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
+
+        The ``internal`` folder knows values of the table before recoding: do not hand it out.
+
+        Raises
+        ------
+        TableError
+            When the folder has files already (unless `force`) or cannot be written.
+        """
+        path = Path(folder)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()) and not force:
+                raise TableError(f"{path}: the folder has files already; name a new one or say --force")
+            self.write(path / name, force=force)
+            self.policy.write(path / "policy.toml")
+            account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+            (path / "release.json").write_text(account + "\n", encoding="utf-8")
+            internal = path / "internal"
+            internal.mkdir(exist_ok=True)
+            (internal / "DO-NOT-PUBLISH.txt").write_text(
+                "recoding/ holds values of the table before it was recoded.\n"
+                "Keep this folder where the data itself is kept; everything beside it may be released.\n"
+            )
+            self.recoding.save(internal / "recoding")
+        except OSError as error:
+            raise TableError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = (),
+    algorithm: Algorithm | None = None,
+    *,
+    max_suppression: float = 0.0,
+    output: Style = "auto",
+    shuffle: bool = False,
+    seed: int = 0,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Recode a table so that it satisfies privacy models, and check the result.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file. It is not changed.
+    schema
+        The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
+    models
+        The privacy models; at least one.
+    algorithm
+        What searches the recoding; Mondrian by default.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    output
+        Output style of the quasi-identifiers, see `Policy`.
+    shuffle, seed
+        Whether the rows come in a random order; else row N of the release is row N of the table.
+    csv_format
+        How a CSV is written, where it is not plain.
+    progress
+        Told about the stages.
+
+    Raises
+    ------
+    InputError
+        When the table or the call is wrong.
+    InfeasibleError
+        When the table cannot satisfy the policy; nothing is released.
+    """
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.engines import engine_for
+
+    if isinstance(schema, Policy):
+        policy = schema
+    else:
+        policy = Policy(
+            schema, tuple(models), algorithm or Mondrian(), max_suppression, output, shuffle, seed
+        )
+    if not policy.models:
+        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    clock = _Clock(progress or Silent())
+    if isinstance(table, str | os.PathLike):
+        from incrowd.io.files import read_table
+
+        path = table
+        table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
+    engine = engine_for(table)
+    policy.schema.released(engine.columns)
+    searched = _with_styles(policy)
+    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched))
+    _check_limits(policy, frequency)
+    before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
+    recoding: Recoding = clock.run(
+        "search",
+        lambda: policy.algorithm.search(
+            frequency,
+            policy.models,
+            styles=[attribute.output or policy.output for attribute in policy.schema.quasi],
+            max_suppression=policy.max_suppression,
+            progress=clock.progress,
+        ),
+    )
+    released = clock.run("apply", lambda: engine.apply(policy.schema, frequency, recoding))
+    if policy.shuffle:
+        released = _shuffled(released, policy.seed)
+    # What counts is the table that leaves, not what was meant.
+    after = clock.run("check", lambda: assess(released, policy.schema, policy.models))
+    judge(after, policy)
+    utility = clock.run(
+        "measure loss", lambda: {metric.name: metric().measure(frequency, recoding) for metric in METRICS}
+    )
+    return Release(released, policy, recoding, before, after, utility, clock.seconds, csv_format)
+
+
+def judge(assessment: Assessment, policy: Policy) -> None:
+    """Refuse a release that does not satisfy its policy.
+
+    Raises
+    ------
+    InfeasibleError
+        Which says what failed, by how much, and what would help.
+    """
+    problems = [_shortfall(measured) for measured in assessment.privacy if measured.holds is False]
+    if assessment.suppressed and assessment.suppressed_share > policy.max_suppression:
+        problems.insert(
+            0,
+            f"{assessment.suppressed} of {assessment.records} records are suppressed (* in every "
+            f"quasi-identifier), {assessment.suppressed_share:.2%} where {policy.max_suppression:.2%} may be; "
+            "loosen the models, name fewer quasi-identifiers or raise max_suppression",
+        )
+    if problems:
+        raise InfeasibleError("nothing was released: " + "; ".join(problems))
+
+
+def _shortfall(measured: Measured) -> str:
+    where = f" for {measured.attribute!r}" if measured.attribute else ""
+    if measured.value is None:
+        return f"{measured.model}{where}: no class is left to measure"
+    return f"{measured.model}{where} reaches {measured.value:g} where {measured.limit:g} was asked"
+
+
+def _check_limits(policy: Policy, frequency: FrequencyTable) -> None:
+    for model in policy.models:
+        model.check_table(frequency)
+    if not frequency.records:
+        raise TableError("every record of the table is suppressed (* in every quasi-identifier)")
+
+
+def _with_styles(policy: Policy) -> Schema:
+    """Give every quasi-identifier the style it will get, for the engine to know."""
+    return Schema.of(
+        (
+            replace(attribute, output=attribute.output or policy.output)
+            if attribute.role == "quasi"
+            else attribute
+            for attribute in policy.schema.attributes
+        ),
+        null_values=policy.schema.null_values,
+        others=policy.schema.others,
+    )
+
+
+def _shuffled(table: Any, seed: int) -> Any:
+    import narwhals as nw
+    import numpy as np
+
+    frame = nw.from_native(table, eager_only=True)
+    order = np.random.default_rng(seed).permutation(len(frame))
+    native = frame[order.tolist()].to_native()
+    return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
+
+
+def _as_polars(table: Any) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(table, eager_only=True).to_polars()
+
+
+class _Clock:
+    """Times the stages and tells the progress about them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.seconds: dict[str, float] = {}
+
+    def run(self, stage: str, work: Callable[[], Any]) -> Any:
+        self.progress.stage(stage)
+        start = time.perf_counter()
+        result = work()
+        self.seconds[stage] = time.perf_counter() - start
+        return result

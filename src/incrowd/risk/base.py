@@ -1,0 +1,23 @@
+"""What every risk model has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incrowd.parameters import Configured
+
+if TYPE_CHECKING:
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["RiskModel"]
+
+
+@dataclass(frozen=True)
+class RiskModel(Configured, ABC):
+    """How likely an attacker links a released record to a person."""
+
+    @abstractmethod
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return the figures by name, each a probability in [0, 1]."""

@@ -1,0 +1,238 @@
+"""Schema: the role of each column, and what its values mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from incrowd.errors import SchemaError
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy import Builder, Hierarchy
+
+__all__ = ["KINDS", "ROLES", "STYLES", "Attribute", "Kind", "Role", "Schema", "Style"]
+
+Role = Literal["identifying", "quasi", "sensitive", "insensitive"]
+Kind = Literal["auto", "number", "date", "category"]
+Style = Literal["auto", "range", "ancestor", "set", "mean"]
+
+ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
+KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
+STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One column of the table and how it is to be treated.
+
+    Attributes
+    ----------
+    name
+        The column's name, exactly as in the table.
+    role
+        ``identifying`` (never released), ``quasi`` (generalized), ``sensitive`` (released as it is and
+        protected by the privacy models) or ``insensitive`` (released as it is).
+    kind
+        How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
+    hierarchy
+        A generalization hierarchy or the recipe of one.
+    output
+        Output style of this column where it differs from that of the release.
+    """
+
+    name: str
+    role: Role
+    kind: Kind = "auto"
+    hierarchy: Hierarchy | Builder | None = None
+    output: Style | None = None
+
+    def __post_init__(self) -> None:
+        for what, value, allowed in (
+            ("role", self.role, ROLES),
+            ("kind", self.kind, KINDS),
+            ("output", self.output, (None, *STYLES)),
+        ):
+            if value not in allowed:
+                known = ", ".join(str(item) for item in allowed if item)
+                raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+
+
+class Schema:
+    """The role of every column of a table.
+
+    Parameters
+    ----------
+    quasi
+        The quasi-identifiers: names, or a mapping of names to a hierarchy, a builder such as
+        ``Hierarchy.intervals(5, 10)``, the path of a hierarchy file, a kind (``"number"``, ``"date"``,
+        ``"category"``), an `Attribute`, or None.
+    sensitive
+        The sensitive attributes, in the same form. A hierarchy makes t-closeness hierarchical.
+    identifying
+        Columns that are never released.
+    insensitive
+        Columns that are released as they are.
+    null_values
+        Texts that mean "missing".
+    others
+        What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
+        them out of the release, ``"keep"`` releases them as they are.
+
+    Raises
+    ------
+    SchemaError
+        When a column is in two roles, or a role, kind or path is not known.
+    """
+
+    def __init__(
+        self,
+        quasi: Mapping[str, object] | Iterable[str] = (),
+        sensitive: Mapping[str, object] | Iterable[str] = (),
+        identifying: Iterable[str] = (),
+        insensitive: Iterable[str] = (),
+        *,
+        null_values: Iterable[str] = (),
+        others: Literal["drop", "keep"] | None = None,
+    ) -> None:
+        attributes: dict[str, Attribute] = {}
+        roles: tuple[tuple[Role, Mapping[str, object] | Iterable[str]], ...] = (
+            ("identifying", identifying),
+            ("quasi", quasi),
+            ("sensitive", sensitive),
+            ("insensitive", insensitive),
+        )
+        for role, columns in roles:
+            if isinstance(columns, str):
+                raise SchemaError(f"{role}: give a list of column names, not one text")
+            specs = columns if isinstance(columns, Mapping) else None
+            for name in columns:
+                attribute = _attribute(name, role, specs[name] if specs is not None else None)
+                if name in attributes:
+                    earlier = attributes[name].role
+                    what = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
+                    raise SchemaError(f"column {name!r} is {what}; give it one role")
+                attributes[name] = attribute
+        if others not in (None, "drop", "keep"):
+            raise SchemaError(f"others must be 'drop', 'keep' or None, got {others!r}")
+        self._attributes = attributes
+        self.null_values: tuple[str, ...] = tuple(dict.fromkeys(null_values))
+        self.others: Literal["drop", "keep"] | None = others
+
+    @classmethod
+    def of(
+        cls,
+        attributes: Iterable[Attribute],
+        *,
+        null_values: Iterable[str] = (),
+        others: Literal["drop", "keep"] | None = None,
+    ) -> Schema:
+        """Make a schema from attributes."""
+        roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
+        for attribute in attributes:
+            if any(attribute.name in named for named in roles.values()):
+                raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
+            roles[attribute.role][attribute.name] = attribute
+        return cls(**roles, null_values=null_values, others=others)  # type: ignore[arg-type]
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self._attributes[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._attributes
+
+    def __repr__(self) -> str:
+        parts = (
+            f"{role}: {', '.join(attribute.name for attribute in self.having(role)) or '-'}" for role in ROLES
+        )
+        return f"Schema({'; '.join(parts)})"
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Every named column."""
+        return tuple(self._attributes.values())
+
+    @property
+    def quasi(self) -> tuple[Attribute, ...]:
+        """The quasi-identifiers, in the order in which they were named."""
+        return self.having("quasi")
+
+    @property
+    def sensitive(self) -> tuple[Attribute, ...]:
+        """The sensitive attributes, in the order in which they were named."""
+        return self.having("sensitive")
+
+    def having(self, role: Role) -> tuple[Attribute, ...]:
+        """Return the columns of one role."""
+        return tuple(attribute for attribute in self._attributes.values() if attribute.role == role)
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Check that the table has every named column, once.
+
+        Raises
+        ------
+        SchemaError
+            When a column is missing or stands twice in the table.
+        """
+        repeated = sorted({name for name in columns if columns.count(name) > 1})
+        if repeated:
+            raise SchemaError(f"the table has several columns named {_names(repeated)}; rename them first")
+        missing = [name for name in self._attributes if name not in columns]
+        if missing:
+            raise SchemaError(f"the table has no column {_names(missing)}; it has {_names(columns)}")
+
+    def released(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of the table that may leave, in the table's order.
+
+        Raises
+        ------
+        SchemaError
+            When a column has no role and `others` does not say what to do with it.
+        """
+        self.check_columns(columns)
+        unnamed = [name for name in columns if name not in self._attributes]
+        if unnamed and self.others is None:
+            raise SchemaError(
+                f"no role was given to column {_names(unnamed)}; name each as quasi, sensitive, identifying "
+                "(dropped) or insensitive (released as it is), or say others='drop' or others='keep'"
+            )
+        return [
+            name
+            for name in columns
+            if (name in self._attributes and self._attributes[name].role != "identifying")
+            or (name not in self._attributes and self.others == "keep")
+        ]
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)
+
+
+def _attribute(name: str, role: Role, spec: object) -> Attribute:
+    from incrowd.hierarchy import Builder, Hierarchy
+
+    if not isinstance(name, str):
+        raise SchemaError(f"column names are texts; {role} names a {type(name).__name__}")
+    if isinstance(spec, Attribute):
+        if spec.name != name or spec.role != role:
+            raise SchemaError(f"column {name!r}: its Attribute says {spec.name!r} as {spec.role}")
+        return spec
+    if spec is None:
+        return Attribute(name, role)
+    if isinstance(spec, Hierarchy | Builder):
+        return Attribute(name, role, hierarchy=spec)
+    for kind in KINDS:
+        if spec == kind:
+            return Attribute(name, role, kind=kind)
+    if isinstance(spec, str | os.PathLike):
+        path = Path(spec)
+        if not path.suffix:
+            raise SchemaError(
+                f"column {name!r}: {str(spec)!r} is neither a kind ({', '.join(KINDS)}) nor a hierarchy file"
+            )
+        return Attribute(name, role, hierarchy=Hierarchy.read(path))
+    raise SchemaError(
+        f"column {name!r}: give a hierarchy, a builder, a file, a kind or None, not a {type(spec).__name__}"
+    )

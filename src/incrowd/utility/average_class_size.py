@@ -1,0 +1,35 @@
+"""The average class size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.utility.base import Lost, Metric
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+
+__all__ = ["AverageClassSize"]
+
+
+@dataclass(frozen=True)
+class AverageClassSize(Metric):
+    """Records in classes over the number of classes.
+
+    References
+    ----------
+    LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006, section 5
+    (there divided by k).
+    """
+
+    name: ClassVar[str] = "average-class-size"
+    summary: ClassVar[str] = "mean number of records in an equivalence class"
+    paper: ClassVar[str] = "LeFevre et al. 2006"
+    scale: ClassVar[str] = "1 (every record apart) to the number of records (all alike)"
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+        """Return the mean; 0 where every record is suppressed."""
+        classes = recoding.classes(frequency)
+        return Lost(self.name, classes.records / len(classes) if len(classes) else 0.0)

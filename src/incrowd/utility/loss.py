@@ -1,0 +1,36 @@
+"""The loss metric LM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.utility.base import Lost, Metric, per_attribute_mean
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+
+__all__ = ["Loss"]
+
+
+@dataclass(frozen=True)
+class Loss(Metric):
+    """LM, averaged over records and quasi-identifiers.
+
+    A cell costs (leaves under its node - 1) / (all leaves - 1); without a hierarchy a number or date
+    costs (largest - smallest) / (range of the column) over its class, and another category
+    (distinct values in its class - 1) / (distinct values in the column - 1). A suppressed cell costs 1.
+
+    References
+    ----------
+    Iyengar, Transforming data to satisfy privacy constraints, KDD 2002, section 3.1.
+    """
+
+    name: ClassVar[str] = "loss"
+    summary: ClassVar[str] = "LM: share of each value's certainty that generalization took away"
+    paper: ClassVar[str] = "Iyengar 2002"
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+        """Return the mean over records and attributes, in [0, 1]."""
+        return per_attribute_mean(self.name, frequency, recoding, [cells.loss for cells in recoding.cells])

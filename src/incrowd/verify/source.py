@@ -1,0 +1,267 @@
+"""Reading a released file with DuckDB: columns by position, errors without a cell's content.
+
+DuckDB compares column names without regard to case and renames repeats, so here every column is called
+``c0``, ``c1``, ... and the names are read separately (from a CSV file's header, a Parquet file's schema).
+
+In a CSV file an unquoted empty field is missing; a quoted one (``""``) is the empty text, a value
+(``allow_quoted_nulls = false``; DuckDB's default would make it missing too).
+A row with more or fewer fields than the header is an error, except that DuckDB lets one empty field too many
+at the end of a row pass (``1,2,`` under ``a,b``).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from incrowd.errors import ParameterError, TableError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Source", "connect", "literal", "open_source", "reworded"]
+
+_DELIMITERS = (",", ";", "\t", "|")
+_ZIPPED = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+_UTF8 = ("utf-8", "utf-8-sig")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as DuckDB reads it.
+
+    Attributes
+    ----------
+    relation
+        SQL that stands after FROM; its columns are called c0, c1, ...
+    names
+        The columns' names in the file.
+    types
+        DuckDB's type of each column.
+    """
+
+    relation: str
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+def literal(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def connect(spill: Path) -> duckdb.DuckDBPyConnection:
+    """Open an in-memory database that fetches no extensions and spills into the given private folder only."""
+    import duckdb
+
+    con = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "temp_directory": str(spill),
+            "preserve_insertion_order": "false",
+        },
+    )
+    con.execute("SET enable_progress_bar = false")
+    return con
+
+
+def open_source(
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    wanted: Collection[str],
+    delimiter: str | None,
+    encoding: str | None,
+    scratch: Path,
+) -> Source:
+    """Find out how to read a file, CSV or Parquet by its content (a gzipped CSV file as well).
+
+    Parameters
+    ----------
+    wanted
+        Names of columns that are looked for: the delimiter is the one under which most are in the header.
+    delimiter, encoding
+        How a CSV file is written; None to find out (UTF-8 unless a byte order mark says UTF-16).
+    scratch
+        A private folder, for a copy in UTF-8 if the file is in another encoding.
+
+    Raises
+    ------
+    ParameterError
+        An unknown encoding, or a delimiter that is no single character.
+    TableError
+        The file cannot be read, or two columns have the same name.
+    """
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise ParameterError('delimiter must be one character, other than " and a line end')
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise TableError(f"{path}: the file cannot be read ({error.strerror})") from None
+    if start == _PARQUET:
+        return _parquet(con, path)
+    return _csv(con, path, wanted, delimiter, _codec(encoding, start), start.startswith(_ZIPPED), scratch)
+
+
+@contextmanager
+def reworded(path: Path) -> Iterator[None]:
+    """Turn DuckDB's errors, which quote the file's content, into errors that name the place only."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        raise TableError(f"{path}: not enough memory to measure the file") from None
+    except duckdb.Error as error:
+        message = str(error)
+        row = re.search(r"^(?:Invalid Input Error: )?CSV Error on Line: (\d+)$", message, re.MULTILINE)
+        place = f", row {row[1]} (the header is row 1)" if row else ""
+        fields = re.search(r"^Expected Number of Columns: (\d+) Found: (\d+)$", message, re.MULTILINE)
+        if fields:
+            why = f"{fields[2]} fields, but the header has {fields[1]}"
+        elif "nvalid unicode" in message:
+            why = "not in UTF-8; name the encoding of the file"
+        elif "unterminated quote" in message:
+            why = "a quotation mark that is not closed, or text after a closing one"
+        else:
+            why = f"DuckDB cannot read the file ({type(error).__name__})"
+        raise TableError(f"{path}{place}: {why}") from None
+
+
+def _glob_free(path: Path) -> str:
+    """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
+    return literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+
+
+def _distinct(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    # Positions, not names: where a header is missing the first line is a person's data.
+    first: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if name in first:
+            raise TableError(f"{path}: columns {first[name]} and {place} have the same name; rename one")
+        first[name] = place
+    return names
+
+
+# --- Parquet ------------------------------------------------------------------------------------------
+
+
+def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Source:
+    file = _glob_free(path)
+    with reworded(path):
+        schema = con.execute(f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({file})").fetchall()
+        names = _distinct(_top_level(schema), path)
+        if not names:
+            raise TableError(f"{path}: the file has no columns")
+        aliases = ", ".join(f"c{place}" for place in range(len(names)))
+        relation = f"read_parquet({file}, hive_partitioning = false) AS file({aliases})"
+        types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return Source(relation, names, tuple(str(row[1]) for row in types))
+
+
+def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:
+    """Pick the columns out of a Parquet schema, which lists nested fields behind their column."""
+    names = []
+    place = 1  # 0 is the root
+    while place < len(schema):
+        names.append(schema[place][0])
+        open_fields = 1
+        while open_fields:
+            open_fields += schema[place][1] - 1
+            place += 1
+    return tuple(names)
+
+
+# --- CSV ----------------------------------------------------------------------------------------------
+
+
+def _codec(encoding: str | None, start: bytes) -> str:
+    if encoding is None:
+        return "utf-16" if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+    try:
+        "".encode(encoding)
+        return codecs.lookup(encoding).name
+    except LookupError:
+        raise ParameterError(f"encoding {encoding!r} is unknown; try utf-8 or cp1252") from None
+
+
+def _csv(
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    wanted: Collection[str],
+    delimiter: str | None,
+    codec: str,
+    zipped: bool,
+    scratch: Path,
+) -> Source:
+    read_from = path
+    if codec not in _UTF8:
+        read_from = scratch / "utf8.csv"
+        try:
+            with _text(path, codec, zipped) as old, read_from.open("w", encoding="utf-8", newline="") as new:
+                shutil.copyfileobj(old, new)
+        except (UnicodeError, OSError, EOFError):
+            raise TableError(f"{path}: not in the encoding {codec}; name the encoding of the file") from None
+        zipped = False
+    compression = "gzip" if zipped else "none"
+    given = "quote = '\"', escape = '\"'"
+    file = _glob_free(read_from)
+
+    headers = {
+        each: _header(path, read_from, each, zipped) for each in ([delimiter] if delimiter else _DELIMITERS)
+    }
+    found = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
+    best = [each for each, count in found.items() if count == max(found.values())]
+    if len(best) > 1:
+        with reworded(path):
+            sniffed = con.execute(
+                f"SELECT delimiter FROM sniff_csv({file}, {given}, header = true, "
+                f"compression = '{compression}')"
+            ).fetchone()
+        if sniffed and sniffed[0] in best:
+            best = [sniffed[0]]
+    if not headers[best[0]]:
+        raise TableError(f"{path}, row 1: the header cannot be read as CSV")
+    names = _distinct(headers[best[0]], path)
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    relation = (
+        f"read_csv({file}, auto_detect = false, header = true, columns = {{{columns}}}, "
+        f"delim = {literal(best[0])}, {given}, nullstr = '', allow_quoted_nulls = false, "
+        f"null_padding = false, ignore_errors = false, hive_partitioning = false, "
+        f"compression = '{compression}')"
+    )
+    return Source(relation, names, ("VARCHAR",) * len(names))
+
+
+def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:
+    if zipped:
+        return gzip.open(path, "rt", encoding=codec, errors=errors, newline="")
+    return path.open(encoding=codec, errors=errors, newline="")
+
+
+def _header(path: Path, read_from: Path, delimiter: str, zipped: bool) -> tuple[str, ...]:
+    try:
+        # The reader looks ahead of the header: what is wrong there is left to DuckDB, which knows the row.
+        with _text(read_from, "utf-8-sig", zipped, "surrogateescape") as file:
+            names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise TableError(f"{path}, row 1: not in UTF-8; name the encoding of the file") from None
+    except csv.Error:
+        return ()  # no header under this delimiter
+    except (OSError, EOFError):
+        raise TableError(f"{path}: the file cannot be read") from None
+    if not names:
+        raise TableError(f"{path}: the file has no header")
+    return tuple(names)

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "incrowd", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("incrowd")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real tables beside the project; they are never part of it, so a clone without them skips."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the folder of real test data is not beside the project")
+    return folder
