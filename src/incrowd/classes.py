@@ -110,7 +110,7 @@ class EquivalenceClasses:
         return self.frequency.rows - self.records
 
     def counts(self, attribute: int) -> Counts:
-        """Counts per class of a sensitive attribute, by its position in the frequency table."""
+        """Count a sensitive attribute's values per class, given its position in the frequency table."""
         if attribute not in self._counts:
             from incrowd.kernels.counting import class_counts
 

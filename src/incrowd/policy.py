@@ -136,8 +136,8 @@ class Policy:
         from incrowd.hierarchy import Builder
 
         lines = [f"version = {POLICY_VERSION}"]
-        for name in ("max_suppression", "output", "shuffle", "seed"):
-            lines.append(f"{name} = {toml_value(getattr(self, name))}")
+        settings = ("max_suppression", "output", "shuffle", "seed")
+        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in settings]
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
         if self.schema.others is not None:

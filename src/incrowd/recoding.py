@@ -135,7 +135,7 @@ class Recoding(ABC):
             ],
             **self._extra(),
         }
-        columns = {f"key{j}": codes for j, codes in enumerate(self.keys)}
+        columns: dict[str, Any] = {f"key{j}": codes for j, codes in enumerate(self.keys)}
         columns |= {f"cell{j}": cells.codes for j, cells in enumerate(self.cells)}
         columns |= self._key_columns()
         columns["suppressed"] = self.suppressed

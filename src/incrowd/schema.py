@@ -135,7 +135,7 @@ class Schema:
             if any(attribute.name in named for named in roles.values()):
                 raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
             roles[attribute.role][attribute.name] = attribute
-        return cls(**roles, null_values=null_values, others=others)  # type: ignore[arg-type]
+        return cls(**roles, null_values=null_values, others=others)
 
     def __getitem__(self, name: str) -> Attribute:
         return self._attributes[name]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.frequency import FrequencyTable
+    from incrowd.hierarchy import Hierarchy
     from incrowd.kernels.partition import Axes
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
@@ -120,7 +121,7 @@ class _Search:
         return class_of_key, len(first)
 
     def _sums(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Records of each run of keys."""
+        """Add up the records of each run of keys."""
         import numpy as np
 
         before = np.zeros(len(self.weights) + 1, np.int64)
@@ -253,14 +254,13 @@ def _axes(frequency: FrequencyTable) -> Axes:
 
     positions: list[Any] = [np.zeros(0)]
     ladders: list[Any] = [np.zeros(0, np.int32)]
-    trees = []
+    trees: list[Hierarchy | None] = []
     for domain in frequency.domains:
         places = np.zeros(0)
         rungs = np.zeros(0, np.int32)
         if domain.hierarchy is not None:
             tree = domain.hierarchy
             trees.append(tree)
-            depth_of_leaf = tree.depths[tree.leaves]
             # Ancestor at depth d = climbed (own depth - d) steps; go up rung by rung from the leaves.
             at = [tree.leaves.astype(np.int32)]
             for depth in range(tree.height - 1, -1, -1):
@@ -269,7 +269,6 @@ def _axes(frequency: FrequencyTable) -> Axes:
                 climbed[deeper] = tree.parents[climbed[deeper]]
                 at.append(climbed)
             rungs = np.concatenate(at[::-1])
-            assert int(depth_of_leaf.max(initial=0)) == tree.height
         else:
             trees.append(None)
             numbers = domain.numbers if domain.ordered else np.arange(domain.size, dtype=np.float64)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
-__all__ = ["MemoryEngine"]
+__all__ = ["MemoryEngine", "dictionary"]
 
 
 class MemoryEngine:
@@ -144,7 +144,7 @@ def _ranked(
 
     from incrowd.domain import Domain
 
-    found, codes = _dictionary(series if live is None else series.filter(live), attribute.name, null_values)
+    found, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
     domain, ranks = Domain.build(attribute, found)
     # Small codes make the gather below, and all that follows, cheaper.
     ranked = ranks.astype(np.min_scalar_type(max(domain.size, 1)) if domain.size else np.uint8)[codes]
@@ -155,10 +155,16 @@ def _ranked(
     return domain, everywhere
 
 
-def _dictionary(
+def dictionary(
     series: pl.Series, column: str, null_values: tuple[str, ...]
 ) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct values of a column, and each row's place among them (missing: the last)."""
+    """Find the distinct values of a column, and each row's place among them (missing: the last).
+
+    Raises
+    ------
+    SchemaError
+        When the column is neither text, number nor date, or has infinite values.
+    """
     import numpy as np
     import polars as pl
 
@@ -207,10 +213,11 @@ def _dictionary(
     has_missing = series.null_count() > 0
     values = distinct.to_physical().to_numpy()
     rows = series.to_physical()
-    codes = np.searchsorted(values, rows.fill_null(values[0] if len(values) else 0).to_numpy())
+    filled = rows.fill_null(values[0] if len(values) else 0).to_numpy()
+    places: NDArray[np.integer] = np.searchsorted(values, filled)
     if has_missing:
-        codes[rows.is_null().to_numpy()] = len(distinct)
-    return Dictionary(texts, has_missing, "number" if kind == "number" else "date", numbers), codes
+        places[rows.is_null().to_numpy()] = len(distinct)
+    return Dictionary(texts, has_missing, "number" if kind == "number" else "date", numbers), places
 
 
 def _plain(text: str) -> str:

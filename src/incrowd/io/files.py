@@ -139,7 +139,6 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
             has_header=not asked.names,
             new_columns=names,
             infer_schema=False,
-            missing_utf8_is_empty_string=False,
             truncate_ragged_lines=False,
             raise_if_empty=True,
         )

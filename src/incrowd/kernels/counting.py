@@ -27,7 +27,7 @@ class Counts(NamedTuple):
 @compiled
 def _count(
     start, stop, indptr, members, key_indptr, key_codes, key_counts, values, offsets, codes, counts, found
-):  # type: ignore[no-untyped-def]
+):
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
         base = offsets[group]
@@ -57,7 +57,7 @@ def _count(
 
 
 @compiled
-def _compact(offsets, found, indptr, codes, counts, out_codes, out_counts):  # type: ignore[no-untyped-def]
+def _compact(offsets, found, indptr, codes, counts, out_codes, out_counts):
     for group in range(found.size):
         base = offsets[group]
         target = indptr[group]
@@ -67,7 +67,7 @@ def _compact(offsets, found, indptr, codes, counts, out_codes, out_counts):  # t
 
 
 @compiled
-def _sum(start, stop, indptr, members, amounts, sums):  # type: ignore[no-untyped-def]
+def _sum(start, stop, indptr, members, amounts, sums):
     for group in range(start, stop):
         total = amounts[0] * 0
         for position in range(indptr[group], indptr[group + 1]):

@@ -21,7 +21,7 @@ _SAFE = 2**62
 
 
 @compiled
-def _ordered(start, stop, indptr, codes, counts, sizes, total, cumulative, prefix, distances):  # type: ignore[no-untyped-def]
+def _ordered(start, stop, indptr, codes, counts, sizes, total, cumulative, prefix, distances):
     values = cumulative.size
     for group in range(start, stop):
         size = sizes[group]
@@ -51,7 +51,7 @@ def _ordered(start, stop, indptr, codes, counts, sizes, total, cumulative, prefi
 
 
 @compiled
-def _equal(start, stop, indptr, codes, counts, sizes, total, totals, distances):  # type: ignore[no-untyped-def]
+def _equal(start, stop, indptr, codes, counts, sizes, total, totals, distances):
     for group in range(start, stop):
         size = sizes[group]
         moved = total * 0
@@ -66,7 +66,7 @@ def _equal(start, stop, indptr, codes, counts, sizes, total, totals, distances):
 @compiled
 def _hierarchical(
     start, stop, indptr, codes, counts, sizes, total, mass, leaves, parents, heights, distances
-):  # type: ignore[no-untyped-def]
+):
     nodes = parents.size
     held = mass * 0  # the class's count below each node
     plus = mass * 0  # surplus and deficit of the children met so far

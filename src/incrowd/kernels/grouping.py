@@ -15,7 +15,7 @@ _WORD = 64
 
 
 @compiled
-def _first_ids(words):  # type: ignore[no-untyped-def]
+def _first_ids(words):
     """Give each distinct word an id in order of first appearance (open addressing, linear probing)."""
     n = words.size
     ids = np.empty(n, np.int32)
@@ -61,7 +61,7 @@ def _first_ids(words):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fill_members(group_of, starts):  # type: ignore[no-untyped-def]
+def _fill_members(group_of, starts):
     members = np.empty(starts[-1], np.int64)
     cursor = starts[:-1].copy()
     for row in range(group_of.size):

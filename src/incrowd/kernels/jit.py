@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -22,8 +22,7 @@ PARALLEL_FROM = 50_000
 
 def compiled(function: F) -> F:
     """Compile a kernel: no interpreter lock, machine code kept on disk between runs."""
-    kernel: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return kernel
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def thread_count() -> int:

@@ -13,7 +13,7 @@ _QUOTE, _LF, _CR = 34, 10, 13
 
 
 @compiled
-def _scan(data, delimiter, limit):  # type: ignore[no-untyped-def]
+def _scan(data, delimiter, limit):
     expected = np.int64(-1)
     records = np.int64(0)
     line = np.int64(1)

@@ -41,7 +41,7 @@ class Axes(NamedTuple):
 
 
 @compiled
-def _ancestor(axes, j, lo, hi):  # type: ignore[no-untyped-def]
+def _ancestor(axes, j, lo, hi):
     """Lowest common ancestor of leaf ranks lo..hi, as a node number of attribute j."""
     base = axes.nodes[j]
     # The ladder's last rung holds the leaves themselves.
@@ -52,7 +52,7 @@ def _ancestor(axes, j, lo, hi):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def spans(start, stop, codes, starts, stops, axes, lows, highs, order):  # type: ignore[no-untyped-def]
+def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
     """Find each partition's extent, and the order in which to try its attributes (widest first)."""
     attributes = codes.shape[1]
     width = np.empty(attributes)
@@ -92,7 +92,7 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):  # type:
 
 
 @compiled
-def _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram):  # type: ignore[no-untyped-def]
+def _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram):
     """Rank at which the right side begins so that both sides weigh as nearly alike as can be.
 
     Returns the rank and the weight left of it. Ties go to the lower rank.
@@ -138,7 +138,7 @@ def _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram):  # 
 
 
 @compiled
-def propose(  # type: ignore[no-untyped-def]
+def propose(
     start,
     stop,
     codes,
@@ -250,7 +250,7 @@ def propose(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends, first_end):  # type: ignore[no-untyped-def]
+def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends, first_end):
     """Sort each partition's keys by group, and write where each group ends."""
     attributes = codes.shape[1]
     longest = 0
@@ -291,7 +291,7 @@ def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends
 
 
 @compiled
-def merge_failing(start, stop, starts, many, binary, ends, first_end, sizes, holds, groups, pooled):  # type: ignore[no-untyped-def]
+def merge_failing(start, stop, starts, many, binary, ends, first_end, sizes, holds, groups, pooled):
     """Repair cuts down a hierarchy of which some side fails the models.
 
     Failing sides are pooled under the ancestor's label; a pool that fails again takes in the smallest

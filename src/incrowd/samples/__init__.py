@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from incrowd.samples.hospital import diagnosis_hierarchy, diagnosis_titles, hospital
+from incrowd.samples.policies import hospital_policy
 
-__all__ = ["diagnosis_hierarchy", "diagnosis_titles", "hospital"]
+__all__ = ["diagnosis_hierarchy", "diagnosis_titles", "hospital", "hospital_policy"]

@@ -1,0 +1,88 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import typer
+
+from incrowd.cli import check, data, demo, hierarchy
+from incrowd.errors import IncrowdError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="incrowd",
+    help="Hide every record in a crowd, and prove it: anonymize tables about people.\n\n"
+    "Exit status: 0 done and every model holds; 1 the data does not satisfy the policy, or cannot; "
+    "2 the input or the call is wrong.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.demo)
+app.command("assess")(data.assess)
+app.command("anonymize")(data.anonymize)
+app.command("init")(data.init)
+app.command("verify")(check.verify)
+app.command("list")(check.list_entries)
+app.add_typer(hierarchy.app, name="hierarchy")
+
+
+def _version(value: bool) -> None:
+    if value:
+        from incrowd import __version__
+
+        typer.echo(f"incrowd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Take the options of the bare command."""
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    # Leave by an exception, so that temporary files are removed on the way out.
+    raise SystemExit(128 + number)
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        app(prog_name="incrowd")
+    except IncrowdError as error:
+        typer.echo(f"incrowd: {error}", err=True)
+        raise SystemExit(error.exit_status) from None
+    except BrokenPipeError:
+        # The reader of a pipe left; what it did not want is not written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+    except MemoryError:
+        typer.echo("incrowd: out of memory; use fewer rows or columns at a time", err=True)
+        raise SystemExit(2) from None
+    except Exception as error:
+        if os.environ.get("INCROWD_DEBUG"):
+            raise
+        # A library's message may quote cells of the table, so say where it failed and not what it said.
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+        typer.echo(
+            f"incrowd: internal error ({type(error).__name__}{place}); please report it. "
+            "INCROWD_DEBUG=1 shows the whole trace, which may hold values of the table.",
+            err=True,
+        )
+        raise SystemExit(2) from None

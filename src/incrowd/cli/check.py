@@ -1,0 +1,116 @@
+"""Commands that check and explain: verify, list."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from incrowd.algorithms import ALGORITHMS
+from incrowd.cli import options
+from incrowd.parameters import Configured, Registry
+from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.risk import RISKS
+from incrowd.utility import METRICS
+
+__all__ = ["list_entries", "verify"]
+
+_LISTS: dict[str, Registry[Any]] = {
+    "models": MODELS,
+    "algorithms": ALGORITHMS,
+    "metrics": METRICS,
+    "risks": RISKS,
+}
+
+
+def verify(
+    released: Annotated[Path, typer.Argument(metavar="OUT", help="The released CSV or Parquet file.")],
+    policy: Annotated[Path, typer.Option("--policy", help="The policy file that it has to satisfy.")],
+    delimiter: options.Delimiter = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Check a released file against its policy with a second, independent implementation (SQL)."""
+    from incrowd.verify import verify as check
+
+    result = check(released, policy, delimiter=delimiter, encoding=encoding)
+    if json:
+        typer.echo(json_module.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        from rich.table import Table
+
+        from incrowd.cli.render import console, number
+
+        out = console()
+        out.print(
+            f"{released}: {result.records:,} records in {result.classes:,} classes, "
+            f"{result.suppressed:,} suppressed",
+            markup=False,
+        )
+        table = Table(box=None, pad_edge=False)
+        for name in ("model", "attribute", "reached", "asked", ""):
+            table.add_column(name)
+        for finding in result.findings:
+            table.add_row(
+                finding.model,
+                finding.attribute or "",
+                number(finding.reached),
+                number(finding.asked),
+                "[green]holds[/]" if finding.holds else "[bold red]FAILS[/]",
+            )
+        out.print(table)
+        for problem in result.problems:
+            out.print(f"problem: {problem}", markup=False)
+        out.print("verified: the policy is satisfied" if result.ok else "NOT verified", markup=False)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def list_entries(
+    what: Annotated[str, typer.Argument(metavar="|".join(_LISTS), help="What to list.")],
+    json: options.Json = False,
+) -> None:
+    """List what is built in, with parameters and sources."""
+    if what not in _LISTS:
+        raise typer.BadParameter(f"{what!r} is none of {', '.join(_LISTS)}")
+    entries = [_entry(entry) for entry in _LISTS[what]]
+    if json:
+        typer.echo(json_module.dumps(entries, ensure_ascii=False, indent=1))
+        return
+    from rich.table import Table
+
+    from incrowd.cli.render import console
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "what it is", "parameters", *(("monotone",) if what == "models" else ()), "source"):
+        table.add_column(name, overflow="fold")
+    for entry in entries:
+        parameters = "\n".join(f"{name}: {words}" for name, words in entry["parameters"].items())
+        row = [entry["name"], entry["summary"], parameters]
+        if what == "models":
+            row.append(entry["monotone"])
+        table.add_row(*row, entry["paper"])
+    console().print(table)
+
+
+def _entry(entry: type[Configured]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": entry.name,
+        "summary": entry.summary,
+        "parameters": {
+            name: f"{declared.meaning}; {declared.describe()}"
+            for name, declared in entry.parameters().items()
+        },
+        "paper": entry.paper,
+    }
+    if issubclass(entry, PrivacyModel):
+        flags = {
+            "generalization": entry.monotone_generalization,
+            "suppression": entry.monotone_suppression,
+        }
+        described["monotone"] = ", ".join(name for name, flag in flags.items() if flag) or "no"
+    return described

@@ -1,0 +1,182 @@
+"""Commands that work on a table: assess, anonymize, init."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from incrowd.policy import Policy
+
+__all__ = ["anonymize", "assess", "init"]
+
+
+def assess(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741
+    t: options.T = None,
+    model: options.Models = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Measure how private a table is as it stands.
+
+    With limits (-k, -l, -t, --model, --policy) the exit status is 1 when one is not met.
+    """
+    from incrowd.assessment import assess as measure
+    from incrowd.cli.render import console, progress, show_assessment
+    from incrowd.io.files import read_table
+
+    models = options.models_of(k, l, t, model)
+    with progress() as shown:
+        shown.stage("read")
+        table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
+        if policy is not None:
+            loaded = options.override(_read_policy(policy), models, None, None, None)
+            schema, models = loaded.schema, list(loaded.models)
+        else:
+            schema = options.schema_of(
+                table.columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True
+            )
+        shown.stage("assess")
+        assessment = measure(table, schema, models)
+    if json:
+        typer.echo(
+            json_module.dumps({"file": str(data), **assessment.to_dict()}, ensure_ascii=False, indent=1)
+        )
+    else:
+        show_assessment(console(), assessment)
+    if not assessment.holds:
+        raise typer.Exit(1)
+
+
+def anonymize(
+    data: options.Data,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The released file: .csv, .csv.gz or .parquet.")
+    ],
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    identifying: options.Identifying = None,
+    insensitive: options.Insensitive = None,
+    others: options.Others = None,
+    hierarchies: options.Hierarchies = None,
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741
+    t: options.T = None,
+    model: options.Models = None,
+    algorithm: options.AlgorithmName = None,
+    max_suppression: Annotated[
+        float | None,
+        typer.Option("--max-suppression", help="Largest share of records that may be suppressed, 0..1."),
+    ] = None,
+    style: Annotated[
+        str | None,
+        typer.Option("--style", metavar="STYLE", help="Cells as auto, range, ancestor, set or mean."),
+    ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Put the rows in a random order; else row N stays row N.")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random order.")] = 0,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    recoding: Annotated[
+        Path | None,
+        typer.Option("--recoding", metavar="DIR", help="Also save the recoding there; it knows raw values."),
+    ] = None,
+    save_policy: Annotated[
+        Path | None, typer.Option("--save-policy", metavar="FILE", help="Also write the policy as TOML.")
+    ] = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Write a table that satisfies privacy models, and say what it cost.
+
+    Nothing is written when a model cannot be satisfied.
+    """
+    from dataclasses import replace
+
+    from incrowd.cli.render import console, progress, show_release
+    from incrowd.io.files import check_target, read_table
+    from incrowd.policy import Policy
+    from incrowd.release import anonymize as release_of
+
+    models = options.models_of(k, l, t, model)
+    inputs = [path for path in (data, policy) if path is not None]
+    check_target(output, inputs, force=force)
+    if save_policy is not None:
+        check_target(save_policy, inputs, force=force)
+    loaded = None if policy is None else _read_policy(policy)
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        if loaded is None:
+            schema = options.schema_of(
+                table.columns, qi, sensitive, identifying, insensitive, others, hierarchies, null_value
+            )
+            loaded = Policy(schema)
+        loaded = options.override(loaded, models, algorithm, max_suppression, style)
+        if shuffle:
+            loaded = replace(loaded, shuffle=True, seed=seed)
+        release = release_of(table, loaded, csv_format=csv_format, progress=shown)
+        shown.stage("write")
+        release.write(output, force=force)
+    if save_policy is not None:
+        loaded.write(save_policy)
+    if recoding is not None:
+        release.recoding.save(recoding)
+    if json:
+        typer.echo(json_module.dumps(release.to_dict(), ensure_ascii=False, indent=1))
+        return
+    out = console()
+    show_release(out, release)
+    out.print()
+    out.print(f"written: {output} ({release.privacy.records:,} rows), every model holds", markup=False)
+
+
+def init(
+    data: options.Data,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The policy file; standard output by default.")
+    ] = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    force: options.Force = False,
+) -> None:
+    """Draft a policy: guessed roles and hierarchies of the columns, and why. Read it before you use it."""
+    from incrowd.guess import draft_policy
+    from incrowd.io.files import check_target, read_table
+
+    if output is not None:
+        check_target(output, [data], force=force)
+    table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
+    text = draft_policy(table, data.name, tuple(null_value or ()))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+        typer.echo(f"written: {output}; check every role before you use it")
+
+
+def _read_policy(path: Path) -> Policy:
+    from incrowd.policy import Policy
+
+    return Policy.read(path)

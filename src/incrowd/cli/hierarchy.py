@@ -1,0 +1,75 @@
+"""Commands about hierarchy files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incrowd.cli.options import Force
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Check, draw and convert hierarchy files.", no_args_is_help=True)
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="DGH text (.txt, depth by tabs), ARX (.csv, leaf first), nested JSON or YAML (.json, .yaml).",
+    ),
+]
+
+
+@app.command()
+def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Hierarchy files.")]) -> None:
+    """Say whether files are well-formed hierarchies, and their size; exit status 2 when one is not."""
+    from incrowd.errors import HierarchyError
+    from incrowd.hierarchy import Hierarchy
+
+    wrong = 0
+    for file in files:
+        try:
+            tree = Hierarchy.read(file)
+        except HierarchyError as error:
+            wrong += 1
+            typer.echo(f"incrowd: {error}", err=True)
+            continue
+        shallow = int((tree.depths[tree.leaves] < tree.height).sum())
+        balance = "balanced" if not shallow else f"unbalanced ({shallow} leaves end early)"
+        typer.echo(
+            f"{file}: ok, {tree.n_leaves} leaves, {tree.height + 1} levels, {balance}, "
+            f"root {tree.labels[0]!r}"
+        )
+    if wrong:
+        raise typer.Exit(2)
+
+
+@app.command()
+def show(
+    file: File,
+    lines: Annotated[int, typer.Option("--lines", min=1, help="Draw at most so many nodes.")] = 200,
+) -> None:
+    """Draw a hierarchy."""
+    from incrowd.hierarchy import Hierarchy
+
+    typer.echo(Hierarchy.read(file).draw(lines))
+
+
+@app.command()
+def convert(
+    file: File,
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="The new file; its suffix says which format.")
+    ],
+    force: Force = False,
+) -> None:
+    """Write a hierarchy in another format."""
+    from incrowd.hierarchy import Hierarchy
+    from incrowd.io.files import check_target
+
+    tree = Hierarchy.read(file)
+    check_target(target, [file], force=force)
+    tree.write(target)
+    typer.echo(f"written: {target}, {tree.n_leaves} leaves")

@@ -1,0 +1,191 @@
+"""Options that several commands share, and what they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from incrowd.algorithms import ALGORITHMS
+from incrowd.errors import SchemaError
+from incrowd.privacy import MODELS, PrivacyModel
+
+if TYPE_CHECKING:
+    from incrowd.io.files import CsvFormat
+    from incrowd.policy import Policy
+    from incrowd.schema import Attribute, Schema
+
+
+def _models_help() -> str:
+    entries = (f"{model.name}:{','.join(f'{name}=...' for name in model.parameters())}" for model in MODELS)
+    return (
+        "A privacy model with its parameters, e.g. k-anonymity:5 or t-closeness:t=0.3,distance=equal; "
+        "again for more. Known: " + "; ".join(entries)
+    )
+
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV (.csv, .csv.gz) or Parquet file.")]
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", help="A policy file (TOML); `incrowd init DATA` drafts one.")
+]
+Quasi = Annotated[
+    str | None,
+    typer.Option(
+        "--qi", metavar="A,B,...", help="Quasi-identifiers; by default the columns with a hierarchy."
+    ),
+]
+Sensitive = Annotated[
+    str | None, typer.Option("--sensitive", metavar="A,B,...", help="Sensitive attributes.")
+]
+Identifying = Annotated[
+    str | None, typer.Option("--identifying", metavar="A,B,...", help="Columns that are never released.")
+]
+Insensitive = Annotated[
+    str | None,
+    typer.Option("--insensitive", metavar="A,B,...", help="Columns that are released as they are."),
+]
+Others = Annotated[
+    str | None,
+    typer.Option(
+        "--others", metavar="drop|keep", help="What becomes of columns without a role; refused by default."
+    ),
+]
+Hierarchies = Annotated[
+    Path | None,
+    typer.Option("--hierarchies", metavar="DIR", help="Folder of hierarchy files named after the columns."),
+]
+NullValues = Annotated[
+    list[str] | None,
+    typer.Option("--null-value", help="A text that means missing, e.g. '?'; again for more."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="Delimiter of a CSV; found out by default. ', ' trims blanks."),
+]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of a CSV.")]
+Names = Annotated[
+    str | None,
+    typer.Option("--names", metavar="A,B,...", help="Column names of a CSV that has no header line."),
+]
+K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest class size allowed.")]
+L = Annotated[int | None, typer.Option("-l", help="l-diversity: least number of distinct sensitive values.")]
+T = Annotated[float | None, typer.Option("-t", help="t-closeness: largest distance to the whole table.")]
+Models = Annotated[list[str] | None, typer.Option("--model", metavar="MODEL:PARAMETERS", help=_models_help())]
+AlgorithmName = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithm", metavar="NAME", help="Search algorithm: " + ", ".join(ALGORITHMS.names()) + "."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+
+
+def listed(text: str | None) -> list[str]:
+    """Split a list of column names."""
+    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def csv_format(delimiter: str | None, encoding: str, names: str | None) -> CsvFormat:
+    """Put the options about a CSV together."""
+    from incrowd.io.files import CsvFormat
+
+    if delimiter is not None:
+        delimiter = delimiter.replace("\\t", "\t")
+    return CsvFormat(delimiter, encoding, tuple(listed(names)))
+
+
+def schema_of(
+    columns: Sequence[str],
+    quasi: str | None,
+    sensitive: str | None,
+    identifying: str | None,
+    insensitive: str | None,
+    others: str | None,
+    hierarchies: Path | None,
+    null_values: list[str] | None,
+    *,
+    lenient: bool = False,
+) -> Schema:
+    """Make a schema from options.
+
+    Parameters
+    ----------
+    columns
+        The table's columns.
+    lenient
+        Whether columns without a role do no harm, as where nothing is released.
+    """
+    from incrowd.hierarchy import Hierarchy, find_files
+    from incrowd.schema import Attribute, Role, Schema
+
+    files = {} if hierarchies is None else find_files(hierarchies, columns)
+    roles: dict[str, list[str]] = {
+        "identifying": listed(identifying),
+        "quasi": listed(quasi),
+        "sensitive": listed(sensitive),
+        "insensitive": listed(insensitive),
+    }
+    if quasi is None:
+        taken = {name for names in roles.values() for name in names}
+        roles["quasi"] = [name for name in columns if name in files and name not in taken]
+    if not roles["quasi"]:
+        raise SchemaError("no quasi-identifier: name them with --qi a,b,c, or give --policy or --hierarchies")
+    if lenient and others is None:
+        others = "keep"
+    attributes: list[Attribute] = [
+        Attribute(
+            name,
+            cast(Role, role),
+            hierarchy=Hierarchy.read(files[name])
+            if name in files and role in ("quasi", "sensitive")
+            else None,
+        )
+        for role, names in roles.items()
+        for name in names
+    ]
+    return Schema.of(
+        attributes,
+        null_values=null_values or (),
+        others=cast("Literal['drop', 'keep'] | None", others),
+    )
+
+
+def models_of(k: int | None, l: int | None, t: float | None, models: list[str] | None) -> list[PrivacyModel]:  # noqa: E741
+    """Put the options about privacy models together."""
+    short = {"k": k, "l": l, "t": t}
+    made: list[PrivacyModel] = [
+        model.from_settings({model.limit_name: short[model.shorthand]})
+        for model in MODELS
+        if model.shorthand and short[model.shorthand] is not None
+    ]
+    return made + [MODELS.parse(text) for text in models or ()]
+
+
+def override(
+    policy: Policy,
+    models: list[PrivacyModel],
+    algorithm: str | None,
+    suppression: float | None,
+    output: str | None,
+) -> Policy:
+    """Let options of the command line win over a policy file's settings.
+
+    A model on the command line replaces those of the same name in the policy.
+    """
+    from incrowd.schema import Style
+
+    named = {model.name for model in models}
+    changes: dict[str, object] = {}
+    if models:
+        changes["models"] = (*(model for model in policy.models if model.name not in named), *models)
+    if algorithm is not None:
+        changes["algorithm"] = ALGORITHMS.parse(algorithm)
+    if suppression is not None:
+        changes["max_suppression"] = suppression
+    if output is not None:
+        changes["output"] = cast(Style, output)
+    return replace(policy, **changes)  # type: ignore[arg-type]

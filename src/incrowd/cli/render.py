@@ -1,0 +1,188 @@
+"""Results as tables and bars on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from incrowd.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from incrowd.assessment import Assessment
+    from incrowd.privacy import Measured
+    from incrowd.release import Release
+
+__all__ = ["console", "number", "progress", "show_assessment", "show_release", "show_rows"]
+
+
+def console() -> Console:
+    """Return a console on standard output."""
+    # Piped output is for other programs: do not fold it at 80 columns.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def number(value: float | None) -> str:
+    """Write a figure with at most six significant digits, and whole numbers whole."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2%}"
+
+
+def _what(measured: Measured) -> str:
+    settings = ", ".join(str(value) for value in measured.settings.values())
+    return f"{measured.model}{f' ({settings})' if settings else ''}"
+
+
+def _verdict(measured: Measured) -> Text:
+    if measured.holds is None:
+        return Text("")
+    return Text("holds", "green") if measured.holds else Text("FAILS", "bold red")
+
+
+def _privacy_table(assessment: Assessment) -> Table:
+    table = Table(title="Privacy", title_justify="left", box=None, pad_edge=False)
+    table.add_column("model")
+    table.add_column("attribute")
+    table.add_column("reached", justify="right")
+    asked = any(measured.limit is not None for measured in assessment.privacy)
+    if asked:
+        table.add_column("asked", justify="right")
+        table.add_column("")
+    for measured in assessment.privacy:
+        row: list[Any] = [_what(measured), measured.attribute or "", number(measured.value)]
+        if asked:
+            row += ["" if measured.limit is None else number(measured.limit), _verdict(measured)]
+        table.add_row(*row)
+    return table
+
+
+def show_assessment(out: Console, assessment: Assessment) -> None:
+    """Print everything that was measured."""
+    out.print(
+        f"{assessment.records:,} records, quasi-identifiers: {', '.join(assessment.quasi)}", markup=False
+    )
+    if assessment.suppressed:
+        out.print(
+            f"{assessment.suppressed:,} records are suppressed ({_percent(assessment.suppressed_share)}) "
+            "and in no class"
+        )
+    out.print(
+        f"{assessment.classes:,} equivalence classes of {assessment.smallest:,} to {assessment.largest:,} "
+        f"records, {assessment.mean_size:.2f} on average; {assessment.unique:,} records are unique"
+    )
+    out.print()
+    sizes = Table(title="Class sizes", title_justify="left", box=None, pad_edge=False)
+    sizes.add_column("size", justify="right")
+    sizes.add_column("classes", justify="right")
+    sizes.add_column("records", justify="right")
+    sizes.add_column("share of records")
+    for bin_ in assessment.distribution:
+        label = f"{bin_.least:,}" if bin_.least == bin_.most else f"{bin_.least:,}-{bin_.most:,}"
+        share = bin_.records / max(assessment.records, 1)
+        bar = "█" * max(round(share * 40), 1)
+        sizes.add_row(label, f"{bin_.classes:,}", f"{bin_.records:,}", f"{bar} {share:.1%}")
+    out.print(sizes)
+    out.print()
+    out.print(_privacy_table(assessment))
+    out.print()
+    risk = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
+    risk.add_column("model")
+    risk.add_column("largest", justify="right")
+    risk.add_column("mean over records", justify="right")
+    risk.add_column("mean over classes", justify="right")
+    for name, figures in assessment.risk.items():
+        risk.add_row(name, *(number(figures[key]) for key in ("max", "mean", "mean_over_classes")))
+    out.print(risk)
+
+
+def show_release(out: Console, release: Release) -> None:
+    """Print before and after side by side, what was lost and how long it took."""
+    before, after = release.before, release.privacy
+    table = Table(title="Before and after", title_justify="left", box=None, pad_edge=False)
+    for name in ("", "before", "after", "asked", ""):
+        table.add_column(name, justify="left" if not name else "right")
+    rows: list[tuple[str, float, float]] = [
+        ("equivalence classes", before.classes, after.classes),
+        ("smallest class", before.smallest, after.smallest),
+        ("unique records", before.unique, after.unique),
+        ("suppressed records", before.suppressed, after.suppressed),
+        ("prosecutor risk, largest", before.risk["prosecutor"]["max"], after.risk["prosecutor"]["max"]),
+        ("prosecutor risk, mean", before.risk["prosecutor"]["mean"], after.risk["prosecutor"]["mean"]),
+    ]
+    for name, was, is_ in rows:
+        limit = _percent(release.policy.max_suppression) if name.startswith("suppressed") else ""
+        table.add_row(name, number(was), number(is_), f"<= {limit}" if limit else "", "")
+    for was_measured, measured in zip(before.privacy, after.privacy, strict=True):
+        name = _what(measured) + (f", {measured.attribute}" if measured.attribute else "")
+        asked = ""
+        if measured.limit is not None:
+            sign = "<=" if measured.model == "t-closeness" else ">="
+            asked = f"{sign} {number(measured.limit)}"
+        table.add_row(name, number(was_measured.value), number(measured.value), asked, _verdict(measured))
+    out.print(table)
+    out.print()
+    loss = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
+    loss.add_column("metric")
+    loss.add_column("value", justify="right")
+    names = [domain.name for domain in release.recoding.domains]
+    for name in names:
+        loss.add_column(name, justify="right")
+    for lost in release.utility.values():
+        each = lost.per_attribute or {}
+        loss.add_row(
+            lost.metric, number(lost.value), *(number(each[name]) if name in each else "" for name in names)
+        )
+    out.print(loss)
+    out.print()
+    stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in release.seconds.items())
+    out.print(f"{sum(release.seconds.values()):.2f} s: {stages}")
+
+
+def show_rows(out: Console, title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a few rows of a table."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in names:
+        table.add_column(Text(name), overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    out.print(table)
+
+
+class _Bar:
+    """Shows stages on a terminal."""
+
+    def __init__(self, rich: RichProgress) -> None:
+        self._rich = rich
+        self._task = rich.add_task("", total=None)
+
+    def stage(self, name: str) -> None:
+        self._rich.reset(self._task, description=name, total=None)
+
+    def advance(self, done: int, total: int) -> None:
+        self._rich.update(self._task, completed=done, total=total)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Show progress on standard error while it is a terminal; show nothing when piped."""
+    if not sys.stderr.isatty():
+        yield Silent()
+        return
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as rich:
+        yield _Bar(rich)
