@@ -37,7 +37,10 @@ lint: $(VENV)/.installed-dev ## check style, format and types
 bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/mondrian.py
 
+docs: $(VENV)/.installed ## write the pages that are made from the code
+	$(BIN)/python -m incrowd.reference > docs/reference.md
+
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench docs clean

@@ -184,10 +184,8 @@ class Prefix(Builder):
         paths = []
         # Compare as padded with what sorts before every other character.
         for value in sorted(values, key=lambda text: text.ljust(longest, "\0")):
-            path = [value]
-            for kept in range(longest - 1, 0, -1):
-                path.append(_group(value[:kept] + "*" * (longest - kept)))
-            paths.append([*path, ROOT])
+            masked = (_group(value[:kept] + "*" * (longest - kept)) for kept in range(longest - 1, 0, -1))
+            paths.append([value, *masked, ROOT])
         return Hierarchy.from_paths(paths, f"column {column!r}, prefix")
 
     def spec(self) -> dict[str, Any]:

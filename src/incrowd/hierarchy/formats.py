@@ -160,8 +160,8 @@ def _read_yaml(text: str, source: str) -> Hierarchy:
             if not isinstance(below, yaml.ScalarNode):
                 if id(below) in visited:
                     raise builder.fail(
-                        f"{key.value!r} refers to a part that stands elsewhere, which gives it two parents or "
-                        "a cycle; write it out",
+                        f"{key.value!r} refers to a part that stands elsewhere, which gives it two parents "
+                        "or a cycle; write it out",
                         _line(key),
                     )
                 visited.add(id(below))

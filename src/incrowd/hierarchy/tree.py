@@ -162,7 +162,7 @@ class Hierarchy:
             depth[node] = depth[above[node]] + 1
         self.depths: NDArray[np.int32] = np.array(depth, np.int32)
         self.leaves: NDArray[np.int32] = np.flatnonzero(is_leaf).astype(np.int32)
-        before = np.cumsum(is_leaf) - is_leaf
+        before: NDArray[np.int64] = np.cumsum(is_leaf) - is_leaf
         self.lo: NDArray[np.int32] = before.astype(np.int32)
         last = (before + is_leaf).tolist()
         heights = [0] * nodes
@@ -173,7 +173,7 @@ class Hierarchy:
         self.hi: NDArray[np.int32] = np.array(last, np.int32)
         self.heights: NDArray[np.int32] = np.array(heights, np.int32)
         """int32[nodes]: the longest way down to a leaf; 0 for a leaf."""
-        self.height = int(self.heights[0])
+        self.height: int = int(self.heights[0])
         self._climbed: dict[int, NDArray[np.int32]] = {}
 
     @property

@@ -1,0 +1,52 @@
+"""The reference page of the docs, made from the registries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incrowd.algorithms import ALGORITHMS
+from incrowd.parameters import Registry
+from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.risk import RISKS
+from incrowd.utility import METRICS
+
+__all__ = ["markdown"]
+
+
+def markdown() -> str:
+    """Return every registered entry with its parameters and its source, as Markdown."""
+    lines = [
+        "# Reference",
+        "",
+        "Made from the code by `make docs`; a test keeps it true.",
+    ]
+    lists: tuple[tuple[str, Registry[Any]], ...] = (
+        ("Privacy models", MODELS),
+        ("Algorithms", ALGORITHMS),
+        ("Metrics", METRICS),
+        ("Risk models", RISKS),
+    )
+    for title, registry in lists:
+        lines += ["", f"## {title}"]
+        for entry in registry:
+            lines += ["", f"### {entry.name}", "", f"{entry.summary}. Source: {entry.paper}."]
+            if issubclass(entry, PrivacyModel):
+                yes = {True: "yes", False: "no"}
+                lines += [
+                    "",
+                    f"Monotone under generalization: {yes[entry.monotone_generalization]}; "
+                    f"under suppression: {yes[entry.monotone_suppression]}.",
+                ]
+            if entry.parameters():
+                lines += ["", "| parameter | meaning | allowed |", "| --- | --- | --- |"]
+                lines += [
+                    f"| `{name}` | {declared.meaning} | {declared.describe()} |"
+                    for name, declared in entry.parameters().items()
+                ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(markdown())

@@ -1,0 +1,333 @@
+"""The commands on small and on real tables, as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from incrowd.samples import hospital
+
+ADULT = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,"
+    "capital-gain,capital-loss,hours-per-week,native-country,income"
+)
+
+
+@pytest.fixture(scope="module")
+def hospital_csv(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("hospital") / "hospital.csv"
+    hospital(3000, 1).write_csv(path)
+    return path
+
+
+HOSPITAL = (
+    "--qi", "age,sex,zip,admission_date", "--sensitive", "diagnosis,cost", "--identifying",
+    "patient_id,name,birth_date", "--insensitive", "marital_status,admission_type,length_of_stay",
+)  # fmt: skip
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
+    with opened as file:
+        return list(csv.DictReader(file))
+
+
+def test_anonymize_writes_what_it_says(run, hospital_csv, tmp_path):
+    target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
+    result = run(
+        "anonymize", str(hospital_csv), "-o", str(target), *HOSPITAL, "-k", "7", "-l", "3",
+        "--save-policy", str(policy), "--recoding", str(tmp_path / "recoding"), "--json",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    account = json.loads(result.out)
+    released, source = rows(target), rows(hospital_csv)
+    assert list(released[0]) == [
+        name for name in source[0] if name not in ("patient_id", "name", "birth_date")
+    ]
+    assert [row["cost"] for row in released] == [row["cost"] for row in source]
+    classes = Counter((row["age"], row["sex"], row["zip"], row["admission_date"]) for row in released)
+    assert min(classes.values()) >= 7
+    assert account["after"]["classes"]["count"] == len(classes)
+    assert account["after"]["classes"]["smallest"] == min(classes.values())
+    assert account["before"]["unique"] > 2000
+    assert 0 < next(lost["value"] for lost in account["utility"] if lost["metric"] == "loss") < 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "policy.toml", "recoding"]
+    assert (tmp_path / "recoding" / "recoding.json").stat().st_mode & 0o077 == 0
+
+    verified = run("verify", str(target), "--policy", str(policy), "--json")
+    assert verified.status == 0, verified.out
+    findings = {(f["model"], f["attribute"]): f["reached"] for f in json.loads(verified.out)["findings"]}
+    for measured in account["after"]["privacy"]:
+        key = (measured["model"], measured.get("attribute"))
+        if key in findings:
+            assert findings[key] == pytest.approx(measured["value"], abs=1e-12)
+
+    again = run("anonymize", str(hospital_csv), "-o", str(tmp_path / "again.csv"), "--policy", str(policy))
+    assert again.status == 0, again.err
+    assert (tmp_path / "again.csv").read_bytes() == target.read_bytes()
+    assert "every model holds" in again.out
+
+
+def test_verify_catches_what_was_changed_afterwards(run, hospital_csv, tmp_path):
+    target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
+    made = run(
+        "anonymize", str(hospital_csv), "-o", str(target), *HOSPITAL, "-k", "5", "--save-policy", str(policy)
+    )
+    assert made.status == 0
+    lines = target.read_text().splitlines()
+    lines[1] = lines[1].replace(lines[1].split(",")[0], "57", 1)
+    target.write_text("\n".join(lines) + "\n")
+    result = run("verify", str(target), "--policy", str(policy))
+    assert result.status == 1
+    assert "FAILS" in result.out
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_formats_of_the_output(run, hospital_csv, tmp_path, suffix):
+    target = tmp_path / f"out{suffix}"
+    result = run("anonymize", str(hospital_csv), "-o", str(target), *HOSPITAL, "-k", "5")
+    assert result.status == 0, result.err
+    table = pl.read_parquet(target) if suffix == ".parquet" else pl.read_csv(target, infer_schema=False)
+    assert table.height == 3000
+    classes = table.group_by("age", "sex", "zip", "admission_date").len()["len"]
+    assert classes.min() >= 5
+
+
+def test_assess_counts_the_table_as_it_stands(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,age,disease\n02139,30,flu\n02139,30,cold\n02139,31,flu\n*,*,flu\n02139,30,flu\n")
+    result = run("assess", str(path), "--qi", "zip,age", "--sensitive", "disease", "--json")
+    assert result.status == 0, result.err
+    measured = json.loads(result.out)
+    assert measured["records"] == 5
+    assert measured["suppressed"] == 1
+    assert measured["classes"]["count"] == 2
+    assert measured["classes"]["distribution"] == [
+        {"least": 1, "most": 1, "classes": 1, "records": 1},
+        {"least": 3, "most": 3, "classes": 1, "records": 3},
+    ]
+    assert measured["unique"] == 1
+    assert measured["risk"]["prosecutor"] == {
+        "max": 1.0, "mean": 0.5, "mean_over_classes": pytest.approx(2 / 3, abs=1e-15)
+    }  # fmt: skip
+    values = {entry["model"]: entry["value"] for entry in measured["privacy"]}
+    # The whole table is 4/5 flu; the class of one is all flu, the other 2/3.
+    assert values == {"k-anonymity": 1, "l-diversity": 1, "t-closeness": pytest.approx(1 / 5, abs=1e-15)}
+
+
+def test_assess_judges_limits(run, hospital_csv):
+    assert run("assess", str(hospital_csv), "--qi", "sex", "-k", "2").status == 0
+    failed = run("assess", str(hospital_csv), "--qi", "age,zip", "-k", "2")
+    assert failed.status == 1
+    assert "FAILS" in failed.out
+
+
+def test_leading_zeros_null_words_and_line_breaks_survive(run, tmp_path):
+    path = tmp_path / "t.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=";", lineterminator="\r\n")
+        writer.writerow(["zip", "note", "mark"])
+        for i in range(6):
+            writer.writerow(["00123", ["None", "NA", "?", "a\nb", 'q"q', "x;y"][i], i % 2])
+    result = run(
+        "anonymize",
+        str(path),
+        "-o",
+        str(tmp_path / "out.csv"),
+        "--qi",
+        "zip",
+        "--insensitive",
+        "note,mark",
+        "-k",
+        "6",
+    )
+    assert result.status == 0, result.err
+    with (tmp_path / "out.csv").open(newline="") as file:
+        released = list(csv.DictReader(file, delimiter=";"))
+    assert [row["zip"] for row in released] == ["00123"] * 6
+    assert [row["note"] for row in released] == ["None", "NA", "?", "a\nb", 'q"q', "x;y"]
+
+
+def test_null_value_makes_ages_numbers(run, tmp_path):
+    path, target = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text("age,note\n" + "".join(f"{age},?\n" for age in ("?", "?", "20", "21", "30", "31")))
+    arguments = ("anonymize", str(path), "-o", str(target), "--qi", "age", "--insensitive", "note", "-k", "2")
+    assert run(*arguments).status == 0
+    # Without a word about "?" the ages are six texts, cut in their order.
+    text = ["{31, ?}", "{31, ?}", "{20, 21, 30}", "{20, 21, 30}", "{20, 21, 30}", "{31, ?}"]
+    assert [row["age"] for row in rows(target)] == text
+    assert run(*arguments, "--null-value", "?", "--force").status == 0
+    number = ["", "", "[20-21]", "[20-21]", "[30-31]", "[30-31]"]
+    assert [row["age"] for row in rows(target)] == number
+    assert {row["note"] for row in rows(target)} == {"?"}
+
+
+def test_encoding_comes_back(run, tmp_path):
+    path, target = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_bytes("stadt;wert\nKöln;1\nKöln;2\n".encode("latin-1"))
+    result = run(
+        "anonymize", str(path), "-o", str(target), "--qi", "stadt", "--insensitive", "wert", "-k", "2",
+        "--encoding", "latin-1",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert target.read_bytes() == "stadt;wert\nKöln;1\nKöln;2\n".encode("latin-1")
+
+
+def test_demo_from_end_to_end(run, tmp_path):
+    target = tmp_path / "demo"
+    result = run("demo", "--rows", "2000", "-o", str(target))
+    assert result.status == 0, result.err
+    assert "Before and after" in result.out
+    assert "agrees" in result.out
+    names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
+    assert names == [
+        "hierarchies/09-diagnosis.json",
+        "internal/DO-NOT-PUBLISH.txt",
+        "internal/recoding/keys.parquet",
+        "internal/recoding/recoding.json",
+        "policy.toml",
+        "release.csv",
+        "release.json",
+    ]
+    source = hospital(2000, 0)
+    for name in ("release.csv", "release.json", "policy.toml"):
+        text = (target / name).read_text()
+        assert not any(person in text for person in source["name"])
+        assert not any(person in text for person in source["patient_id"])
+    classes = Counter(
+        tuple(row[name] for name in ("age", "sex", "zip", "marital_status", "admission_date"))
+        for row in rows(target / "release.csv")
+    )
+    assert min(classes.values()) >= 5
+    refused = run("demo", "--rows", "2000", "-o", str(target))
+    assert refused.status == 2
+    assert "--force" in refused.err
+
+
+def test_init_drafts_a_policy_that_runs(run, hospital_csv, tmp_path):
+    policy, target = tmp_path / "policy.toml", tmp_path / "out.csv"
+    assert run("init", str(hospital_csv), "-o", str(policy)).status == 0
+    text = policy.read_text()
+    for column, role in {
+        "patient_id": "identifying",
+        "name": "identifying",
+        "birth_date": "quasi",
+        "zip": "quasi",
+        "sex": "quasi",
+        "diagnosis": "sensitive",
+        "cost": "sensitive",
+    }.items():
+        assert f'[columns.{column}]\nrole = "{role}"  # ' in text
+    for values in (hospital(3000, 1)["name"], hospital(3000, 1)["diagnosis"]):
+        assert not any(value in text for value in values)
+    result = run("anonymize", str(hospital_csv), "--policy", str(policy), "-o", str(target))
+    assert result.status == 0, result.err
+    assert run("verify", str(target), "--policy", str(policy)).status == 0
+
+
+@pytest.mark.parametrize("what", ["models", "algorithms", "metrics", "risks"])
+def test_list(run, what):
+    shown = run("list", what)
+    assert shown.status == 0
+    entries = json.loads(run("list", what, "--json").out)
+    assert entries
+    for entry in entries:
+        assert entry["name"] in shown.out
+        assert entry["summary"]
+        assert entry["paper"]
+    assert run("list", "nothing").status == 2
+
+
+def test_hierarchy_commands(run, tmp_path):
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("Any\n\tEurope\n\t\tFrance\n\t\tItaly\n\tPeru\n")
+    bad.write_text("Any\n\tA\n\tA\n")
+    checked = run("hierarchy", "check", str(good))
+    assert checked.status == 0
+    assert "3 leaves, 3 levels, unbalanced (1 leaves end early), root 'Any'" in checked.out
+    failed = run("hierarchy", "check", str(good), str(bad))
+    assert failed.status == 2
+    assert "bad.txt, line 3: 'A' stands twice" in failed.err
+    shown = run("hierarchy", "show", str(good))
+    assert shown.out == "Any  (3)\n├── Europe  (2)\n│   ├── France\n│   └── Italy\n└── Peru\n"
+    assert run("hierarchy", "convert", str(good), str(tmp_path / "good.csv")).status == 0
+    assert (tmp_path / "good.csv").read_text() == "France;Europe;Any\nItaly;Europe;Any\nPeru;Any;Any\n"
+
+
+def test_adult_of_the_assignment_in_one_command(run, shared_data, tmp_path):
+    folder = shared_data / "adult-hw1"
+    target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
+    result = run(
+        "anonymize", str(folder / "adult-hw1.csv"), "-o", str(target), "--hierarchies", str(folder / "DGHs"),
+        "--sensitive", "income", "-k", "10", "-l", "3", "--save-policy", str(policy),
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert len(rows(target)) == 9999
+    assert run("verify", str(target), "--policy", str(policy)).status == 0
+
+
+def test_the_whole_adult_table_in_one_command(run, shared_data, tmp_path):
+    target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
+    result = run(
+        "anonymize", str(shared_data / "adult" / "adult.all.txt.gz"), "-o", str(target), "--names", ADULT,
+        "--delimiter", ", ", "--qi", "age,workclass,education,marital-status,occupation,race,sex,native-country",
+        "--sensitive", "income", "--others", "drop", "-k", "10", "-l", "2", "-t", "0.5", "--save-policy", str(policy),
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert len(rows(target)) == 48842
+    assert run("verify", str(target), "--policy", str(policy)).status == 0
+
+
+def test_help_and_import_stay_light():
+    """Neither the help nor the bare import may load what compiles, plots or queries."""
+    code = (
+        "import sys, incrowd, incrowd.cli\n"
+        "heavy = {'numba', 'polars', 'pandas', 'pyarrow', 'duckdb', 'pydantic', 'narwhals', 'yaml', 'numpy'}\n"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
+    target = tmp_path / "out.csv"
+    # Stop where it hurts most: the temporary file is written, the check of it has begun.
+    code = (
+        "import sys, time, incrowd.release as release\n"
+        "def wait(*a, **k):\n"
+        "    print('now', flush=True)\n"
+        "    time.sleep(60)\n"
+        "from incrowd.io import files\n"
+        "real = files.write_table\n"
+        "def slow(*a, **k):\n"
+        "    real(*a, **k)\n"
+        "    wait()\n"
+        "files.write_table = slow\n"
+        "from incrowd.cli import main\n"
+        "main()\n"
+    )
+    arguments = ["anonymize", str(hospital_csv), "-o", str(target), *HOSPITAL, "-k", "5"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "now\n"
+    assert [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
+    time.sleep(0.1)
+    process.send_signal(number)
+    assert process.wait(30) != 0
+    process.stdout.close()
+    assert list(tmp_path.iterdir()) == []
