@@ -239,8 +239,7 @@ def judge(assessment: Assessment, policy: Policy) -> None:
             0,
             f"{assessment.suppressed} of {assessment.records} records are suppressed (* in every "
             f"quasi-identifier), {assessment.suppressed_share:.2%} where {policy.max_suppression:.2%} "
-            "may be; "
-            "loosen the models, name fewer quasi-identifiers or raise max_suppression",
+            "may be; loosen the models, name fewer quasi-identifiers or raise max_suppression",
         )
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))

@@ -28,8 +28,12 @@ class MemoryEngine:
         """Say whether this is a pandas, Polars or PyArrow table (lazy frames are not)."""
         import narwhals as nw
 
-        frame = nw.from_native(table, eager_only=True, pass_through=True)
-        return isinstance(frame, nw.DataFrame)
+        kinds = nw.dependencies
+        return (
+            kinds.is_pandas_dataframe(table)
+            or kinds.is_polars_dataframe(table)
+            or kinds.is_pyarrow_table(table)
+        )
 
     def __init__(self, table: Any) -> None:
         import narwhals as nw

@@ -1,0 +1,207 @@
+"""Mondrian against a slow reading of its own definition, record by record."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.engines import engine_for
+
+TREE = {"*": {"A": ["a1", "a2", "a3"], "B": [{"B1": ["b1", "b2"]}, "b3"], "C": ["c1"]}}
+LEAVES = ("a1", "a2", "a3", "b1", "b2", "b3", "c1")
+
+
+class Reference:
+    """Strict Mondrian on lists of rows; see the docstring of `incrowd.Mondrian`."""
+
+    def __init__(self, frequency, satisfied, least: int) -> None:
+        self.domains = frequency.domains
+        keys = frequency.row_keys
+        self.ranks = [[int(codes[key]) for codes in frequency.codes] for key in keys]
+        self.satisfied = satisfied
+        self.least = least
+
+    def classes(self) -> set[frozenset[int]]:
+        finished, open_ = [], [list(range(len(self.ranks)))]
+        while open_:
+            part = open_.pop()
+            parts = self.cut(part)
+            if parts is None:
+                finished.append(frozenset(part))
+            else:
+                open_ += parts
+        return set(finished)
+
+    def width(self, part: list[int], j: int) -> float:
+        values = [self.ranks[row][j] for row in part]
+        lo, hi = min(values), max(values)
+        return 0.0 if lo == hi else float(self.domains[j].span(np.array([lo]), np.array([hi]))[0])
+
+    def cut(self, part: list[int]) -> list[list[int]] | None:
+        if len(part) < 2 * self.least:
+            return None
+        for j in sorted(range(len(self.domains)), key=lambda j: (-self.width(part, j), j)):
+            if len({self.ranks[row][j] for row in part}) < 2:
+                continue
+            parts = self.down(part, j) if self.domains[j].hierarchy else self.between(part, j)
+            if parts is not None:
+                return parts
+        return None
+
+    def good(self, part: list[int]) -> bool:
+        return len(part) >= self.least and self.satisfied(part)
+
+    def between(self, part: list[int], j: int) -> list[list[int]] | None:
+        values = sorted({self.ranks[row][j] for row in part})
+        missing = self.domains[j].missing
+        cuts = values[1:]
+
+        def sides(cut: int) -> list[list[int]]:
+            left = [row for row in part if self.ranks[row][j] < cut]
+            return [left, [row for row in part if self.ranks[row][j] >= cut]]
+
+        best = min(cuts, key=lambda cut: (abs(len(part) - 2 * len(sides(cut)[0])), cut))
+        if values[-1] == missing and min(map(len, sides(missing))) >= self.least:
+            best = missing
+        parts = sides(best)
+        return parts if all(map(self.good, parts)) else None
+
+    def down(self, part: list[int], j: int) -> list[list[int]] | None:
+        tree = self.domains[j].hierarchy
+        ranks = {row: self.ranks[row][j] for row in part}
+        ancestor = tree.lca(min(ranks.values()), max(ranks.values()))
+        children: dict[int, list[int]] = {}
+        for row in part:
+            node = int(tree.leaves[ranks[row]])
+            while int(tree.parents[node]) != ancestor:
+                node = int(tree.parents[node])
+            children.setdefault(node, []).append(row)
+        # First by size alone, as the kernel proposes; then by what the models say.
+        apart = {node: rows for node, rows in children.items() if len(rows) >= self.least}
+        pool = [row for node in children if node not in apart for row in children[node]]
+        while 0 < len(pool) < self.least and apart:
+            pool += apart.pop(min(apart, key=lambda node: (len(apart[node]), node)))
+        if not apart:
+            return None
+        while True:
+            failing = [node for node in sorted(apart) if not self.satisfied(apart[node])]
+            pool_fails = bool(pool) and not self.satisfied(pool)
+            if not failing and not pool_fails:
+                return [*apart.values(), *([pool] if pool else [])]
+            number = len(failing) + pool_fails
+            merged = [row for node in failing for row in apart.pop(node)]
+            if pool_fails:
+                merged += pool
+                pool = []
+            if number == 1:
+                # The smallest good side, the earlier pool among them as the last.
+                sides = [(len(apart[node]), place, node) for place, node in enumerate(sorted(apart))]
+                if pool:
+                    sides.append((len(pool), len(sides), -1))
+                if not sides:
+                    return None
+                _, _, node = min(sides)
+                merged += pool if node == -1 else apart.pop(node)
+                if node == -1:
+                    pool = []
+            if pool:
+                # A pool that is good by itself stays a side of its own.
+                apart[10**9 + len(apart)] = pool
+            pool = merged
+            if not apart:
+                return None
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(4, 60))
+    column = lambda values: st.lists(st.sampled_from(values), min_size=rows, max_size=rows)  # noqa: E731
+    data = {
+        "n": draw(column([*range(0, 40, 3), None])),
+        "t": draw(column(LEAVES)),
+        "c": draw(column("uvwx")),
+        "s": draw(column(["flu", "cold", "gout"])),
+    }
+    return pl.DataFrame(data, schema={"n": pl.Int64, "t": pl.String, "c": pl.String, "s": pl.String})
+
+
+SCHEMA = ic.Schema(quasi={"n": None, "t": ic.Hierarchy.from_nested(TREE), "c": None}, sensitive=["s"])
+
+
+@given(tables(), st.integers(1, 5), st.integers(1, 2))
+def test_agrees_with_the_definition(table, k, l):  # noqa: E741
+    sensitive = table["s"].to_list()
+    if k > table.height or l > len(set(sensitive)):
+        return
+    frequency = engine_for(table).count(SCHEMA)
+    models = (ic.KAnonymity(k), ic.LDiversity(l))
+    recoding = ic.Mondrian().search(
+        frequency, models, styles=["auto"] * 3, max_suppression=0.0, progress=_Silent()
+    )
+    found: dict[int, set[int]] = {}
+    for row, key in enumerate(frequency.row_keys):
+        found.setdefault(int(recoding.class_of_key[key]), set()).add(row)
+    reference = Reference(frequency, lambda part: len({sensitive[row] for row in part}) >= l, max(k, l))
+    assert {frozenset(rows) for rows in found.values()} == reference.classes()
+
+
+class _Silent:
+    def stage(self, name: str) -> None: ...
+    def advance(self, done: int, total: int) -> None:
+        assert 0 <= done <= total
+
+
+@given(tables(), st.integers(1, 5), st.floats(0, 1))
+def test_every_class_satisfies_every_model(table, k, t):
+    if k > table.height:
+        return
+    release = ic.anonymize(table, SCHEMA, [ic.KAnonymity(k), ic.TCloseness(t)], max_suppression=1.0)
+    rows = release.table.rows(named=True)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        groups.setdefault((row["n"], row["t"], row["c"]), []).append(row["s"])
+    whole = Counter(row["s"] for row in rows)
+    for group in groups.values():
+        assert len(group) >= k
+        counts = Counter(group)
+        distance = sum(abs(counts[v] / len(group) - whole[v] / len(rows)) for v in whole) / 2
+        assert distance <= t + 1e-9
+
+
+def test_children_that_fail_stay_together_under_the_ancestor():
+    table = pl.DataFrame({"t": ["a1"] * 3 + ["a2"] * 3 + ["a3"] + ["b1"] * 3})
+    schema = ic.Schema(quasi={"t": ic.Hierarchy.from_nested(TREE)})
+    release = ic.anonymize(table, schema, [ic.KAnonymity(3)])
+    # a3 is alone; the smallest good child in order, a1, keeps it company under A.
+    assert release.table["t"].to_list() == ["A"] * 3 + ["a2"] * 3 + ["A"] + ["b1"] * 3
+
+
+def test_missing_numbers_part_first():
+    table = pl.DataFrame({"n": [1, 2, None, None, 8, 9]})
+    release = ic.anonymize(table, ic.Schema(quasi=["n"]), [ic.KAnonymity(2)])
+    assert release.table["n"].to_list() == ["[1-2]", "[1-2]", None, None, "[8-9]", "[8-9]"]
+    two = table.head(3).with_columns(c=pl.Series(["x", "y", "x"]))
+    joined = ic.anonymize(two, ic.Schema(quasi=["n", "c"]), [ic.KAnonymity(3)])
+    assert joined.table.rows() == [("*", "{x, y}")] * 3
+
+
+def test_a_table_that_becomes_one_star_is_no_release():
+    with pytest.raises(ic.InfeasibleError, match="3 of 3 records are suppressed"):
+        ic.anonymize(pl.DataFrame({"n": [1, 2, None]}), ic.Schema(quasi=["n"]), [ic.KAnonymity(3)])
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_the_number_of_threads_changes_nothing(monkeypatch, threads):
+    from incrowd.samples import hospital, hospital_policy
+
+    table = hospital(4000, 3)
+    expected = ic.anonymize(table, hospital_policy(k=4)).table
+    monkeypatch.setattr("incrowd.kernels.jit.PARALLEL_FROM", 10)
+    monkeypatch.setenv("INCROWD_THREADS", threads)
+    assert ic.anonymize(table, hospital_policy(k=4)).table.equals(expected)
