@@ -253,10 +253,11 @@ def _axes(frequency: FrequencyTable) -> Axes:
     from incrowd.kernels.partition import Axes
 
     positions: list[Any] = [np.zeros(0)]
+    extents: list[float] = []
     ladders: list[Any] = [np.zeros(0, np.int32)]
     trees: list[Hierarchy | None] = []
     for domain in frequency.domains:
-        places = np.zeros(0)
+        places, extent = np.zeros(0), 0.0
         rungs = np.zeros(0, np.int32)
         if domain.hierarchy is not None:
             tree = domain.hierarchy
@@ -274,8 +275,9 @@ def _axes(frequency: FrequencyTable) -> Axes:
             numbers = domain.numbers if domain.ordered else np.arange(domain.size, dtype=np.float64)
             known = numbers[: domain.missing] if domain.missing >= 0 else numbers
             extent = float(known[-1] - known[0]) if len(known) else 0.0
-            places = (numbers - known[0]) / extent if extent > 0 else np.zeros(domain.size)
+            places = numbers
         positions.append(places)
+        extents.append(extent)
         ladders.append(rungs)
 
     def starts(parts: Sequence[Any]) -> Any:
@@ -290,6 +292,7 @@ def _axes(frequency: FrequencyTable) -> Axes:
         ),
         offset=starts(positions[1:]),
         positions=np.concatenate(positions),
+        extent=np.array(extents, np.float64),
         ladder=starts(ladders[1:]),
         at_depth=np.concatenate(ladders),
         nodes=starts([nothing if tree is None else tree.labels for tree in trees]),

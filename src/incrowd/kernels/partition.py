@@ -20,8 +20,8 @@ __all__ = ["Axes", "arrange", "merge_failing", "propose", "spans"]
 class Axes(NamedTuple):
     """What the loops know of each attribute j.
 
-    ``positions[offset[j] + rank]`` is a rank's place in [0, 1]; the interval of ranks that joins the
-    missing rank ``missing[j]`` to others has width 1. Where ``is_tree[j]``, ``at_depth[ladder[j] +
+    ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
+    interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where ``is_tree[j]``, ``at_depth[ladder[j] +
     depth * size[j] + rank]`` is the ancestor of a leaf at that depth (itself where it is shallower),
     and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at ``nodes[j] + node`` describe a node.
     """
@@ -31,6 +31,7 @@ class Axes(NamedTuple):
     missing: NDArray[np.int64]
     offset: NDArray[np.int64]
     positions: NDArray[np.float64]
+    extent: NDArray[np.float64]
     ladder: NDArray[np.int64]
     at_depth: NDArray[np.int32]
     nodes: NDArray[np.int64]
@@ -79,7 +80,7 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
                 width[j] = 1.0
             else:
                 base = axes.offset[j]
-                width[j] = axes.positions[base + hi] - axes.positions[base + lo]
+                width[j] = (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
         for a in range(attributes):
             order[p, a] = a
         for a in range(1, attributes):
