@@ -21,9 +21,10 @@ class Axes(NamedTuple):
     """What the loops know of each attribute j.
 
     ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
-    interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where ``is_tree[j]``, ``at_depth[ladder[j] +
-    depth * size[j] + rank]`` is the ancestor of a leaf at that depth (itself where it is shallower),
-    and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at ``nodes[j] + node`` describe a node.
+    interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
+    ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth
+    (itself where it is shallower), and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
+    ``nodes[j] + node`` describe a node.
     """
 
     is_tree: NDArray[np.bool_]
