@@ -215,6 +215,12 @@ def dictionary(
             f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
         )
     has_missing = series.null_count() > 0
+    if dtype.is_decimal() or str(dtype).endswith("Int128"):
+        # NumPy has no such integers; their texts are as good for finding places.
+        names = distinct.cast(pl.String)
+        enum = series.cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
+        wide = enum.fill_null(len(distinct)).to_numpy()
+        return Dictionary(texts, has_missing, "number", numbers), wide
     values = distinct.to_physical().to_numpy()
     rows = series.to_physical()
     filled = rows.fill_null(values[0] if len(values) else 0).to_numpy()
