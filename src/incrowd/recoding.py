@@ -8,6 +8,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -53,8 +55,9 @@ class Cells:
     hi: NDArray[np.int32]
     loss: NDArray[np.float64]
 
+    @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
-        """Return each entry's position among the distinct labels, and those labels."""
+        """Each entry's position among the distinct labels, and those labels."""
         distinct: dict[str | None, int] = {}
         positions = np.fromiter(
             (distinct.setdefault(label, len(distinct)) for label in self.labels), np.int64, len(self.labels)
@@ -91,7 +94,7 @@ class Recoding(ABC):
         """Group the keys by their released cells."""
         codes, sizes = [], []
         for cells in self.cells:
-            positions, labels = cells.released()
+            positions, labels = cells.released
             codes.append(smallest_codes(positions[cells.codes], len(labels)))
             sizes.append(len(labels))
         return EquivalenceClasses.from_codes(frequency, codes, sizes, self.suppressed)
@@ -380,8 +383,13 @@ def _class_cells(
         loss = domain.span(lo, hi)
         if domain.hierarchy is None and not domain.ordered:
             loss = (np.diff(counts.indptr) - 1) / max(domain.size - 1, 1)
-        entry = np.arange(classes)
-        labels = _set_labels(domain, counts) if style == "set" else _mean_labels(domain, counts)
+        if style == "set":
+            entry, first = _distinct_sets(counts)
+            labels = _set_labels(domain, counts, first)
+            lo, hi, loss = lo[first], hi[first], loss[first]
+        else:
+            entry = np.arange(classes)
+            labels = _mean_labels(domain, counts)
     return _with_suppressed(domain, class_of_key, entry, labels, lo, hi, loss)
 
 
@@ -454,20 +462,28 @@ def _escape(text: str | None) -> str:
     return text
 
 
-def _set_labels(domain: Domain, counts: Any) -> list[str | None]:
-    made: dict[bytes, str | None] = {}
-    labels = []
-    escaped = [_escape(value) for value in domain.values]
-    for start, stop in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
-        present = counts.codes[start:stop]
-        name = present.tobytes()
-        if name not in made:
-            made[name] = (
-                domain.values[int(present[0])]
-                if len(present) == 1
-                else "{" + ", ".join(escaped[code] for code in present) + "}"
-            )
-        labels.append(made[name])
+def _distinct_sets(counts: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the distinct sets of values: the number of each class's set, and a class of each number."""
+    made: dict[bytes, int] = {}
+    buffer = counts.codes.tobytes()
+    bounds = (counts.indptr * counts.codes.itemsize).tolist()
+    entry = np.fromiter(
+        (made.setdefault(buffer[start:stop], len(made)) for start, stop in pairwise(bounds)),
+        np.int64,
+        len(bounds) - 1,
+    )
+    _, first = np.unique(entry, return_index=True)
+    return entry, first
+
+
+def _set_labels(domain: Domain, counts: Any, classes: NDArray[np.int64]) -> list[str | None]:
+    labels: list[str | None] = []
+    for number in classes:
+        present = counts.codes[counts.indptr[number] : counts.indptr[number + 1]]
+        if len(present) == 1:
+            labels.append(domain.values[int(present[0])])
+        else:
+            labels.append("{" + ", ".join(_escape(domain.values[code]) for code in present) + "}")
     return labels
 
 

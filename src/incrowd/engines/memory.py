@@ -94,7 +94,7 @@ class MemoryEngine:
         released = schema.released(self._names)
         columns = {}
         for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
-            positions, labels = cells.released()
+            positions, labels = cells.released
             of_key = positions[cells.codes]
             if frequency.suppressed:
                 # Rows without a key have number -1, which picks the entry that is appended here.
