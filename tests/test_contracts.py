@@ -1,0 +1,459 @@
+"""What every registered entry promises, tried on each of them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from collections import Counter
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.algorithms import ALGORITHMS
+from incrowd.classes import EquivalenceClasses
+from incrowd.engines import ENGINES, engine_for
+from incrowd.frequency import FrequencyTable
+from incrowd.parameters import Configured, Registry
+from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.recoding import FullDomain
+from incrowd.risk import RISKS
+from incrowd.utility import METRICS
+
+REGISTRIES: dict[str, Registry] = {
+    "privacy": MODELS, "algorithms": ALGORITHMS, "utility": METRICS, "risk": RISKS,
+}  # fmt: skip
+ENTRIES = [(package, entry) for package, registry in REGISTRIES.items() for entry in registry]
+each_entry = pytest.mark.parametrize(
+    ("package", "entry"), ENTRIES, ids=lambda value: getattr(value, "name", value)
+)
+
+# One good setting per parameter of every entry, by type; entries with other needs name them here.
+EXAMPLES = {"k": 3, "l": 2, "t": 0.3, "attribute": "s"}
+
+
+def example(entry: type[Configured]) -> Configured:
+    needed = {name: EXAMPLES[name] for name in entry.parameters() if name in EXAMPLES}
+    return entry.from_settings(needed)
+
+
+# --- every entry ----------------------------------------------------------------------------------
+
+
+@each_entry
+def test_entry_introduces_itself(package, entry):
+    assert entry.name
+    assert entry.name == entry.name.lower()
+    assert entry.summary
+    assert not entry.summary.endswith(".")
+    assert entry.paper
+    assert "References" in inspect.getdoc(entry)
+    home = import_module(f"incrowd.{package}")
+    assert entry.__name__ in home.__all__
+
+
+@each_entry
+def test_settings_come_back(package, entry):
+    made = example(entry)
+    assert entry.from_settings(made.settings()) == made
+    text = ",".join(f"{name}={value}" for name, value in made.settings().items())
+    assert REGISTRIES[package].parse(f"{entry.name}:{text}") == made
+
+
+@each_entry
+def test_bad_parameters_are_named(package, entry):
+    good = example(entry).settings()
+    for name, declared in entry.parameters().items():
+        bad: list[object] = [object(), float("nan")]
+        if declared.kind is not bool:
+            bad.append(True)
+        if declared.kind is int:
+            bad += [1.5, "3"]
+        if declared.low is not None:
+            bad.append(declared.kind(declared.low - 1))
+        if declared.high is not None:
+            bad.append(declared.kind(declared.high + 1))
+        if declared.choices:
+            bad.append("none of them")
+        for value in bad:
+            with pytest.raises(ic.ParameterError, match=rf"^{entry.name}: {name} must be "):
+                entry.from_settings(good | {name: value})
+    with pytest.raises(ic.ParameterError, match="unknown parameter 'nonsense'"):
+        entry.from_settings(good | {"nonsense": 1})
+
+
+@pytest.mark.parametrize("package", REGISTRIES)
+def test_no_entry_is_forgotten(package):
+    home = import_module(f"incrowd.{package}")
+    listed = {entry.__name__ for entry in REGISTRIES[package]}
+    for path in Path(home.__file__).parent.glob("*.py"):
+        if path.name in ("__init__.py", "base.py"):
+            continue
+        module = import_module(f"incrowd.{package}.{path.stem}")
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found = getattr(module, node.name)
+                if issubclass(found, Configured):
+                    assert node.name in listed, f"{path.name}: {node.name} is not in the registry"
+
+
+def test_the_command_line_has_every_shorthand():
+    from incrowd.cli.data import anonymize
+
+    for model in MODELS:
+        if model.shorthand:
+            assert model.shorthand in inspect.signature(anonymize).parameters
+
+
+# --- privacy models: tables of counts, class by value ------------------------------------------------
+
+
+@st.composite
+def counts(draw, least_classes: int = 1):
+    """Counts of 2 to 5 sensitive values in some classes, none empty: rows drawn singly miss too much."""
+    values = draw(st.integers(2, 5))
+    row = st.lists(st.integers(0, 6), min_size=values, max_size=values).filter(any)
+    return draw(st.lists(row, min_size=least_classes, max_size=7))
+
+
+def classes_of(table: list[list[int]], kind: str) -> EquivalenceClasses:
+    """Make the classes whose counts these are; the sensitive attribute is of the asked kind."""
+    names = [f"{value}" for value in range(len(table[0]))]
+    rows = [
+        (f"c{number}", name)
+        for number, row in enumerate(table)
+        for name, n in zip(names, row, strict=True)
+        for _ in range(n)
+    ]
+    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
+    spec = {"number": "number", "category": "category", "tree": tree}[kind]
+    schema = ic.Schema(quasi=["q"], sensitive={"s": spec})
+    return EquivalenceClasses.of_keys(
+        engine_for(pl.DataFrame(rows, schema=["q", "s"], orient="row")).count(schema)
+    )
+
+
+def variants(kind: str) -> list[PrivacyModel]:
+    models = [variant for entry in MODELS for variant in entry.variants()]
+    return (
+        models
+        + [ic.TCloseness(1.0, "equal")]
+        + ([ic.TCloseness(1.0, "ordered")] if kind != "category" else [])
+    )
+
+
+KINDS = ("number", "category", "tree")
+
+
+def at_limit(model: PrivacyModel, limit: float) -> PrivacyModel:
+    return type(model).from_settings(model.settings() | {model.limit_name: limit})
+
+
+def brute_force(model: PrivacyModel, kind: str, table: list[list[int]], row: list[int]) -> Fraction:
+    """Read the definitions once more, in fractions."""
+    if isinstance(model, ic.KAnonymity):
+        return Fraction(sum(row))
+    if isinstance(model, ic.LDiversity):
+        return Fraction(sum(1 for n in row if n))
+    whole = [sum(column) for column in zip(*table, strict=True)]
+    gap = [Fraction(n, sum(row)) - Fraction(w, sum(whole)) for n, w in zip(row, whole, strict=True)]
+    distance = model.distance
+    if distance == "auto":
+        distance = {"number": "ordered", "category": "equal", "tree": "hierarchical"}[kind]
+    if distance == "equal":
+        return sum(map(abs, gap), Fraction(0)) / 2
+    if distance == "ordered":
+        present = [g for g, w in zip(gap, whole, strict=True) if w]
+        if len(present) < 2:
+            return Fraction(0)
+        return sum((abs(sum(present[: i + 1], Fraction(0))) for i in range(len(present))), Fraction(0)) / (
+            len(present) - 1
+        )
+    # Two groups under the root: mass moved within a group costs 1/2, between the groups 1.
+    across = abs(sum(gap[:2], Fraction(0)))
+    within = sum(
+        min(sum((g for g in part if g > 0), Fraction(0)), sum((-g for g in part if g < 0), Fraction(0)))
+        for part in (gap[:2], gap[2:])
+    )
+    return across + within / 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(table=counts())
+def test_measures_are_what_the_definition_says(kind, table):
+    classes = classes_of(table, kind)
+    for model in variants(kind):
+        [attribute] = model.attributes(classes.frequency)
+        values = model.values(classes, attribute)
+        expected = [brute_force(model, kind, table, row) for row in table]
+        assert values.tolist() == pytest.approx([float(value) for value in expected], abs=1e-12)
+        [measured] = model.measure(classes, asked=False)
+        worst = min(expected) if model.more_is_safer else max(expected)
+        assert measured.value == pytest.approx(float(worst), abs=1e-12)
+        assert math.isfinite(measured.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(table=counts())
+def test_a_limit_is_met_with_equality(kind, table):
+    classes = classes_of(table, kind)
+    for model in variants(kind):
+        [measured] = model.measure(classes, asked=False)
+        exact = at_limit(model, measured.value)
+        assert exact.holds(classes).all()
+        assert all(result.holds for result in exact.measure(classes))
+        step = 1 if isinstance(measured.value, int) else 1e-9
+        beyond = measured.value + step if model.more_is_safer else measured.value - step
+        declared = model.parameters()[model.limit_name]
+        if (declared.low is None or beyond >= declared.low) and (
+            declared.high is None or beyond <= declared.high
+        ):
+            assert not at_limit(model, beyond).holds(classes).all()
+            assert not any(result.holds for result in at_limit(model, beyond).measure(classes))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(table=counts(least_classes=2), limit=st.floats(0, 1))
+def test_monotone_under_generalization(kind, table, limit):
+    merged = [[a + b for a, b in zip(table[0], table[1], strict=True)], *table[2:]]
+    before, after = classes_of(table, kind), classes_of(merged, kind)
+    for model in variants(kind):
+        if not model.monotone_generalization:
+            continue
+        declared = model.parameters()[model.limit_name]
+        asked = at_limit(model, limit if declared.kind is float else 1 + round(limit * 6))
+        if asked.holds(before)[:2].all():
+            assert asked.holds(after)[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(table=counts(least_classes=2), data=st.data())
+def test_monotone_under_suppression(kind, table, data):
+    classes = classes_of(table, kind)
+    frequency = classes.frequency
+    gone = data.draw(
+        st.lists(st.booleans(), min_size=len(table), max_size=len(table)).filter(lambda g: not all(g))
+    )
+    codes = [frequency.codes[0]]
+    left = EquivalenceClasses.from_codes(frequency, codes, [frequency.keys], np.array(gone))
+    kept = [number for number, suppressed in enumerate(gone) if not suppressed]
+    assert left.suppressed == sum(sum(row) for row, suppressed in zip(table, gone, strict=True) if suppressed)
+    for model in variants(kind):
+        if model.monotone_suppression:
+            [attribute] = model.attributes(frequency)
+            assert model.values(left, attribute).tolist() == model.values(classes, attribute)[kept].tolist()
+
+
+@given(table=counts(), seed=st.integers(0, 99))
+def test_row_order_and_names_do_not_matter(table, seed):
+    rows = [(f"c{i}", f"v{j}") for i, row in enumerate(table) for j, n in enumerate(row) for _ in range(n)]
+    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    renamed = frame.sample(fraction=1, shuffle=True, seed=seed).with_columns(
+        pl.col("q").str.replace("c", "zz")
+    )
+    schema = ic.Schema(quasi=["q"], sensitive=["s"])
+    assert ic.assess(frame, schema) == ic.assess(renamed, schema)
+
+
+def test_no_class_is_nothing_that_holds():
+    frame = pl.DataFrame({"q": ["*", "*"], "s": ["a", "b"]})
+    models = [example(entry) for entry in MODELS]
+    assessment = ic.assess(frame, ic.Schema(quasi=["q"], sensitive=["s"]), models)
+    assert assessment.suppressed == 2
+    assert not assessment.holds
+    assert all(measured.value is None for measured in assessment.privacy)
+
+
+# --- metrics and risks --------------------------------------------------------------------------------
+
+
+def mixed(seed: int = 0, rows: int = 60) -> FrequencyTable:
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame(
+        {
+            "n": rng.integers(0, 9, rows),
+            "t": rng.choice(["a1", "a2", "b1", "b2"], rows),
+            "c": rng.choice(["x", "y", "z"], rows),
+        }
+    )
+    tree = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
+    return engine_for(frame).count(ic.Schema(quasi={"n": None, "t": tree, "c": None}))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_metrics_grow_with_generalization(metric):
+    frequency = mixed()
+    top = [domain.tree.height for domain in frequency.domains]
+    nothing = metric().measure(frequency, FullDomain.build(frequency, [0, 0, 0]))
+    everything = metric().measure(frequency, FullDomain.build(frequency, top))
+    sizes = frequency.weights
+    best = {
+        "loss": 0,
+        "ncp": 0,
+        "discernibility": int((sizes**2).sum()),
+        "average-class-size": 60 / len(sizes),
+    }
+    worst = {"loss": 1, "ncp": 1, "discernibility": 3600, "average-class-size": 60}
+    assert nothing.value == pytest.approx(best[metric.name], abs=1e-12)
+    assert everything.value == pytest.approx(worst[metric.name], abs=1e-12)
+    for levels in np.ndindex(*(height + 1 for height in top)):
+        here = metric().measure(frequency, FullDomain.build(frequency, levels)).value
+        assert math.isfinite(here)
+        for j, height in enumerate(top):
+            if levels[j] < height:
+                up = [level + (i == j) for i, level in enumerate(levels)]
+                assert metric().measure(frequency, FullDomain.build(frequency, up)).value >= here - 1e-12
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_suppressing_everything_is_the_worst(metric):
+    frequency = mixed()
+    gone = FullDomain.build(frequency, [0, 0, 0], np.ones(frequency.keys, np.bool_))
+    lost = metric().measure(frequency, gone)
+    assert lost.value == {"loss": 1, "ncp": 1, "discernibility": 3600, "average-class-size": 0}[metric.name]
+
+
+def test_loss_by_hand():
+    frame = pl.DataFrame({"n": [0, 10, 20, 100], "t": ["a1", "a2", "b1", "b2"]})
+    tree = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2", "b3"]}})
+    release = ic.anonymize(frame, ic.Schema(quasi={"n": None, "t": tree}), [ic.KAnonymity(2)])
+    assert release.table.rows() == [("[0-10]", "A"), ("[0-10]", "A"), ("[20-100]", "B"), ("[20-100]", "B")]
+    loss, ncp = release.utility["loss"], release.utility["ncp"]
+    assert loss.per_attribute == {
+        "n": pytest.approx((0.1 + 0.8) / 2),
+        "t": pytest.approx((1 / 4 + 2 / 4) / 2),
+    }
+    assert ncp.per_attribute == {"n": pytest.approx((0.1 + 0.8) / 2), "t": pytest.approx((2 / 5 + 3 / 5) / 2)}
+    assert release.utility["discernibility"].value == 8
+
+
+@pytest.mark.parametrize("risk", RISKS, ids=lambda risk: risk.name)
+@given(table=counts())
+def test_risks_are_probabilities(risk, table):
+    figures = risk().measure(classes_of(table, "category"))
+    assert all(0 <= value <= 1 for value in figures.values())
+    sizes = [sum(row) for row in table]
+    assert figures["max"] == 1 / min(sizes)
+    assert figures["mean"] == pytest.approx(sum(n * (1 / n) for n in sizes) / sum(sizes), abs=1e-12)
+    assert figures["mean_over_classes"] == pytest.approx(sum(1 / n for n in sizes) / len(sizes), abs=1e-12)
+
+
+# --- algorithms ---------------------------------------------------------------------------------------
+
+
+def people(rows: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(rows)],
+            "age": rng.integers(18, 90, rows),
+            "zip": pl.Series(rng.choice(["02139", "02138", "10001", "94107", "94110"], rows)),
+            "born": pl.Series(
+                np.datetime64("1980-01-01") + rng.integers(0, 9000, rows).astype("timedelta64[D]")
+            ),
+            "job": pl.Series(rng.choice(["cook", "nurse", "clerk", None], rows).tolist(), dtype=pl.String),
+            "disease": pl.Series(rng.choice(["flu", "cold", "gout"], rows)),
+        }
+    )
+
+
+PEOPLE = ic.Schema(
+    quasi={"age": None, "zip": ic.Hierarchy.prefix(), "born": ic.Hierarchy.dates(), "job": None},
+    sensitive=["disease"],
+    identifying=["name"],
+)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+@pytest.mark.parametrize("style", ["auto", "range", "ancestor", "set", "mean"])
+@given(rows=st.integers(10, 80), seed=st.integers(0, 10**6), k=st.integers(1, 10))
+def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
+    frame = people(rows, seed)
+    untouched = frame.clone()
+    release = ic.anonymize(
+        frame,
+        PEOPLE,
+        [ic.KAnonymity(k), ic.LDiversity(1), ic.TCloseness(0.9)],
+        algorithm(),
+        output=style,
+        max_suppression=0.5,
+    )
+    assert frame.equals(untouched)
+    assert release.table.columns == ["age", "zip", "born", "job", "disease"]
+    assert release.table["disease"].to_list() == frame["disease"].to_list()
+    cells = release.table.drop("disease").rows()
+    sizes = Counter(cell for cell in cells if set(cell) != {"*"})
+    assert min(sizes.values()) >= k
+    assert sum(1 for cell in cells if set(cell) == {"*"}) <= rows / 2
+    again = ic.anonymize(frame, PEOPLE, release.policy.models, algorithm(), output=style, max_suppression=0.5)
+    assert again.table.equals(release.table)
+    if style in ("auto", "ancestor", "range"):
+        for old, new in zip(frame.iter_rows(named=True), release.table.iter_rows(named=True), strict=True):
+            assert covers(new["age"], str(old["age"]))
+            assert all(
+                new_char in ("*", old_char)
+                for new_char, old_char in zip(new["zip"], old["zip"], strict=False)
+            )
+            assert new["job"] == old["job"] or (old["job"] or "") in new["job"].strip("{}").split(", ")
+
+
+def covers(cell: str, value: str) -> bool:
+    if cell in ("*", value):
+        return True
+    low, high = cell.strip("[]").split("-")
+    return int(low) <= int(value) <= int(high)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+def test_infeasible_is_said_with_what_failed(algorithm):
+    frame = pl.DataFrame({"q": ["a", "b", "*", "*"], "s": ["x", "x", "y", "y"]})
+    with pytest.raises(ic.InfeasibleError, match="t-closeness"):
+        ic.anonymize(
+            frame,
+            ic.Schema(quasi=["q"], sensitive=["s"]),
+            [ic.TCloseness(0.1)],
+            algorithm(),
+            max_suppression=1.0,
+        )
+
+
+# --- engines ------------------------------------------------------------------------------------------
+
+
+def test_engines_are_asked_in_turn():
+    import pandas as pd
+    import pyarrow as pa
+
+    frame = people(30, 1)
+    for table in (frame, frame.to_pandas(), frame.to_arrow()):
+        assert any(engine.takes(table) for engine in ENGINES)
+    assert isinstance(frame.to_pandas(), pd.DataFrame)
+    assert isinstance(frame.to_arrow(), pa.Table)
+    with pytest.raises(ic.TableError, match="no table that incrowd works on"):
+        engine_for([1, 2, 3])
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
+@given(rows=st.integers(1, 40), seed=st.integers(0, 10**6))
+def test_engines_count_every_row_once(engine, rows, seed):
+    frame = people(rows, seed)
+    frequency = engine(frame).count(PEOPLE)
+    counted = Counter()
+    for record in frequency.to_records():
+        counted[tuple(value for name, value in record.items() if name != "records")] += record["records"]
+    expected = Counter(
+        (str(age), zip_, born.isoformat(), job)
+        for age, zip_, born, job in frame.select("age", "zip", "born", "job").rows()
+    )
+    assert counted == expected
+    totals = frequency.sensitive[0]
+    assert dict(zip(totals.domain.values, totals.totals.tolist(), strict=True)) == Counter(
+        frame["disease"].to_list()
+    )
