@@ -119,6 +119,11 @@ class Domain:
                 by_rank[order] = numbers
             tree = None
         else:
+            if isinstance(hierarchy, Builder) and "" in found.texts:
+                raise HierarchyError(
+                    f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as missing "
+                    "with --null-value '' (null_values)"
+                )
             tree = (
                 hierarchy.build(found.texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy
             )

@@ -82,20 +82,20 @@ def _indented(hierarchy: Hierarchy, path: Path) -> str:
 
 
 def _read_arx(text: str, source: str) -> Hierarchy:
-    def rows(delimiter: str) -> list[list[str]]:
-        try:
-            found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-        except csv.Error as error:
-            raise HierarchyError(f"{source}: not a readable CSV ({error})") from None
-        return [row for row in found if row]
-
-    # A label may hold the other character, so ask which of the two gives every line a parent.
-    candidates = [rows(delimiter) for delimiter in ";,"] if text.strip() else []
-    if not candidates:
+    if not text.strip():
         raise HierarchyError(f"{source}: the file is empty")
-    semicolon, comma = candidates
-    found = semicolon if min(map(len, semicolon)) > 1 or min(map(len, comma)) < 2 else comma
-    return Hierarchy.from_paths(found, source)
+    problem = ""
+    # A label may hold the other character: take the one that gives every line a parent.
+    for delimiter in ";,":
+        try:
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            problem = f"not a readable CSV ({error})"
+            continue
+        rows = [row for row in rows if row]
+        if min(map(len, rows)) > 1 or (delimiter == "," and not problem):
+            return Hierarchy.from_paths(rows, source)
+    raise HierarchyError(f"{source}: {problem}")
 
 
 def _arx(hierarchy: Hierarchy) -> str:

@@ -326,7 +326,8 @@ class Hierarchy:
                 known = by_place.get((node, label))
                 if known is not None and step == len(labels) - 1:
                     if known in leaves:
-                        break  # the same row again, as in hierarchies cut out of a table
+                        node = known  # the same row again, as in hierarchies cut out of a table
+                        break
                     raise builder.fail(f"{label!r} is a value and a group of others; rename one", line)
                 if known in leaves:
                     raise builder.fail(f"{label!r} is a value and a group of others; rename one", line)
