@@ -121,8 +121,8 @@ class Domain:
         else:
             if isinstance(hierarchy, Builder) and "" in found.texts:
                 raise HierarchyError(
-                    f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as missing "
-                    "with --null-value '' (null_values)"
+                    f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as "
+                    "missing with --null-value '' (null_values)"
                 )
             tree = (
                 hierarchy.build(found.texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy

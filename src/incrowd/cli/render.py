@@ -25,8 +25,8 @@ __all__ = ["console", "number", "progress", "show_assessment", "show_release", "
 
 def console() -> Console:
     """Return a console on standard output."""
-    # Piped output is for other programs: do not fold it at 80 columns.
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    # Piped output is for other programs: fold and cut nothing.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
 
 
 def number(value: float | None) -> str:
