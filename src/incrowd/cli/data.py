@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,6 +118,7 @@ def anonymize(
     from incrowd.policy import Policy
     from incrowd.release import anonymize as release_of
 
+    began = time.perf_counter()
     models = options.models_of(k, l, t, model)
     inputs = [path for path in (data, policy) if path is not None]
     check_target(output, inputs, force=force)
@@ -147,7 +149,12 @@ def anonymize(
     out = console()
     show_release(out, release)
     out.print()
-    out.print(f"written: {output} ({release.privacy.records:,} rows), every model holds", markup=False)
+    seconds = time.perf_counter() - began
+    out.print(
+        f"written: {output} ({release.privacy.records:,} rows), every model holds; "
+        f"{seconds:.2f} s with reading and writing",
+        markup=False,
+    )
 
 
 def init(
