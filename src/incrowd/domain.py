@@ -118,6 +118,10 @@ class Domain:
             if numbers is not None:
                 by_rank[order] = numbers
             tree = None
+        elif isinstance(hierarchy, Builder) and not found.texts:
+            # Every value is missing, so there is nothing to make a tree of; the missing leaf joins below.
+            values, by_rank = [], np.empty(0)
+            tree = Hierarchy(["*"], [-1])
         else:
             if isinstance(hierarchy, Builder) and "" in found.texts:
                 raise HierarchyError(
