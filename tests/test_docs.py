@@ -59,3 +59,16 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     exec(compile(code, "README.md", "exec"), scope)
     assert scope["release"].privacy.smallest >= 5
     assert (tmp_path / "out" / "release.csv").is_file()
+
+
+def test_public_names_are_what_they_say_however_often_they_are_asked():
+    import incrowd as ic
+
+    for _ in range(2):
+        for name in ic.__all__:
+            found = getattr(ic, name)
+            assert getattr(found, "__name__", name) == name or name.isupper()
+            assert type(found).__name__ != "module"
+    assert set(ic.__all__) <= set(dir(ic))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = ic.nothing

@@ -26,7 +26,7 @@ ROWS = (
     {"policy", "_policy_file", "assessment", "guess", "reference"},
     {"release"},
     {"samples"},
-    {"verify"},
+    {"verification"},
     {"cli", "__main__", "__init__"},
 )
 ROW = {name: number for number, names in enumerate(ROWS) for name in names}
@@ -86,8 +86,8 @@ def test_imports_run_downward(path):
 
 
 def test_the_verifier_shares_nothing_but_the_errors():
-    for path in (PACKAGE / "verify").rglob("*.py"):
-        assert imported(path) <= {"verify", "errors"}, path
+    for path in (PACKAGE / "verification").rglob("*.py"):
+        assert imported(path) <= {"verification", "errors"}, path
 
 
 def test_kernels_know_nothing_above():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from incrowd.risk import RISKS
     from incrowd.schema import Attribute, Schema
     from incrowd.utility import METRICS
-    from incrowd.verify import Verification, verify
+    from incrowd.verification import Verification, verify
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
@@ -54,7 +54,7 @@ _HOMES = {
     "risk": ("RISKS",),
     "schema": ("Attribute", "Schema"),
     "utility": ("METRICS",),
-    "verify": ("Verification", "verify"),
+    "verification": ("Verification", "verify"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

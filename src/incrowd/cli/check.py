@@ -35,7 +35,7 @@ def verify(
     json: options.Json = False,
 ) -> None:
     """Check a released file against its policy with a second, independent implementation (SQL)."""
-    from incrowd.verify import verify as check
+    from incrowd.verification import verify as check
 
     result = check(released, policy, delimiter=delimiter, encoding=encoding)
     if json:

@@ -27,7 +27,7 @@ def demo(
     from incrowd.errors import TableError
     from incrowd.release import anonymize
     from incrowd.samples import hospital, hospital_policy
-    from incrowd.verify import verify
+    from incrowd.verification import verify
 
     if output.exists() and not output.is_dir():
         raise TableError(f"{output}: is a file; name a folder")

@@ -245,6 +245,9 @@ def replacing(target: Path) -> Iterator[Path]:
         # Created before anything is written, so that nobody else can read it meanwhile.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as error:
         raise TableError(f"{target}: cannot be written ({error.strerror})") from None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.parameters import Configured
+from incrowd.parameters import Configured, parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
 
-__all__ = ["TOLERANCE", "Measured", "PrivacyModel"]
+__all__ = ["TOLERANCE", "Measured", "PrivacyModel", "attribute_parameter"]
 
 TOLERANCE = 1e-12
 """Slack for sums in floating point; a limit is met with equality."""
+
+
+def attribute_parameter() -> Any:
+    """Declare which sensitive attribute a model concerns."""
+    return parameter(
+        "the sensitive attribute; all of them, each on its own, by default",
+        kind=str,
+        default=None,
+        optional=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)

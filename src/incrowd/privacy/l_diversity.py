@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import PrivacyModel
+from incrowd.privacy.base import PrivacyModel, attribute_parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,12 +42,7 @@ class LDiversity(PrivacyModel):
 
     l: int = parameter("least number of distinct sensitive values in a class", kind=int, low=1)  # noqa: E741
     kind: str = parameter("how diversity is counted", kind=str, default="distinct", choices=("distinct",))
-    attribute: str | None = parameter(
-        "the sensitive attribute; all of them, each on its own, by default",
-        kind=str,
-        default=None,
-        optional=True,
-    )
+    attribute: str | None = attribute_parameter()
 
     name: ClassVar[str] = "l-diversity"
     summary: ClassVar[str] = "every equivalence class has at least l distinct sensitive values"

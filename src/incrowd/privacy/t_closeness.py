@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import PrivacyModel
+from incrowd.privacy.base import PrivacyModel, attribute_parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,12 +52,7 @@ class TCloseness(PrivacyModel):
         default="auto",
         choices=("auto", "ordered", "hierarchical", "equal"),
     )
-    attribute: str | None = parameter(
-        "the sensitive attribute; all of them, each on its own, by default",
-        kind=str,
-        default=None,
-        optional=True,
-    )
+    attribute: str | None = attribute_parameter()
 
     name: ClassVar[str] = "t-closeness"
     summary: ClassVar[str] = "the sensitive values of every class are distributed as in the table, up to t"

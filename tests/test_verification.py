@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import incrowd.verify as package
+import incrowd.verification as package
 from incrowd.errors import (
     HierarchyError,
     InputError,
@@ -24,8 +24,8 @@ from incrowd.errors import (
     SchemaError,
     TableError,
 )
-from incrowd.verify import Finding, Verification, verify
-from incrowd.verify.trees import read_tree
+from incrowd.verification import Finding, Verification, verify
+from incrowd.verification.trees import read_tree
 
 K2 = 'model = "k-anonymity"\nk = 2'
 
@@ -84,7 +84,7 @@ def test_shares_no_code_with_the_rest_but_the_errors():
                 assert node.level == 0, "relative imports could hide where they lead"
                 imported.add(node.module)
     ours = {name for name in imported if name and name.split(".")[0] == "incrowd"}
-    assert {name for name in ours if not name.startswith("incrowd.verify")} == {"incrowd.errors"}
+    assert {name for name in ours if not name.startswith("incrowd.verification")} == {"incrowd.errors"}
     assert not {name.split(".")[0] for name in imported if name} & {
         "polars",
         "pandas",

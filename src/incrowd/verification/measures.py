@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import PolicyError, SchemaError
-from incrowd.verify.policy import SUPPRESSED, Column
-from incrowd.verify.source import Source, literal
-from incrowd.verify.trees import read_tree
+from incrowd.verification.policy import SUPPRESSED, Column
+from incrowd.verification.source import Source, literal
+from incrowd.verification.trees import read_tree
 
 if TYPE_CHECKING:
     import duckdb

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import SchemaError, TableError
-from incrowd.verify.measures import Attribute, count_records, group, smallest_class
-from incrowd.verify.policy import Demand, Policy, read_policy
-from incrowd.verify.source import Source, connect, open_source, reworded
+from incrowd.verification.measures import Attribute, count_records, group, smallest_class
+from incrowd.verification.policy import Demand, Policy, read_policy
+from incrowd.verification.source import Source, connect, open_source, reworded
 
 __all__ = ["Finding", "Verification", "verify"]
 
