@@ -340,3 +340,14 @@ def test_policies_come_back_from_their_file(tmp_path):
     assert (read.schema.null_values, read.schema.others) == (("?", ""), "drop")
     for name in ("models", "algorithm", "max_suppression", "output", "shuffle", "seed"):
         assert getattr(read, name) == getattr(policy, name)
+
+
+def test_pandas_without_arrow_says_what_to_install(monkeypatch):
+    import narwhals as nw
+
+    def absent(self: object) -> None:
+        raise ModuleNotFoundError("pyarrow")
+
+    monkeypatch.setattr(nw.Series, "to_polars", absent)
+    with pytest.raises(ic.MissingExtraError, match=r"needs pyarrow: pip install 'incrowd\[pandas\]'"):
+        ic.assess(pd.DataFrame({"a": ["x", "x"]}), ic.Schema(quasi=["a"]))

@@ -16,6 +16,7 @@ import csv
 import gzip
 import re
 import shutil
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -111,7 +112,20 @@ def open_source(
         raise TableError(f"{path}: the file cannot be read ({error.strerror})") from None
     if start == _PARQUET:
         return _parquet(con, path)
-    return _csv(con, path, wanted, delimiter, _codec(encoding, start), start.startswith(_ZIPPED), scratch)
+    zipped = start.startswith(_ZIPPED)
+    if zipped:
+        _check_gzip(path)
+    return _csv(con, path, wanted, delimiter, _codec(encoding, start), zipped, scratch)
+
+
+def _check_gzip(path: Path) -> None:
+    """Read a gzip file through to its checksum: DuckDB before 2.0 takes a file that was cut off for whole."""
+    try:
+        with gzip.open(path) as file:
+            while file.read(1 << 20):
+                pass
+    except (OSError, EOFError, zlib.error):
+        raise TableError(f"{path}: the file cannot be read (its gzip is damaged or cut off)") from None
 
 
 @contextmanager
