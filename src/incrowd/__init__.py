@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
     from incrowd.io.files import CsvFormat
     from incrowd.policy import Policy
-    from incrowd.privacy import MODELS, KAnonymity, LDiversity, PrivacyModel, TCloseness
+    from incrowd.privacy import (
+        MODELS,
+        BetaLikeness,
+        DeltaDisclosure,
+        KAnonymity,
+        LDiversity,
+        PrivacyModel,
+        TCloseness,
+    )
     from incrowd.recoding import FullDomain, Local, Recoding
     from incrowd.release import Release, anonymize
     from incrowd.risk import RISKS
@@ -48,7 +56,15 @@ _HOMES = {
     "hierarchy": ("Hierarchy",),
     "io.files": ("CsvFormat",),
     "policy": ("Policy",),
-    "privacy": ("MODELS", "KAnonymity", "LDiversity", "PrivacyModel", "TCloseness"),
+    "privacy": (
+        "MODELS",
+        "BetaLikeness",
+        "DeltaDisclosure",
+        "KAnonymity",
+        "LDiversity",
+        "PrivacyModel",
+        "TCloseness",
+    ),
     "recoding": ("FullDomain", "Local", "Recoding"),
     "release": ("Release", "anonymize"),
     "risk": ("RISKS",),
@@ -68,7 +84,9 @@ __all__ = [
     "Algorithm",
     "Assessment",
     "Attribute",
+    "BetaLikeness",
     "CsvFormat",
+    "DeltaDisclosure",
     "FullDomain",
     "Hierarchy",
     "HierarchyError",

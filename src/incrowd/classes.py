@@ -119,3 +119,22 @@ class EquivalenceClasses:
                 self.indptr, self.members, counted.keys, counted.domain.size
             )
         return self._counts[attribute]
+
+    def lifts(self, attribute: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compare each class's values with the whole table.
+
+        Returns
+        -------
+        lift
+            float64[entries]: for each entry of `counts` the value's share of the class over its share of
+            the whole table, suppressed records included.
+        share
+            float64[entries]: the value's share of the whole table.
+        """
+        counts = self.counts(attribute)
+        totals = self.frequency.sensitive[attribute].totals
+        size = np.repeat(self.sizes, np.diff(counts.indptr)).astype(np.float64)
+        whole = totals[counts.codes].astype(np.float64)
+        rows = float(totals.sum())
+        # Products of whole numbers are exact up to 2**53, so simple ratios come out as their nearest double.
+        return counts.counts * rows / (size * whole), whole / rows

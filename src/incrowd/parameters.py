@@ -68,9 +68,9 @@ class Parameter:
         if value is None and self.optional:
             return None
         wrong = ParameterError(f"{owner}: {name} must be {self.describe()}, got {value!r}")
-        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if not isinstance(value, self.kind) or (self.kind is not bool and isinstance(value, bool)):
+        # A whole number is a number, too, and stays one: l=2 is not written l=2.0.
+        fits = isinstance(value, int | float) if self.kind is float else isinstance(value, self.kind)
+        if not fits or (self.kind is not bool and isinstance(value, bool)):
             raise wrong
         if isinstance(value, float) and not math.isfinite(value):
             raise wrong
@@ -90,7 +90,7 @@ class Parameter:
             if self.kind is int:
                 value = int(text)
             elif self.kind is float:
-                value = float(text)
+                value = int(text) if text.lstrip("+-").isdecimal() else float(text)
             elif self.kind is bool:
                 value = {"true": True, "false": False}.get(text.lower(), text)
         except ValueError:

@@ -121,6 +121,9 @@ class Recoding(ABC):
         if path.exists() and any(child.name not in ours for child in path.iterdir()):
             raise TableError(f"{path}: the folder holds other files; name a new one for the recoding")
         path.mkdir(parents=True, exist_ok=True)
+        for name in sorted(ours):
+            (path / name).touch(mode=0o600)
+            (path / name).chmod(0o600)
         document = {
             "format": "incrowd recoding",
             "version": FORMAT_VERSION,
@@ -146,8 +149,6 @@ class Recoding(ABC):
         pl.DataFrame(columns).write_parquet(path / "keys.parquet")
         text = json.dumps(document, ensure_ascii=False, allow_nan=True)
         (path / "recoding.json").write_text(text, encoding="utf-8")
-        for name in ours:
-            (path / name).chmod(0o600)
 
     @staticmethod
     def load(folder: str | os.PathLike[str]) -> Recoding:

@@ -127,7 +127,7 @@ def test_damaged_gzip(run, table):
         (("-k", "13"), "k=13 is more than the table's 12 records"),
         (("-k", "0"), "k must be a whole number of at least 1, got 0"),
         (("-l", "3"), "l=3 is more than the 2 distinct values of column 'disease'"),
-        (("-l", "0"), "l must be a whole number of at least 1, got 0"),
+        (("-l", "0"), "l must be a number of at least 1, got 0"),
         (("-t", "1.5"), "t must be a number between 0 and 1, got 1.5"),
         (("-t", "-0.1"), "t must be a number between 0 and 1, got -0.1"),
         (("--model", "m-invariance:2"), "no 'm-invariance' among the privacy models: k-anonymity"),

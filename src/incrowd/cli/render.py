@@ -33,6 +33,8 @@ def number(value: float | None) -> str:
     """Write a figure with at most six significant digits, and whole numbers whole."""
     if value is None:
         return "-"
+    if value == float("inf"):
+        return "infinite"
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from incrowd.parameters import Registry
 from incrowd.privacy.base import Measured, PrivacyModel
+from incrowd.privacy.beta_likeness import BetaLikeness
+from incrowd.privacy.delta_disclosure import DeltaDisclosure
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.privacy.l_diversity import LDiversity
 from incrowd.privacy.t_closeness import TCloseness
 
-__all__ = ["MODELS", "KAnonymity", "LDiversity", "Measured", "PrivacyModel", "TCloseness"]
+__all__ = [
+    "MODELS",
+    "BetaLikeness",
+    "DeltaDisclosure",
+    "KAnonymity",
+    "LDiversity",
+    "Measured",
+    "PrivacyModel",
+    "TCloseness",
+]
 
-MODELS: Registry[PrivacyModel] = Registry("privacy models", KAnonymity, LDiversity, TCloseness)
+MODELS: Registry[PrivacyModel] = Registry(
+    "privacy models", KAnonymity, LDiversity, TCloseness, BetaLikeness, DeltaDisclosure
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +67,8 @@ class Measured:
             result["settings"] = self.settings
         if self.attribute is not None:
             result["attribute"] = self.attribute
-        result["value"] = self.value
+        # JSON has no infinity.
+        result["value"] = "infinity" if self.value is not None and math.isinf(self.value) else self.value
         if self.limit is not None:
             result |= {"limit": self.limit, "holds": self.holds}
         return result
@@ -148,9 +150,8 @@ class PrivacyModel(Configured, ABC):
 
     def accepts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Compare measured values with the limit."""
-        if self.more_is_safer:
-            return values >= self.limit - TOLERANCE
-        return values <= self.limit + TOLERANCE
+        slack = TOLERANCE * max(1.0, self.limit)
+        return values >= self.limit - slack if self.more_is_safer else values <= self.limit + slack
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Say for each class whether it satisfies the model: bool[classes]."""
@@ -200,8 +201,6 @@ class PrivacyModel(Configured, ABC):
         return {}
 
     def _reached(self, value: float | None) -> bool:
-        if value is None:
-            return False
-        if self.more_is_safer:
-            return value >= self.limit - TOLERANCE
-        return value <= self.limit + TOLERANCE
+        import numpy as np
+
+        return value is not None and bool(self.accepts(np.array([value]))[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -27,40 +28,63 @@ class LDiversity(PrivacyModel):
     Parameters
     ----------
     l
-        Least diversity allowed, >= 1.
+        Least diversity allowed, >= 1; a whole number unless the kind is ``entropy``.
     kind
-        ``distinct``: the number of distinct sensitive values in the class.
+        ``distinct``: the number of distinct sensitive values in the class. ``entropy``: exp of the Shannon
+        entropy of the class, so that the limit reads entropy >= log l. ``recursive``: the largest l for
+        which the class is recursively (c, l)-diverse, r1 < c (rl + ... + rm) with the counts r of the m
+        values of the class in descending order; 0 when not even l = 1 is.
+    c
+        The c of the recursive kind, > 0; only there.
     attribute
         The sensitive attribute; None protects each of them on its own.
 
     References
     ----------
     Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, l-diversity: privacy beyond k-anonymity,
-    ACM TKDD 1(1), 2007, section 4; distinct l-diversity as named in Li, Li and Venkatasubramanian,
-    t-closeness, ICDE 2007, section 2.
+    ACM TKDD 1(1), 2007, definitions 4.1 (entropy) and 4.2 (recursive); distinct l-diversity as named in Li,
+    Li and Venkatasubramanian, t-closeness, ICDE 2007, section 2.
     """
 
-    l: int = parameter("least number of distinct sensitive values in a class", kind=int, low=1)  # noqa: E741
-    kind: str = parameter("how diversity is counted", kind=str, default="distinct", choices=("distinct",))
+    l: float = parameter("least diversity of the sensitive values in a class", kind=float, low=1)  # noqa: E741
+    kind: str = parameter(
+        "how diversity is counted", kind=str, default="distinct", choices=("distinct", "entropy", "recursive")
+    )
+    c: float | None = parameter(
+        "how much the most frequent value may outweigh the tail; for the recursive kind",
+        kind=float,
+        default=None,
+        low=0,
+        optional=True,
+    )
     attribute: str | None = attribute_parameter()
 
     name: ClassVar[str] = "l-diversity"
-    summary: ClassVar[str] = "every equivalence class has at least l distinct sensitive values"
+    summary: ClassVar[str] = "every equivalence class has at least l well-represented sensitive values"
     paper: ClassVar[str] = "Machanavajjhala et al. 2007"
     shorthand: ClassVar[str] = "l"
     limit_name: ClassVar[str] = "l"
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind != "entropy" and self.l != int(self.l):
+            raise ParameterError(
+                f"l-diversity: l must be a whole number for kind {self.kind}, got {self.l!r}"
+            )
+        if (self.kind == "recursive") != (self.c is not None):
+            raise ParameterError("l-diversity: c must be given for kind recursive, and for no other")
+
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one variant per kind."""
-        return tuple(cls(1, kind) for kind in cls.parameters()["kind"].choices)
+        """Return one variant per kind; the recursive one with the c = 3 of the paper's experiments."""
+        return (cls(1), cls(1, "entropy"), cls(1, "recursive", 3))
 
     @property
     def least_size(self) -> int:
         """A class needs l records to have l values."""
-        return self.l
+        return math.ceil(self.l)
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse an l above the number of distinct values."""
@@ -73,7 +97,16 @@ class LDiversity(PrivacyModel):
                 )
 
     def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
-        """Return the number of distinct values in each class."""
+        """Return the diversity of each class."""
         import numpy as np
 
-        return np.diff(classes.counts(attribute or 0).indptr)
+        counts = classes.counts(attribute or 0)
+        if self.kind == "distinct" or not len(classes):
+            return np.diff(counts.indptr)
+        if self.kind == "entropy":
+            from incrowd.kernels.diversity import effective_values
+
+            return effective_values(counts, classes.sizes)
+        from incrowd.kernels.diversity import recursive_levels
+
+        return recursive_levels(counts, float(self.c or 0))
