@@ -140,7 +140,6 @@ class Recoding(ABC):
                 }
                 for domain, cells in zip(self.domains, self.cells, strict=True)
             ],
-            **self._extra(),
         }
         columns: dict[str, Any] = {f"key{j}": codes for j, codes in enumerate(self.keys)}
         columns |= {f"cell{j}": cells.codes for j, cells in enumerate(self.cells)}
@@ -187,9 +186,6 @@ class Recoding(ABC):
         }
         kinds: dict[str, type[Local | FullDomain]] = {Local.kind: Local, FullDomain.kind: FullDomain}
         return kinds[document["kind"]]._restore(common, document, table)
-
-    def _extra(self) -> dict[str, Any]:
-        return {}
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {}

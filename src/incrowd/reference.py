@@ -8,7 +8,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.parameters import Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
-from incrowd.utility import METRICS
+from incrowd.utility import METRICS, Metric
 
 __all__ = ["markdown"]
 
@@ -37,6 +37,8 @@ def markdown() -> str:
                     f"Monotone under generalization: {yes[entry.monotone_generalization]}; "
                     f"under suppression: {yes[entry.monotone_suppression]}.",
                 ]
+            if issubclass(entry, Metric):
+                lines += ["", f"Scale: {entry.scale}."]
             if entry.parameters():
                 lines += ["", "| parameter | meaning | allowed |", "| --- | --- | --- |"]
                 lines += [

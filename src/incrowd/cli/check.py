@@ -13,7 +13,7 @@ from incrowd.cli import options
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
-from incrowd.utility import METRICS
+from incrowd.utility import METRICS, Metric
 
 __all__ = ["list_entries", "verify"]
 
@@ -86,14 +86,14 @@ def list_entries(
     from incrowd.cli.render import console
 
     table = Table(box=None, pad_edge=False)
-    for name in ("name", "what it is", "parameters", *(("monotone",) if what == "models" else ()), "source"):
+    # What only some lists have.
+    extra = [name for name in ("monotone", "scale") if name in entries[0]]
+    for name in ("name", "what it is", "parameters", *extra, "source"):
         table.add_column(name, overflow="fold")
     for entry in entries:
         parameters = "\n".join(f"{name}: {words}" for name, words in entry["parameters"].items())
-        row = [entry["name"], entry["summary"], parameters]
-        if what == "models":
-            row.append(entry["monotone"])
-        table.add_row(*row, entry["paper"])
+        further = [entry[name] for name in extra]
+        table.add_row(entry["name"], entry["summary"], parameters, *further, entry["paper"])
     console().print(table)
 
 
@@ -107,6 +107,8 @@ def _entry(entry: type[Configured]) -> dict[str, Any]:
         },
         "paper": entry.paper,
     }
+    if issubclass(entry, Metric):
+        described["scale"] = entry.scale
     if issubclass(entry, PrivacyModel):
         flags = {
             "generalization": entry.monotone_generalization,
