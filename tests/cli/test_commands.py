@@ -177,6 +177,17 @@ def test_null_value_makes_ages_numbers(run, tmp_path):
     assert {row["note"] for row in rows(target)} == {"?"}
 
 
+def test_names_that_look_like_markup_are_names(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a[b],[/red],:smile:\n" + "[bold]x,1,y\n" * 3)
+    arguments = ("--qi", "a[b],[/red]", "--sensitive", ":smile:", "-k", "3")
+    shown = run("anonymize", str(path), "-o", str(tmp_path / "out.csv"), *arguments)
+    assert shown.status == 0, shown.err
+    for name in ("a[b]", "[/red]", ":smile:"):
+        assert name in shown.out
+    assert run("assess", str(tmp_path / "out.csv"), *arguments).status == 0
+
+
 def test_encoding_comes_back(run, tmp_path):
     path, target = tmp_path / "t.csv", tmp_path / "out.csv"
     path.write_bytes("stadt;wert\nKöln;1\nKöln;2\n".encode("latin-1"))

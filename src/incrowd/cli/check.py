@@ -43,13 +43,12 @@ def verify(
     else:
         from rich.table import Table
 
-        from incrowd.cli.render import console, number
+        from incrowd.cli.render import console, number, verdict
 
         out = console()
         out.print(
             f"{released}: {result.records:,} records in {result.classes:,} classes, "
             f"{result.suppressed:,} suppressed",
-            markup=False,
         )
         table = Table(box=None, pad_edge=False)
         for name in ("model", "attribute", "reached", "asked", ""):
@@ -60,12 +59,12 @@ def verify(
                 finding.attribute or "",
                 number(finding.reached),
                 number(finding.asked),
-                "[green]holds[/]" if finding.holds else "[bold red]FAILS[/]",
+                verdict(finding.holds),
             )
         out.print(table)
         for problem in result.problems:
-            out.print(f"problem: {problem}", markup=False)
-        out.print("verified: the policy is satisfied" if result.ok else "NOT verified", markup=False)
+            out.print(f"problem: {problem}")
+        out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
     if not result.ok:
         raise typer.Exit(1)
 

@@ -153,7 +153,6 @@ def anonymize(
     out.print(
         f"written: {output} ({release.privacy.records:,} rows), every model holds; "
         f"{seconds:.2f} s with reading and writing",
-        markup=False,
     )
 
 

@@ -51,7 +51,7 @@ def demo(
     show_assessment(out, release.before)
     out.print()
     models = ", ".join(str(model) for model in policy.models)
-    out.print(f"Asked for: {models}; at most {policy.max_suppression:.0%} suppressed", markup=False)
+    out.print(f"Asked for: {models}; at most {policy.max_suppression:.0%} suppressed")
     out.print()
     show_rows(out, "The release", release.table.columns, release.table.head(_SHOWN).rows())
     out.print()
@@ -62,7 +62,6 @@ def demo(
     out.print(
         f"written: {output}/release.csv, policy.toml, release.json; internal/ holds the recoding and is not "
         "for publication",
-        markup=False,
     )
     if not verification.ok:
         raise typer.Exit(1)

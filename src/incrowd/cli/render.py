@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from incrowd.privacy import Measured
     from incrowd.release import Release
 
-__all__ = ["console", "number", "progress", "show_assessment", "show_release", "show_rows"]
+__all__ = ["console", "number", "progress", "show_assessment", "show_release", "show_rows", "verdict"]
 
 
 def console() -> Console:
     """Return a console on standard output."""
-    # Piped output is for other programs: fold and cut nothing.
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
+    # Piped output is for other programs: fold and cut nothing. Names of columns may look like markup.
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
 
 
 def number(value: float | None) -> str:
@@ -47,10 +47,11 @@ def _what(measured: Measured) -> str:
     return f"{measured.model}{f' ({settings})' if settings else ''}"
 
 
-def _verdict(measured: Measured) -> Text:
-    if measured.holds is None:
+def verdict(holds: bool | None) -> Text:
+    """Say whether a limit is met; nothing where none was asked."""
+    if holds is None:
         return Text("")
-    return Text("holds", "green") if measured.holds else Text("FAILS", "bold red")
+    return Text("holds", "green") if holds else Text("FAILS", "bold red")
 
 
 def _privacy_table(assessment: Assessment) -> Table:
@@ -65,16 +66,14 @@ def _privacy_table(assessment: Assessment) -> Table:
     for measured in assessment.privacy:
         row: list[Any] = [_what(measured), measured.attribute or "", number(measured.value)]
         if asked:
-            row += ["" if measured.limit is None else number(measured.limit), _verdict(measured)]
+            row += ["" if measured.limit is None else number(measured.limit), verdict(measured.holds)]
         table.add_row(*row)
     return table
 
 
 def show_assessment(out: Console, assessment: Assessment) -> None:
     """Print everything that was measured."""
-    out.print(
-        f"{assessment.records:,} records, quasi-identifiers: {', '.join(assessment.quasi)}", markup=False
-    )
+    out.print(f"{assessment.records:,} records, quasi-identifiers: {', '.join(assessment.quasi)}")
     if assessment.suppressed:
         out.print(
             f"{assessment.suppressed:,} records are suppressed ({_percent(assessment.suppressed_share)}) "
@@ -132,7 +131,9 @@ def show_release(out: Console, release: Release) -> None:
         if measured.limit is not None:
             sign = "<=" if measured.model == "t-closeness" else ">="
             asked = f"{sign} {number(measured.limit)}"
-        table.add_row(name, number(was_measured.value), number(measured.value), asked, _verdict(measured))
+        table.add_row(
+            name, number(was_measured.value), number(measured.value), asked, verdict(measured.holds)
+        )
     out.print(table)
     out.print()
     loss = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
