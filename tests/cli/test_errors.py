@@ -214,6 +214,16 @@ def test_wrong_policy(run, table, text, problem):
     assert "policy.toml" in message
 
 
+def test_roles_are_given_once(run, table):
+    policy = table.with_name("policy.toml")
+    policy.write_text(
+        'version = 1\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    message = anonymize(run, table, "--policy", str(policy), "--others", "drop", "--null-value", "?")
+    assert "--others, --null-value: the policy file says what the columns are" in message
+    assert run("assess", str(table), "--policy", str(policy), "--qi", "zip").status == 2
+
+
 def test_a_fault_of_ours_quotes_no_values(run, table, monkeypatch):
     def fail(*arguments: object, **settings: object) -> None:
         raise RuntimeError(f"could not digest {SECRET}")

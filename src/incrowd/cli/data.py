@@ -42,6 +42,10 @@ def assess(
     from incrowd.io.files import read_table
 
     models = options.models_of(k, l, t, model)
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+        )
     with progress() as shown:
         shown.stage("read")
         table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
@@ -124,7 +128,18 @@ def anonymize(
     check_target(output, inputs, force=force)
     if save_policy is not None:
         check_target(save_policy, inputs, force=force)
-    loaded = None if policy is None else _read_policy(policy)
+    loaded = None
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi,
+            sensitive=sensitive,
+            identifying=identifying,
+            insensitive=insensitive,
+            others=others,
+            hierarchies=hierarchies,
+            null_value=null_value or None,
+        )
+        loaded = _read_policy(policy)
     with progress() as shown:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))

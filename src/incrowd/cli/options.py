@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from incrowd.algorithms import ALGORITHMS
-from incrowd.errors import SchemaError
+from incrowd.errors import ParameterError, SchemaError
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
@@ -152,6 +152,20 @@ def schema_of(
         null_values=null_values or (),
         others=cast("Literal['drop', 'keep'] | None", others),
     )
+
+
+def refuse_beside_policy(**given: object) -> None:
+    """Refuse options about columns beside a policy file, which would have to be passed over.
+
+    Raises
+    ------
+    ParameterError
+    """
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+    if named:
+        raise ParameterError(
+            f"{', '.join(named)}: the policy file says what the columns are; change it there"
+        )
 
 
 def models_of(k: int | None, l: int | None, t: float | None, models: list[str] | None) -> list[PrivacyModel]:  # noqa: E741
