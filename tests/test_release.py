@@ -195,9 +195,30 @@ def test_a_columns_own_style_wins_and_ranges_follow_numbers():
     frame = pl.DataFrame({"n": [1, 2, 3, 4, 5, 6]})
     by_tree = ic.anonymize(frame, ic.Schema(quasi={"n": tree}), [ic.KAnonymity(3)])
     assert by_tree.table["n"].to_list() == ["odd", "even"] * 3
-    ranged = ic.Schema(quasi={"n": ic.Attribute("n", "quasi", hierarchy=tree, output="range")})
+    ranged = ic.Schema(quasi={"n": ic.Attribute("n", "quasi", "number", tree, "range")})
     by_range = ic.anonymize(frame, ranged, [ic.KAnonymity(3)])
     assert by_range.table["n"].to_list() == ["[1-3]"] * 3 + ["[4-6]"] * 3
+
+
+@pytest.mark.parametrize(
+    ("style", "cells"), [("range", ["9410*"] * 2 + ["1000*"] * 2), ("mean", ["94107"] * 2 + ["10001"] * 2)]
+)
+def test_a_zip_code_with_a_hierarchy_is_no_number(style, cells):
+    """Whether a sample happens to have a zip code with a leading zero must change nothing."""
+    frame = pl.DataFrame({"zip": ["94107", "94108", "10001", "10002"]})
+    for table in (frame, frame.cast(pl.Int64)):
+        release = ic.anonymize(
+            table, ic.Schema(quasi={"zip": ic.Hierarchy.prefix()}), [ic.KAnonymity(2)], output=style
+        )
+        assert release.table["zip"].to_list() == cells
+
+
+@pytest.mark.parametrize("style", ["auto", "range"])
+def test_bins_of_what_is_no_number_are_refused_in_every_style(style):
+    frame = pl.DataFrame({"n": ["1", "2", "?"]})
+    schema = ic.Schema(quasi={"n": ic.Hierarchy.intervals(5)})
+    with pytest.raises(ic.HierarchyError, match="1 of 3 distinct values are no numbers"):
+        ic.anonymize(frame, schema, [ic.KAnonymity(2)], output=style)
 
 
 def test_sets_are_the_same_whether_bits_or_counts_find_them(monkeypatch):

@@ -108,9 +108,14 @@ class Domain:
         count = len(found.texts)
         ranks = np.full(count + 1, -1, np.int64)
         hierarchy = attribute.hierarchy
-        if attribute.output in ("range", "mean") and kind != "category":
-            # Ranges and means follow the numbers, so the cuts must, too.
-            hierarchy = None
+        if attribute.output in ("range", "mean") and hierarchy is not None:
+            # Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy
+            # holds numbers is what its policy says, not whether its texts happen to look like some.
+            declared = attribute.kind in ("number", "date")
+            if declared or (isinstance(hierarchy, Builder) and hierarchy.ordered and kind != "category"):
+                hierarchy = None
+            else:
+                kind, numbers = "category", None
         if hierarchy is None:
             values, order = _ranked(found.texts, numbers, kind)
             ranks[:count] = order

@@ -32,9 +32,18 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Builder(ABC):
-    """A recipe for the hierarchy of a column, independent of its values."""
+    """A recipe for the hierarchy of a column, independent of its values.
+
+    Attributes
+    ----------
+    name
+        Its name in a policy file.
+    ordered
+        Whether it is for numbers or dates.
+    """
 
     name: ClassVar[str]
+    ordered: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
@@ -116,6 +125,7 @@ class Intervals(Builder):
     widths: tuple[float, ...]
     origin: float = 0
     name: ClassVar[str] = "intervals"
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.widths:
@@ -215,6 +225,7 @@ class Dates(Builder):
 
     levels: tuple[str, ...] = DATE_LEVELS
     name: ClassVar[str] = "dates"
+    ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         known = [level for level in DATE_LEVELS if level in self.levels]
