@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -29,6 +29,7 @@ ROOT = "*"
 DATE_LEVELS = ("month", "quarter", "year", "decade")
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
 
 
 class Builder(ABC):
@@ -79,6 +80,21 @@ def _unsuitable(column: str, wrong: int, total: int, what: str) -> HierarchyErro
     )
 
 
+def _tree(paths: Iterable[Sequence[str]], column: str, recipe: str) -> Hierarchy:
+    """Make the tree of a recipe; what is wrong with it is told without the values of the column."""
+    listed = list(paths)
+    try:
+        if any(path[0] == ROOT for path in listed):
+            raise HierarchyError("the root is no value")
+        return Hierarchy.from_paths(listed)
+    except HierarchyError:
+        raise HierarchyError(
+            f"column {column!r}: a value is empty, '*' or the same text as a group that the recipe "
+            f"{recipe!r} makes; name those that mean missing with --null-value (null_values), or use "
+            "another hierarchy"
+        ) from None
+
+
 def _extra(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
     unknown = [key for key in spec if key not in allowed]
     if unknown:
@@ -96,9 +112,19 @@ def _number(value: object, what: str) -> Fraction:
 
 
 def _decimal(value: Fraction) -> str:
-    if value.denominator == 1:
-        return str(value.numerator)
-    return format(float(value), ".15g")
+    # Exact, as two bins must not share a label: everything here is a sum of decimals.
+    places = 0
+    while 10**places % value.denominator:
+        places += 1
+    digits = str(abs(value.numerator) * (10**places // value.denominator)).rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return "-" + text if value < 0 else text
+
+
+def _is_number(text: str) -> bool:
+    # Exact arithmetic on 1e999999999 would never end; no table holds such a number.
+    match = _NUMBER.fullmatch(text)
+    return match is not None and len(text) <= 400 and (match[2] is None or abs(int(match[2][1:])) <= 400)
 
 
 @dataclass(frozen=True)
@@ -144,7 +170,7 @@ class Intervals(Builder):
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
         """Put every number into its bins."""
-        wrong = sum(1 for value in values if not _NUMBER.fullmatch(value))
+        wrong = sum(1 for value in values if not _is_number(value))
         if wrong:
             raise _unsuitable(column, wrong, len(values), "numbers")
         numbers = sorted((Fraction(value), value) for value in values)
@@ -163,7 +189,7 @@ class Intervals(Builder):
                     label = f"[{_decimal(start)}, {_decimal(start + width)})"
                 path.append(label)
             paths.append([*path, ROOT])
-        return Hierarchy.from_paths(paths, f"column {column!r}, intervals")
+        return _tree(paths, column, self.name)
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"intervals": [...], "origin": ...}``."""
@@ -196,7 +222,7 @@ class Prefix(Builder):
         for value in sorted(values, key=lambda text: text.ljust(longest, "\0")):
             masked = (_group(value[:kept] + "*" * (longest - kept)) for kept in range(longest - 1, 0, -1))
             paths.append([value, *masked, ROOT])
-        return Hierarchy.from_paths(paths, f"column {column!r}, prefix")
+        return _tree(paths, column, self.name)
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"prefix": True}``."""
@@ -244,22 +270,23 @@ class Dates(Builder):
                     dt.datetime.fromisoformat(value)
             except ValueError:
                 continue
-            if value[4] == "-":
+            if _DATE.fullmatch(value):
                 read.append((day, value))
         if len(read) < len(values):
             raise _unsuitable(column, len(values) - len(read), len(values), "dates written YYYY-MM-DD")
         timed = any(len(value) > 10 for value in values)
         paths = []
         for day, value in sorted(read):
+            iso = day.isoformat()  # four digits for the year, which %Y does not promise
             labels = {
-                "month": f"{day:%Y-%m}",
-                "quarter": f"{day:%Y}-Q{(day.month + 2) // 3}",
-                "year": f"{day:%Y}",
-                "decade": f"{day:%Y}"[:3] + "0s",
+                "month": iso[:7],
+                "quarter": f"{iso[:4]}-Q{(day.month + 2) // 3}",
+                "year": iso[:4],
+                "decade": f"{iso[:3]}0s",
             }
-            days = [day.isoformat()] if timed else []
+            days = [iso] if timed else []
             paths.append([value, *days, *(labels[level] for level in self.levels), ROOT])
-        return Hierarchy.from_paths(paths, f"column {column!r}, dates")
+        return _tree(paths, column, self.name)
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"dates": [...]}``."""
@@ -324,7 +351,7 @@ class Order(Builder):
                     for i in range(first, last):
                         paths[i].append(label)
             groups = merged
-        return Hierarchy.from_paths([[*path, ROOT] for path in paths], f"column {column!r}, order")
+        return _tree(([*path, ROOT] for path in paths), column, self.name)
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"order": [...], "fanout": ...}``."""
@@ -348,7 +375,7 @@ class Flat(Builder):
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
         """Put every value right under the root."""
-        return Hierarchy.from_paths(([value, ROOT] for value in sorted(values)), f"column {column!r}, flat")
+        return _tree(([value, ROOT] for value in sorted(values)), column, self.name)
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"flat": True}``."""

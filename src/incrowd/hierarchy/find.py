@@ -17,7 +17,8 @@ def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[s
     """Find the hierarchy file of each column that has one.
 
     A file belongs to a column when its name without suffix is the column's, or ends with ``_`` and the
-    column's (``adult_hierarchy_age.csv``). Other files are passed over.
+    column's (``adult_hierarchy_age.csv``); where it ends with the names of several columns, to the longest
+    (``adult_marital_status.csv`` is of ``marital_status``, not of ``status``). Other files are passed over.
 
     Raises
     ------
@@ -29,10 +30,16 @@ def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[s
         files = sorted(child for child in path.iterdir() if child.suffix.lower() in SUFFIXES)
     except OSError as error:
         raise HierarchyError(f"{path}: cannot read the folder of hierarchies ({error.strerror})") from None
+    names_of_columns = list(columns)
+    owner: dict[Path, str] = {}
+    for file in files:
+        ends = [column for column in names_of_columns if f"_{file.stem}".endswith(f"_{column}")]
+        if ends:
+            owner[file] = max(ends, key=len)
     found: dict[str, Path] = {}
-    for column in columns:
-        exact = [file for file in files if file.stem == column]
-        matching = exact or [file for file in files if file.stem.endswith(f"_{column}")]
+    for column in names_of_columns:
+        own = [file for file, name in owner.items() if name == column]
+        matching = [file for file in own if file.stem == column] or own
         if len(matching) > 1:
             names = " and ".join(file.name for file in matching)
             raise HierarchyError(f"{path}: column {column!r} has several hierarchies, {names}; keep one")

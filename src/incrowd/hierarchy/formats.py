@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
@@ -26,29 +29,48 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
         text = path.read_bytes().decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except OSError as error:
         raise HierarchyError(f"{path}: cannot be read ({error.strerror})") from None
+    except LookupError:
+        raise HierarchyError(f"{path}: {encoding!r} is no known encoding; try utf-8 or latin-1") from None
     except UnicodeDecodeError as error:
         raise HierarchyError(
             f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"
         ) from None
-    return reader(text, str(path))
+    try:
+        return reader(text, str(path))
+    except RecursionError:
+        raise HierarchyError(f"{path}: nested too deep, or in itself") from None
 
 
 def write(hierarchy: Hierarchy, path: Path) -> None:
     """Write a hierarchy file by its suffix; see `Hierarchy.write`."""
     suffix = path.suffix.lower()
-    if suffix == ".txt":
-        text = _indented(hierarchy, path)
-    elif suffix == ".csv":
-        text = _arx(hierarchy)
-    elif suffix == ".json":
-        text = json.dumps(hierarchy.to_nested(), ensure_ascii=False, indent=1) + "\n"
-    elif suffix in (".yaml", ".yml"):
-        import yaml
+    try:
+        if suffix == ".txt":
+            text = _indented(hierarchy, path)
+        elif suffix == ".csv":
+            text = _arx(hierarchy, path)
+        elif suffix == ".json":
+            text = json.dumps(hierarchy.to_nested(), ensure_ascii=False, indent=1) + "\n"
+        elif suffix in (".yaml", ".yml"):
+            import yaml
 
-        text = yaml.safe_dump(hierarchy.to_nested(), allow_unicode=True, sort_keys=False)
-    else:
-        raise HierarchyError(f"{path}: no hierarchy format has this suffix; use .txt, .csv, .json or .yaml")
-    path.write_bytes(text.encode())
+            # PyYAML folds the line breaks of Unicode inside a label unless it escapes them.
+            odd = any(mark in label for label in hierarchy.labels for mark in "\x85\u2028\u2029")
+            text = yaml.safe_dump(hierarchy.to_nested(), allow_unicode=not odd, sort_keys=False)
+        else:
+            raise HierarchyError(
+                f"{path}: no hierarchy format has this suffix; use .txt, .csv, .json or .yaml"
+            )
+    except RecursionError:
+        raise HierarchyError(f"{path}: the tree is too deep for this format; use .csv or .txt") from None
+    if text.startswith("\ufeff"):
+        text = "\ufeff" + text  # a reader takes the first for a byte order mark
+    try:
+        path.write_bytes(text.encode())
+    except UnicodeEncodeError:
+        raise HierarchyError(f"{path}: a label is no valid Unicode (half of a surrogate pair)") from None
+    except OSError as error:
+        raise HierarchyError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _read_indented(text: str, source: str) -> Hierarchy:
@@ -85,25 +107,49 @@ def _read_arx(text: str, source: str) -> Hierarchy:
     if not text.strip():
         raise HierarchyError(f"{source}: the file is empty")
     problem = ""
-    # A label may hold the other character: take the one that gives every line a parent.
+    parsed: list[tuple[tuple[bool, bool, int], list[int], list[list[str]]]] = []
     for delimiter in ";,":
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        ended = 0
         try:
-            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+            for row in reader:
+                if row:
+                    lines.append(ended + 1)
+                    rows.append(row)
+                ended = reader.line_num
         except csv.Error as error:
-            problem = f"not a readable CSV ({error})"
+            problem = problem or f"{source}, line {ended + 1}: not a readable CSV ({error})"
             continue
-        rows = [row for row in rows if row]
-        if min(map(len, rows)) > 1 or (delimiter == "," and not problem):
-            return Hierarchy.from_paths(rows, source)
-    raise HierarchyError(f"{source}: {problem}")
+        # A label may hold the other character. The right one gives every line a parent and all the same
+        # root, and leaves no quotes inside labels.
+        quotes = sum(label.count('"') for row in rows for label in row)
+        alone = min(map(len, rows)) < 2
+        if not (alone and problem):
+            parsed.append(((alone, len({row[-1] for row in rows}) > 1, quotes), lines, rows))
+    if not parsed or (problem and parsed[0][0][0]):
+        raise HierarchyError(problem)
+    _, lines, rows = min(parsed, key=lambda one: one[0])
+    return Hierarchy.from_paths(rows, source, lines)
 
 
-def _arx(hierarchy: Hierarchy) -> str:
+def _arx(hierarchy: Hierarchy, path: Path) -> str:
+    below = np.flatnonzero(hierarchy.parents == 0)
+    if any(hierarchy.labels[node] == hierarchy.labels[0] for node in below):
+        raise HierarchyError(
+            f"{path}: this format cannot hold a node right under the root with the root's label "
+            f"{hierarchy.labels[0]!r}, which stands for the root itself; use .txt, .json or .yaml"
+        )
+    # The csv module leaves a lone carriage return unquoted before Python 3.13.
+    odd = any("\r" in label for label in hierarchy.labels)
     buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, delimiter=";", lineterminator="\n")
+    writer = csv.writer(
+        buffer, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+    )
     for rank in range(hierarchy.n_leaves):
-        path = hierarchy.path(rank)
-        writer.writerow([*path, *[path[-1]] * (hierarchy.height + 1 - len(path))])
+        labels = hierarchy.path(rank)
+        writer.writerow([*labels, *[labels[-1]] * (hierarchy.height + 1 - len(labels))])
     return buffer.getvalue()
 
 
@@ -111,13 +157,12 @@ def _read_json(text: str, source: str) -> Hierarchy:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         mapping = dict(items)
         if len(mapping) < len(items):
-            labels = [label for label, _ in items]
-            twice = next(label for label in labels if labels.count(label) > 1)
+            twice = Counter(label for label, _ in items).most_common(1)[0][0]
             raise HierarchyError(f"{source}: {twice!r} stands twice under its parent; remove one")
         return mapping
 
     try:
-        data = json.loads(text, object_pairs_hook=pairs, parse_int=str, parse_float=str)
+        data = json.loads(text, object_pairs_hook=pairs, parse_int=str, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
         raise HierarchyError(f"{source}, line {error.lineno}: not readable as JSON ({error.msg})") from None
     return Hierarchy.from_nested(data, source)

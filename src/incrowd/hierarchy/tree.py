@@ -143,7 +143,8 @@ class Hierarchy:
     Raises
     ------
     HierarchyError
-        When the nodes are not in depth-first order.
+        When the nodes are not in depth-first order, or a label is empty or names two nodes; the message
+        numbers the node and does not repeat its label.
     """
 
     def __init__(self, labels: Iterable[str], parents: Sequence[int] | NDArray[np.integer]) -> None:
@@ -158,8 +159,22 @@ class Hierarchy:
         depth = [0] * nodes
         is_leaf = np.ones(nodes, np.bool_)
         is_leaf[self.parents[1:]] = False
+        way = [0]  # the nodes from the root down to the one before
         for node in range(1, nodes):
-            depth[node] = depth[above[node]] + 1
+            steps = depth[above[node]]
+            if steps >= len(way) or way[steps] != above[node]:
+                raise HierarchyError(f"node {node} is not in depth-first order; put it below its parent")
+            depth[node] = steps + 1
+            del way[steps + 1 :]
+            way.append(node)
+        if "" in self.labels:
+            raise HierarchyError(f"the label of node {self.labels.index('')} is empty; name every node")
+        if len(set(self.labels)) < nodes:
+            named: dict[str, int] = {}
+            for node, label in enumerate(self.labels):
+                if named.get(label, above[node]) != above[node]:
+                    raise HierarchyError(f"node {node} has the label of node {named[label]}; rename one")
+                named[label] = node
         self.depths: NDArray[np.int32] = np.array(depth, np.int32)
         self.leaves: NDArray[np.int32] = np.flatnonzero(is_leaf).astype(np.int32)
         before: NDArray[np.int64] = np.cumsum(is_leaf) - is_leaf
@@ -241,7 +256,15 @@ class Hierarchy:
             raise HierarchyError(f"a label is none of the hierarchy's {self.n_nodes} nodes") from None
 
     def lca(self, lo: int, hi: int) -> int:
-        """Return the lowest common ancestor of the leaf ranks ``lo .. hi``, ends included."""
+        """Return the lowest common ancestor of the leaf ranks ``lo .. hi``, ends included.
+
+        Raises
+        ------
+        HierarchyError
+            Unless 0 <= lo <= hi < n_leaves.
+        """
+        if not 0 <= lo <= hi < self.n_leaves:
+            raise HierarchyError(f"leaf ranks must be 0 <= lo <= hi < {self.n_leaves}, got {lo} and {hi}")
         node = int(self.leaves[lo])
         while self.hi[node] <= hi:
             node = int(self.parents[node])
@@ -252,10 +275,11 @@ class Hierarchy:
         levels = min(levels, self.height)
         if levels < 1:
             return self.leaves
-        if levels not in self._climbed:
-            nodes = self.climb(levels - 1)
-            above = self.parents[nodes]
-            self._climbed[levels] = np.where(above < 0, nodes, above).astype(np.int32)
+        for level in range(1, levels + 1):
+            if level not in self._climbed:
+                nodes = self.leaves if level == 1 else self._climbed[level - 1]
+                above = self.parents[nodes]
+                self._climbed[level] = np.where(above < 0, nodes, above).astype(np.int32)
         return self._climbed[levels]
 
     def path(self, rank: int) -> tuple[str, ...]:
@@ -299,27 +323,44 @@ class Hierarchy:
         return "\n".join(lines)
 
     @classmethod
-    def from_paths(cls, paths: Iterable[Sequence[str]], source: str = "hierarchy") -> Hierarchy:
+    def from_paths(
+        cls,
+        paths: Iterable[Sequence[str]],
+        source: str = "hierarchy",
+        lines: Iterable[int] | None = None,
+    ) -> Hierarchy:
         """Make a tree from one path per leaf: the leaf first, the root last.
 
-        A root that is repeated at the end of a path counts once (rows padded to one length).
+        A root that is repeated at the end of a path counts once (rows padded to one length). A path of
+        nothing but the root is passed over (ARX writes one for a suppressed value).
+
+        Parameters
+        ----------
+        paths
+            The labels of each path.
+        source
+            What the paths come from, for errors.
+        lines
+            Where each path stands in it; 1, 2, 3, ... when not given.
 
         Raises
         ------
         HierarchyError
-            When the paths do not form one tree; lines are numbered from 1.
+            When the paths do not form one tree; the message names the line.
         """
         builder = TreeBuilder(source)
         by_place: dict[tuple[int, str], int] = {}
         leaves: set[int] = set()
-        for line, path in enumerate(paths, 1):
+        alone: list[tuple[int, str]] = []  # paths that should be the root's, which may not be known yet
+        for line, path in enumerate(paths, 1) if lines is None else zip(lines, paths, strict=True):
             labels = list(path)
             while len(labels) > 1 and labels[-1] == labels[-2]:
                 labels.pop()
             if len(labels) < 2:
-                if builder.labels and labels and labels[0] == builder.labels[0]:
-                    continue
-                raise builder.fail("a path needs a value and the root above it", line)
+                if not labels:
+                    raise builder.fail("a path needs a value and the root above it", line)
+                alone.append((line, labels[0]))
+                continue
             labels.reverse()
             node = -1
             for step, label in enumerate(labels):
@@ -336,13 +377,17 @@ class Hierarchy:
                     by_place[node, label] = known
                 node = known
             leaves.add(node)
+        for line, label in alone:
+            if not builder.labels or label != builder.labels[0]:
+                raise builder.fail("a path needs a value and the root above it", line)
         return builder.finish()
 
     @classmethod
     def from_nested(cls, data: object, source: str = "hierarchy") -> Hierarchy:
         """Make a tree from nested mappings and lists, e.g. ``{"*": {"Europe": ["France", "Italy"]}}``.
 
-        A mapping holds children by label, a list holds leaves or further mappings.
+        A mapping holds children by label, a list holds leaves or further mappings. A number counts as its
+        text; None is allowed only as "no children".
 
         Raises
         ------
@@ -353,10 +398,16 @@ class Hierarchy:
             raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
         builder = TreeBuilder(source)
 
+        def text(label: object) -> str:
+            # True or None would turn into labels that nobody wrote.
+            if label is None or isinstance(label, bool):
+                raise HierarchyError(f"{source}: a label must be a text, got {label!r}; put it in quotes")
+            return str(label)
+
         def walk(below: object, parent: int) -> None:
             if isinstance(below, Mapping):
                 for label, further in below.items():
-                    walk(further, builder.add(str(label), parent))
+                    walk(further, builder.add(text(label), parent))
             elif isinstance(below, Sequence) and not isinstance(below, str):
                 for item in below:
                     if isinstance(item, Mapping):
@@ -364,11 +415,14 @@ class Hierarchy:
                     elif isinstance(item, list | tuple):
                         raise HierarchyError(f"{source}: a list right inside a list has no label")
                     else:
-                        builder.add(str(item), parent)
+                        builder.add(text(item), parent)
             elif below is not None:
-                builder.add(str(below), parent)
+                builder.add(text(below), parent)
 
-        walk(data, -1)
+        try:
+            walk(data, -1)
+        except RecursionError:
+            raise HierarchyError(f"{source}: nested too deep, or in itself") from None
         return builder.finish()
 
     def to_nested(self) -> dict[str, object]:
@@ -409,7 +463,8 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            When the suffix is not known or the format cannot hold a label.
+            When the suffix is not known, the format cannot hold a label or the tree, or the file cannot be
+            written.
         """
         from incrowd.hierarchy.formats import write
 
