@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import sys
 from collections import Counter
 from fractions import Fraction
 from importlib import import_module
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -452,6 +453,107 @@ def test_infeasible_is_said_with_what_failed(algorithm):
             algorithm(),
             max_suppression=1.0,
         )
+
+
+def emd(shares: list[Fraction], distance: str) -> Fraction:
+    """Earth Mover's Distance of the differences p - q, read from the definition."""
+    if distance == "equal" or len(shares) < 2:
+        return sum(map(abs, shares), Fraction(0)) / 2
+    partial = (abs(sum(shares[: i + 1], Fraction(0))) for i in range(len(shares)))
+    return sum(partial, Fraction(0)) / (len(shares) - 1)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+@given(
+    rows=st.integers(20, 80),
+    seed=st.integers(0, 10**6),
+    k=st.integers(1, 8),
+    l=st.integers(2, 3),
+    t=st.sampled_from([0.1, 0.25, 0.4]),
+)
+def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  # noqa: E741
+    """Distinct l and t are counted once more here, from the released cells alone."""
+    frame = people(rows, seed).with_columns(
+        pl.Series("stay", np.random.default_rng(seed).integers(1, 6, rows))
+    )
+    schema = ic.Schema(
+        quasi={"age": None, "zip": ic.Hierarchy.prefix(), "born": ic.Hierarchy.dates(), "job": None},
+        sensitive=["disease", "stay"],
+        identifying=["name"],
+    )
+    assume(frame["disease"].n_unique() >= l and frame["stay"].n_unique() >= l)
+    models = [ic.KAnonymity(k), ic.LDiversity(l), ic.TCloseness(t)]
+    table = ic.anonymize(frame, schema, models, algorithm(), max_suppression=0.5).table
+    for name, distance in (("disease", "equal"), ("stay", "ordered")):
+        classes: dict[tuple[str, ...], Counter] = {}
+        for record in table.iter_rows(named=True):
+            key = tuple(str(record[column]) for column in ("age", "zip", "born", "job"))
+            classes.setdefault(key, Counter())[record[name]] += 1
+        whole = Counter(table[name].to_list())
+        assert whole == Counter(frame[name].to_list())
+        classes.pop(("*",) * 4, None)
+        for counts in classes.values():
+            assert counts.total() >= k
+            assert len(counts) >= l
+            gap = [
+                Fraction(counts[value], counts.total()) - Fraction(whole[value], rows)
+                for value in sorted(whole)
+            ]
+            assert emd(gap, distance) <= t + 1e-12
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatch, tmp_path):
+    from incrowd.kernels import jit
+
+    monkeypatch.setattr(jit, "PARALLEL_FROM", 1)
+    frame = people(500, 7)
+    written = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("INCROWD_THREADS", threads)
+        models = [ic.KAnonymity(4), ic.LDiversity(2), ic.TCloseness(0.3)]
+        release = ic.anonymize(frame, PEOPLE, models, algorithm(), max_suppression=0.1)
+        release.write(tmp_path / f"{threads}.csv")
+        release.write(tmp_path / f"{threads}.parquet")
+        release.recoding.save(tmp_path / threads)
+        files = [
+            f"{threads}.csv",
+            f"{threads}.parquet",
+            f"{threads}/recoding.json",
+            f"{threads}/keys.parquet",
+        ]
+        written.append([(tmp_path / name).read_bytes() for name in files])
+    assert written[0] == written[1]
+
+
+@given(table=counts(), data=st.data())
+def test_names_of_sensitive_values_do_not_matter(table, data):
+    """Every model of categories measures the same whatever the values are called, and so sorted."""
+    order = data.draw(st.permutations(range(len(table[0]))))
+    renamed = [[row[j] for j in order] for row in table]
+    before, after = classes_of(table, "category"), classes_of(renamed, "category")
+    for model in variants("category"):
+        [mine], [theirs] = model.measure(before, asked=False), model.measure(after, asked=False)
+        assert theirs.value == pytest.approx(mine.value, abs=1e-12)
+
+
+def test_a_forgotten_entry_would_be_named(tmp_path, monkeypatch):
+    """The search for forgotten entries finds one, so its silence means something."""
+    import incrowd.risk as home
+
+    for path in Path(home.__file__).parent.glob("*.py"):
+        (tmp_path / path.name).write_text(path.read_text())
+    (tmp_path / "journalist.py").write_text(
+        "from incrowd.risk.base import RiskModel\n\n\nclass Journalist(RiskModel):\n    name = 'journalist'\n"
+    )
+    monkeypatch.setattr(home, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(home, "__path__", [str(tmp_path)])
+    try:
+        with pytest.raises(AssertionError, match=r"journalist\.py: Journalist is not in the registry"):
+            test_no_entry_is_forgotten("risk")
+    finally:
+        sys.modules.pop("incrowd.risk.journalist", None)
+        vars(home).pop("journalist", None)
 
 
 # --- engines ------------------------------------------------------------------------------------------

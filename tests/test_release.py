@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import itertools
 from collections import Counter
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -372,3 +374,156 @@ def test_pandas_without_arrow_says_what_to_install(monkeypatch):
     monkeypatch.setattr(nw.Series, "to_polars", absent)
     with pytest.raises(ic.MissingExtraError, match=r"needs pyarrow: pip install 'incrowd\[pandas\]'"):
         ic.assess(pd.DataFrame({"a": ["x", "x"]}), ic.Schema(quasi=["a"]))
+
+
+def broken(release: ic.Release, table: object) -> ic.Release:
+    """A release whose table is not what was checked."""
+    return dataclasses.replace(release, table=table)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet"])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_table_that_fails_its_policy_is_never_written(tmp_path, name, there):
+    frame = pl.DataFrame({"n": [1, 2, 3, 4], "s": ["a", "b", "a", "b"]})
+    schema = ic.Schema(quasi=["n"], sensitive=["s"])
+    release = ic.anonymize(frame, schema, [ic.KAnonymity(2), ic.LDiversity(2)])
+    target = tmp_path / name
+    if there:
+        target.write_text("as it was")
+    with pytest.raises(ic.InfeasibleError, match="k-anonymity reaches 1 where 2 was asked"):
+        broken(release, frame).write(target, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ([name] if there else [])
+    if there:
+        assert target.read_text() == "as it was"
+        with pytest.raises(ic.TableError, match="exists already"):
+            release.write(target)
+        assert target.read_text() == "as it was"
+    release.write(target, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert ic.assess(target, schema, [ic.KAnonymity(2)]).holds
+
+
+def test_an_interruption_while_writing_leaves_nothing(tmp_path, monkeypatch):
+    frame = pl.DataFrame({"n": [1, 2, 3, 4]})
+    release = ic.anonymize(frame, ic.Schema(quasi=["n"]), [ic.KAnonymity(2)])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("incrowd.release.judge", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release.write(tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_infeasible_policies_give_no_release():
+    frame = pl.DataFrame({"n": [1, 1, 2, 2], "s": ["a", "a", "b", "b"], "who": list("wxyz")})
+    schema = ic.Schema(quasi=["n"], sensitive=["s"], identifying=["who"])
+    untouched = frame.clone()
+    with pytest.raises(ic.ParameterError, match="k=5 is more than the table's 4 records"):
+        ic.anonymize(frame, schema, [ic.KAnonymity(5)])
+    with pytest.raises(ic.ParameterError, match="l=3 is more than the 2 distinct values of column 's'"):
+        ic.anonymize(frame, schema, [ic.LDiversity(3)])
+    with pytest.raises(ic.ParameterError, match="name at least one privacy model"):
+        ic.anonymize(frame, schema)
+    assert frame.equals(untouched)
+
+
+def test_no_identifying_value_is_in_the_bytes_of_a_file(tmp_path):
+    """Neither as a column nor in statistics, metadata or the pandas index of any output format."""
+    frame = pd.DataFrame(
+        {"who": [f"SECRET-{i}" for i in range(8)], "n": range(8), "s": ["a", "b"] * 4},
+        index=pd.Index([f"SECRET-index-{i}" for i in range(8)], name="SECRET-name"),
+    )
+    frame.attrs["note"] = "SECRET-attrs"
+    arrow = pa.Table.from_pandas(frame).replace_schema_metadata({"note": "SECRET-metadata"})
+    index = arrow.column_names[-1]
+    field = arrow.schema.field("n").with_metadata({"note": "SECRET-field"})
+    arrow = arrow.cast(arrow.schema.set(arrow.schema.get_field_index("n"), field))
+    schema = ic.Schema(quasi=["n"], sensitive=["s"], identifying=["who"])
+    with_index = ic.Schema(quasi=["n"], sensitive=["s"], identifying=["who", index])
+    for number, (table, roles) in enumerate(
+        ((frame, schema), (arrow, with_index), (pl.from_arrow(arrow), with_index))
+    ):
+        release = ic.anonymize(table, roles, [ic.KAnonymity(2)])
+        assert b"SECRET" not in str(release.to_dict()).encode()
+        for suffix in (".csv", ".parquet"):
+            path = tmp_path / f"{number}{suffix}"
+            release.write(path)
+            assert b"SECRET" not in path.read_bytes()
+        if isinstance(release.table, pa.Table):
+            assert release.table.schema.metadata is None
+            assert all(field.metadata is None for field in release.table.schema)
+        elif isinstance(release.table, pd.DataFrame):
+            assert release.table.index.name is None
+
+
+def test_quasi_identifiers_of_files_leave_no_statistics(tmp_path):
+    """The smallest and largest value of a column are in a Parquet file's footer: here, those of the release."""
+    frame = pl.DataFrame({"zip": ["77701", "77702", "77703", "77704"], "s": list("abab")})
+    frame.write_parquet(tmp_path / "in.parquet")
+    schema = ic.Schema(quasi={"zip": ic.Hierarchy.prefix()}, sensitive=["s"])
+    ic.anonymize(tmp_path / "in.parquet", schema, [ic.KAnonymity(4)]).write(tmp_path / "out.parquet")
+    data = (tmp_path / "out.parquet").read_bytes()
+    assert b"7770*" in data
+    assert not any(text.encode() in data for text in frame["zip"])
+
+
+def test_texts_that_look_missing_are_texts_unless_named(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        'age,zip,s\nNA,00501,None\n?,00501,NA\n30,02139,?\n,02139,\n"",02139,x\n40,02139,x\n'
+    )
+    plain = ic.Schema(quasi={"age": "category", "zip": "category"}, sensitive=["s"])
+    frequency = engine_for(pl.read_csv(tmp_path / "t.csv", infer_schema=False)).count(plain)
+    assert set(frequency.domains[0].values) == {"", "30", "40", "?", "NA", None}
+    assert set(frequency.attribute("s").domain.values) == {"?", "NA", "None", "x", None}
+    one = ic.anonymize(tmp_path / "t.csv", plain, [ic.KAnonymity(1)]).table
+    assert one["zip"].to_list() == ["00501", "00501", "02139", "02139", "02139", "02139"]
+    assert one["age"].to_list() == ["NA", "?", "30", None, "", "40"]
+    assert one["s"].to_list() == ["None", "NA", "?", None, "x", "x"]
+    named = ic.Schema(quasi={"age": None}, sensitive={"s": None}, null_values=["NA", "?", ""], others="drop")
+    release = ic.anonymize(tmp_path / "t.csv", named, [ic.KAnonymity(2)])
+    # Missing ages are one value; the rest are numbers, in a range.
+    assert release.table["age"].to_list() == [None, None, "[30-40]", None, None, "[30-40]"]
+    assert release.before.classes == 3
+    # A sensitive text is released as it was written, whatever it means.
+    assert release.table["s"].to_list() == one["s"].to_list()
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])
+def test_every_kind_is_shuffled_alike(kind):
+    frame = pl.DataFrame({"n": list(range(30)), "s": [f"s{i}" for i in range(30)]})
+    schema = ic.Schema(quasi=["n"], sensitive=["s"])
+    expected = ic.anonymize(frame, schema, [ic.KAnonymity(3)], shuffle=True, seed=4).table
+    table = {"polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}[kind]
+    shuffled = ic.anonymize(table, schema, [ic.KAnonymity(3)], shuffle=True, seed=4).table
+    assert type(shuffled) is type(table)
+    if isinstance(shuffled, pd.DataFrame):
+        # An index that still knew the old places would undo the shuffling.
+        assert shuffled.index.equals(pd.RangeIndex(30))
+    assert nw.from_native(shuffled).to_polars().equals(expected)
+
+
+@given(tables(), st.integers(1, 5), st.randoms())
+def test_the_order_of_rows_does_not_change_what_each_becomes(frame, k, random):
+    k = min(k, frame.height)
+    order = random.sample(range(frame.height), frame.height)
+    straight = ic.anonymize(frame, SCHEMA, [ic.KAnonymity(k)]).table
+    turned = ic.anonymize(frame[order], SCHEMA, [ic.KAnonymity(k)]).table
+    assert turned.equals(straight[order])
+
+
+@given(tables(), st.integers(2, 6), st.integers(0, 20))
+def test_every_row_of_a_file_comes_back_in_its_place(tmp_path_factory, frame, k, seed):
+    folder = tmp_path_factory.mktemp("rows")
+    numbered = frame.with_columns(pl.int_range(frame.height).alias("place"))
+    schema = ic.Schema(quasi=QUASI, sensitive=["sick"], identifying=["who"], insensitive=["place"])
+    policy = ic.Policy(schema, (ic.KAnonymity(min(k, frame.height)),), seed=seed)
+    for name in ("out.csv", "out.parquet"):
+        release = ic.anonymize(numbered, policy)
+        release.write(folder / name)
+        read = ic.anonymize(
+            folder / name, ic.Policy(ic.Schema(quasi=["place"], others="keep"), (ic.KAnonymity(1),))
+        )
+        assert read.table["place"].cast(pl.Int64).to_list() == list(range(frame.height))
+        assert read.table["sick"].to_list() == frame["sick"].to_list()
