@@ -68,12 +68,15 @@ def test_widths_that_fill_a_word_exactly():
         agrees(columns, [2**width for width in bits], 200)
 
 
-def test_many_groups_make_the_table_grow():
-    """More groups than the first table has slots, in codes that collide when only low bits are looked at."""
+@pytest.mark.parametrize("varying", [0, 1, 2])
+def test_many_groups_that_differ_in_one_half_of_the_word(varying):
+    """More groups than the first table has slots; those that meet in a slot are told apart by the whole word."""
     rng = np.random.default_rng(4)
-    high = (rng.permutation(30_000).astype(np.uint32) << np.uint32(12)).repeat(2)
-    low = np.zeros(60_000, np.uint8)
-    agrees([high, low], [2**32, 1], 60_000)
+    many = (rng.permutation(20_000).astype(np.uint32) << np.uint32(12)).repeat(2)
+    columns = [np.full(40_000, 2**32 - 1, np.uint32) for _ in range(3)]
+    columns[varying] = many
+    agrees(columns, [2**32] * 3, 40_000)
+    agrees(columns[:2], [2**32] * 2, 40_000)
 
 
 def test_no_column_is_one_group():
