@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import ALGORITHMS
-from incrowd.classes import EquivalenceClasses
 from incrowd.engines import ENGINES, engine_for
 from incrowd.frequency import FrequencyTable
 from incrowd.parameters import Configured, Registry
-from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.privacy import MODELS
 from incrowd.recoding import FullDomain
 from incrowd.risk import RISKS
 from incrowd.utility import METRICS
+from model_readings import classes_of, counts
 
 REGISTRIES: dict[str, Registry] = {
     "privacy": MODELS, "algorithms": ALGORITHMS, "utility": METRICS, "risk": RISKS,
@@ -37,7 +37,10 @@ each_entry = pytest.mark.parametrize(
 )
 
 # One good setting per parameter of every entry, by type; entries with other needs name them here.
-EXAMPLES = {"k": 3, "l": 2, "t": 0.3, "beta": 2, "delta": 1.5, "attribute": "s"}
+EXAMPLES = {
+    "k": 3, "l": 2, "t": 0.3, "beta": 2, "delta": 1.5, "h": 0.4, "alpha": 0.6, "L": 1, "K": 2, "C": 0.7,
+    "delta_max": 0.9, "score": 0.3, "risk": 0.4, "share": 0.2, "threshold": 0.3, "value": "v0", "attribute": "s",
+}  # fmt: skip
 
 
 def example(entry: type[Configured]) -> Configured:
@@ -111,195 +114,6 @@ def test_the_command_line_has_every_shorthand():
     for model in MODELS:
         if model.shorthand:
             assert model.shorthand in inspect.signature(anonymize).parameters
-
-
-# --- privacy models: tables of counts, class by value ------------------------------------------------
-
-
-@st.composite
-def counts(draw, least_classes: int = 1):
-    """Counts of 2 to 5 sensitive values in some classes, none empty: rows drawn singly miss too much."""
-    values = draw(st.integers(2, 5))
-    row = st.lists(st.integers(0, 6), min_size=values, max_size=values).filter(any)
-    return draw(st.lists(row, min_size=least_classes, max_size=7))
-
-
-def classes_of(table: list[list[int]], kind: str) -> EquivalenceClasses:
-    """Make the classes whose counts these are; the sensitive attribute is of the asked kind."""
-    names = [f"{value}" for value in range(len(table[0]))]
-    rows = [
-        (f"c{number}", name)
-        for number, row in enumerate(table)
-        for name, n in zip(names, row, strict=True)
-        for _ in range(n)
-    ]
-    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
-    spec = {"number": "number", "category": "category", "tree": tree}[kind]
-    schema = ic.Schema(quasi=["q"], sensitive={"s": spec})
-    return EquivalenceClasses.of_keys(
-        engine_for(pl.DataFrame(rows, schema=["q", "s"], orient="row")).count(schema)
-    )
-
-
-def variants(kind: str) -> list[PrivacyModel]:
-    models = [variant for entry in MODELS for variant in entry.variants()]
-    return (
-        models
-        + [ic.TCloseness(1.0, "equal")]
-        + ([ic.TCloseness(1.0, "ordered")] if kind != "category" else [])
-    )
-
-
-KINDS = ("number", "category", "tree")
-
-
-def at_limit(model: PrivacyModel, limit: float) -> PrivacyModel:
-    return type(model).from_settings(model.settings() | {model.limit_name: limit})
-
-
-def brute_force(model: PrivacyModel, kind: str, table: list[list[int]], row: list[int]) -> float:
-    """Read the definitions once more, in fractions."""
-    whole = [sum(column) for column in zip(*table, strict=True)]
-    p = [Fraction(n, sum(row)) for n in row]
-    q = [Fraction(w, sum(whole)) for w in whole]
-    if isinstance(model, ic.KAnonymity):
-        return sum(row)
-    if isinstance(model, ic.LDiversity):
-        return diversity(model, row)
-    if isinstance(model, ic.BetaLikeness):
-        gains = [((a - b) / b, b) for a, b in zip(p, q, strict=True) if a > b]
-        if model.kind == "enhanced" and any(gain > -math.log(b) + 1e-12 for gain, b in gains):
-            return math.inf
-        return float(max((gain for gain, _ in gains), default=Fraction(0)))
-    if isinstance(model, ic.DeltaDisclosure):
-        pairs = [(a, b) for a, b in zip(p, q, strict=True) if b]
-        if model.absent == "infinite" and any(not a for a, _ in pairs):
-            return math.inf
-        return max(abs(math.log(a / b)) for a, b in pairs if a)
-    return float(distance(model, kind, whole, [a - b for a, b in zip(p, q, strict=True)]))
-
-
-def diversity(model: ic.LDiversity, row: list[int]) -> float:
-    present = sorted((n for n in row if n), reverse=True)
-    if model.kind == "distinct":
-        return len(present)
-    if model.kind == "entropy":
-        return math.exp(-sum(n / sum(row) * math.log(n / sum(row)) for n in present))
-    reached = [l for l in range(1, len(present) + 1) if present[0] < model.c * sum(present[l - 1 :])]  # noqa: E741
-    return max(reached, default=0)
-
-
-def distance(model: ic.TCloseness, kind: str, whole: list[int], gap: list[Fraction]) -> Fraction:
-    named = model.distance
-    if named == "auto":
-        named = {"number": "ordered", "category": "equal", "tree": "hierarchical"}[kind]
-    if named == "equal":
-        return sum(map(abs, gap), Fraction(0)) / 2
-    if named == "ordered":
-        present = [g for g, w in zip(gap, whole, strict=True) if w]
-        if len(present) < 2:
-            return Fraction(0)
-        partial = (abs(sum(present[: i + 1], Fraction(0))) for i in range(len(present)))
-        return sum(partial, Fraction(0)) / (len(present) - 1)
-    # Two groups under the root: mass moved within a group costs 1/2, between the groups 1.
-    across = abs(sum(gap[:2], Fraction(0)))
-    within = Fraction(0)
-    for part in (gap[:2], gap[2:]):
-        within += min(
-            sum((g for g in part if g > 0), Fraction(0)), sum((-g for g in part if g < 0), Fraction(0))
-        )
-    return across + within / 2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(table=counts())
-def test_measures_are_what_the_definition_says(kind, table):
-    classes = classes_of(table, kind)
-    for model in variants(kind):
-        [attribute] = model.attributes(classes.frequency)
-        values = model.values(classes, attribute)
-        expected = [brute_force(model, kind, table, row) for row in table]
-        assert values.tolist() == pytest.approx([float(value) for value in expected], abs=1e-12)
-        [measured] = model.measure(classes, asked=False)
-        worst = min(expected) if model.more_is_safer else max(expected)
-        assert measured.value == pytest.approx(float(worst), abs=1e-12)
-        assert not math.isnan(measured.value)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(table=counts())
-def test_a_limit_is_met_with_equality(kind, table):
-    classes = classes_of(table, kind)
-    for model in variants(kind):
-        [measured] = model.measure(classes, asked=False)
-        if math.isinf(measured.value) or measured.value < (model.parameters()[model.limit_name].low or 0):
-            # Infinity, or no l at all: no limit that can be asked for is met.
-            assert not model.holds(classes).all()
-            continue
-        exact = at_limit(model, measured.value)
-        assert exact.holds(classes).all()
-        assert all(result.holds for result in exact.measure(classes))
-        step = 1 if isinstance(measured.value, int) else 1e-9 * max(1, measured.value)
-        beyond = measured.value + step if model.more_is_safer else measured.value - step
-        declared = model.parameters()[model.limit_name]
-        if (declared.low is None or beyond >= declared.low) and (
-            declared.high is None or beyond <= declared.high
-        ):
-            assert not at_limit(model, beyond).holds(classes).all()
-            assert not any(result.holds for result in at_limit(model, beyond).measure(classes))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(table=counts(least_classes=2), limit=st.floats(0, 1))
-def test_monotone_under_generalization(kind, table, limit):
-    merged = [[a + b for a, b in zip(table[0], table[1], strict=True)], *table[2:]]
-    before, after = classes_of(table, kind), classes_of(merged, kind)
-    for model in variants(kind):
-        if not model.monotone_generalization:
-            continue
-        declared = model.parameters()[model.limit_name]
-        whole = declared.kind is int or isinstance(model, ic.LDiversity)
-        asked = at_limit(model, 1 + round(limit * 6) if whole else limit * (declared.high or 5))
-        if asked.holds(before)[:2].all():
-            assert asked.holds(after)[0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@given(table=counts(least_classes=2), data=st.data())
-def test_monotone_under_suppression(kind, table, data):
-    classes = classes_of(table, kind)
-    frequency = classes.frequency
-    gone = data.draw(
-        st.lists(st.booleans(), min_size=len(table), max_size=len(table)).filter(lambda g: not all(g))
-    )
-    codes = [frequency.codes[0]]
-    left = EquivalenceClasses.from_codes(frequency, codes, [frequency.keys], np.array(gone))
-    kept = [number for number, suppressed in enumerate(gone) if not suppressed]
-    assert left.suppressed == sum(sum(row) for row, suppressed in zip(table, gone, strict=True) if suppressed)
-    for model in variants(kind):
-        if model.monotone_suppression:
-            [attribute] = model.attributes(frequency)
-            assert model.values(left, attribute).tolist() == model.values(classes, attribute)[kept].tolist()
-
-
-@given(table=counts(), seed=st.integers(0, 99))
-def test_row_order_and_names_do_not_matter(table, seed):
-    rows = [(f"c{i}", f"v{j}") for i, row in enumerate(table) for j, n in enumerate(row) for _ in range(n)]
-    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
-    renamed = frame.sample(fraction=1, shuffle=True, seed=seed).with_columns(
-        pl.col("q").str.replace("c", "zz")
-    )
-    schema = ic.Schema(quasi=["q"], sensitive=["s"])
-    assert ic.assess(frame, schema) == ic.assess(renamed, schema)
-
-
-def test_no_class_is_nothing_that_holds():
-    frame = pl.DataFrame({"q": ["*", "*"], "s": ["a", "b"]})
-    models = [example(entry) for entry in MODELS]
-    assessment = ic.assess(frame, ic.Schema(quasi=["q"], sensitive=["s"]), models)
-    assert assessment.suppressed == 2
-    assert not assessment.holds
-    assert all(measured.value is None for measured in assessment.privacy)
 
 
 # --- metrics and risks --------------------------------------------------------------------------------
@@ -492,12 +306,11 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
         whole = Counter(table[name].to_list())
         assert whole == Counter(frame[name].to_list())
         classes.pop(("*",) * 4, None)
-        for counts in classes.values():
-            assert counts.total() >= k
-            assert len(counts) >= l
+        for held in classes.values():
+            assert held.total() >= k
+            assert len(held) >= l
             gap = [
-                Fraction(counts[value], counts.total()) - Fraction(whole[value], rows)
-                for value in sorted(whole)
+                Fraction(held[value], held.total()) - Fraction(whole[value], rows) for value in sorted(whole)
             ]
             assert emd(gap, distance) <= t + 1e-12
 
@@ -524,17 +337,6 @@ def test_algorithms_give_the_same_on_any_number_of_threads(algorithm, monkeypatc
         ]
         written.append([(tmp_path / name).read_bytes() for name in files])
     assert written[0] == written[1]
-
-
-@given(table=counts(), data=st.data())
-def test_names_of_sensitive_values_do_not_matter(table, data):
-    """Every model of categories measures the same whatever the values are called, and so sorted."""
-    order = data.draw(st.permutations(range(len(table[0]))))
-    renamed = [[row[j] for j in order] for row in table]
-    before, after = classes_of(table, "category"), classes_of(renamed, "category")
-    for model in variants("category"):
-        [mine], [theirs] = model.measure(before, asked=False), model.measure(after, asked=False)
-        assert theirs.value == pytest.approx(mine.value, abs=1e-12)
 
 
 def test_a_forgotten_entry_would_be_named(tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def test_limits_are_allowed_and_whole_numbers_stay_whole():
         assert Mill(1, share).share == share
     made = Mill(1, 1)
     assert isinstance(made.share, int)
-    assert str(made) == "mill(size=1, share=1, grain=rye, fine=False)"
+    assert str(made) == "mill(size=1, share=1, grain=rye)"
     assert str(Pond()) == "pond"
 
 

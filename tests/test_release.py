@@ -390,7 +390,7 @@ def test_a_table_that_fails_its_policy_is_never_written(tmp_path, name, there):
     target = tmp_path / name
     if there:
         target.write_text("as it was")
-    with pytest.raises(ic.InfeasibleError, match="k-anonymity reaches 1 where 2 was asked"):
+    with pytest.raises(ic.InfeasibleError, match="k-anonymity reaches k=1 where 2 was asked"):
         broken(release, frame).write(target, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ([name] if there else [])
     if there:

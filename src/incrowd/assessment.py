@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.privacy import MODELS, Measured, PrivacyModel
 from incrowd.risk import RISKS
-from incrowd.schema import Schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +15,9 @@ if TYPE_CHECKING:
 
     from incrowd.classes import EquivalenceClasses
     from incrowd.io.files import CsvFormat
+    from incrowd.schema import Schema
 
-__all__ = ["Assessment", "SizeBin", "assess", "assess_classes", "measured_schema"]
+__all__ = ["Assessment", "SizeBin", "assess", "assess_classes"]
 
 _BINS = (1, 2, 3, 4, 5, 10, 20, 50)
 
@@ -89,8 +88,15 @@ class Assessment:
                 return measured.value
         return None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
+    def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
+        """Return plain data for JSON.
+
+        Parameters
+        ----------
+        cells
+            Whether to describe the weakest and the failing classes by their cells, which are values of the
+            table.
+        """
         return {
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
@@ -108,7 +114,7 @@ class Assessment:
                 ],
             },
             "unique": self.unique,
-            "privacy": [measured.to_dict() for measured in self.privacy],
+            "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
             "risk": self.risk,
         }
 
@@ -118,6 +124,7 @@ def assess(
     schema: Schema,
     models: Sequence[PrivacyModel] = (),
     *,
+    population: Any = None,
     csv_format: CsvFormat | None = None,
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
@@ -131,35 +138,26 @@ def assess(
         are compared as they are written, whatever their hierarchy.
     models
         Models whose limits are to be judged.
+    population
+        The people of whom the table may hold some, in the same forms as `table`, with the same
+        quasi-identifiers not generalized; k-map, delta-presence and journalists need it. The labels of the
+        schema's hierarchies, ranges and sets in `table` are looked up in it.
     csv_format
         How a CSV is written, where it is not plain.
 
     Raises
     ------
     InputError
-        When the table cannot be read or does not fit the schema.
+        When a table cannot be read or does not fit the schema.
     """
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.engines import engine_for
+    from incrowd.engines import read_classes
 
-    if isinstance(table, str | os.PathLike):
-        from incrowd.io.files import read_table
-
-        table, _ = read_table(table, csv_format)
-    frequency = engine_for(table).count(measured_schema(schema))
-    return assess_classes(EquivalenceClasses.of_keys(frequency), models)
-
-
-def measured_schema(schema: Schema) -> Schema:
-    """Return the schema under which a table is measured: quasi-identifiers as they are written."""
-    kept = [attribute for attribute in schema.attributes if attribute.role in ("quasi", "sensitive")]
-    return Schema.of(
-        (
-            replace(attribute, kind="category", hierarchy=None) if attribute.role == "quasi" else attribute
-            for attribute in kept
-        ),
-        null_values=schema.null_values,
-    )
+    joint = any(model.is_joint for model in models)
+    classes = read_classes(table, schema, joint=joint, population=population, csv_format=csv_format)
+    for model in models:
+        if model.needs_population:
+            model.check_table(classes.frequency)
+    return assess_classes(classes, models)
 
 
 def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] = ()) -> Assessment:
@@ -170,9 +168,11 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
     privacy = [measured for model in models for measured in model.measure(classes)]
     asked = {_identity(measured) for measured in privacy}
     for entry in MODELS:
-        if entry.needs_counts and not frequency.sensitive:
+        if not entry.unasked or (entry.needs_counts and not frequency.sensitive):
             continue
         for variant in entry.variants():
+            if variant.needs_population and frequency.population is None:
+                continue
             privacy += [
                 measured
                 for measured in variant.measure(classes, asked=False)
@@ -196,7 +196,8 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
 
 def _identity(measured: Measured) -> tuple[object, ...]:
     # The distance that was used says more than whether it was chosen or automatic.
-    return (measured.model, measured.attribute, *sorted(measured.settings.items()))
+    settings = ((name, str(value)) for name, value in measured.settings.items())
+    return (measured.model, measured.quantity, measured.attribute, *sorted(settings))
 
 
 def _distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:

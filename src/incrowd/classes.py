@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.frequency import FrequencyTable
+from incrowd.errors import ParameterError
+from incrowd.frequency import FrequencyTable, SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -27,6 +28,12 @@ class EquivalenceClasses:
     indptr, members
         int64[classes + 1] and int64[...]: the keys of each class; a key that is in none is suppressed.
 
+    Attributes
+    ----------
+    codes
+        Per quasi-identifier the code of each class's cell, uint[classes]; None where the cells are not
+        decided yet, as while a search assigns keys to classes.
+
     Notes
     -----
     Counts per class are made when they are first asked for: where quasi-identifiers are nearly
@@ -39,6 +46,8 @@ class EquivalenceClasses:
         self.frequency = frequency
         self.indptr = indptr
         self.members = members
+        self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
+        self._code_sizes: tuple[int, ...] = ()
         self._counts: dict[int, Counts] = {}
 
     @classmethod
@@ -47,7 +56,7 @@ class EquivalenceClasses:
         each = np.arange(frequency.keys + 1, dtype=np.int64)
         classes = cls(frequency, each, each[:-1])
         classes._counts = {j: counts.keys for j, counts in enumerate(frequency.sensitive)}
-        return classes
+        return classes._with_codes(frequency.codes, [domain.size for domain in frequency.domains])
 
     @classmethod
     def from_assignment(
@@ -83,8 +92,16 @@ class EquivalenceClasses:
             kept, numbers = np.unique(ids[~suppressed], return_inverse=True)
             ids = np.full(frequency.keys, -1, np.int32)
             ids[~suppressed] = numbers
-            return cls.from_assignment(frequency, ids, len(kept))
-        return cls.from_assignment(frequency, ids, len(first))
+            first = first[kept]
+        classes = cls.from_assignment(frequency, ids, len(first))
+        return classes._with_codes([column[first] for column in codes], sizes)
+
+    def _with_codes(
+        self, codes: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]
+    ) -> EquivalenceClasses:
+        self.codes = tuple(codes)
+        self._code_sizes = tuple(sizes)
+        return self
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -119,6 +136,114 @@ class EquivalenceClasses:
                 self.indptr, self.members, counted.keys, counted.domain.size
             )
         return self._counts[attribute]
+
+    @cached_property
+    def population(self) -> NDArray[np.int64]:
+        """Records of the population that each class's keys cover: int64[classes].
+
+        Where a class joins several keys, records of the population between them are not counted, so
+        the figure is exact for a table as it stands and a lower bound during a search.
+        """
+        from incrowd.kernels.counting import class_sums
+
+        assert self.frequency.population is not None
+        return class_sums(self.indptr, self.members, self.frequency.population.covered)
+
+    def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
+        """Split the classes further by the values of all sensitive attributes but one.
+
+        Returns
+        -------
+        parts
+            Classes whose frequency table has the one attribute, at position 0.
+        first
+            int64[classes]: the first part of each class; the parts of a class stand together.
+
+        Raises
+        ------
+        ParameterError
+            When the combinations of sensitive values were not counted.
+        """
+        from incrowd.kernels.counting import Counts, class_counts
+        from incrowd.kernels.grouping import group_columns
+
+        frequency = self.frequency
+        joint = frequency.joint
+        if joint is None:
+            raise ParameterError(
+                "the sensitive attributes' combinations were not counted; count with joint=True"
+            )
+        others = [j for j in range(len(frequency.sensitive)) if j != attribute]
+        sizes = [frequency.sensitive[j].domain.size for j in others]
+        context, contexts = group_columns([joint.codes[j] for j in others], sizes, len(joint.codes[0]))
+        counts = class_counts(self.indptr, self.members, joint.keys, len(joint.codes[0]))
+        class_of = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(counts.indptr))
+        entries = len(counts.codes)
+        part_of, start = group_columns([class_of, context[counts.codes]], [len(self), len(contexts)], entries)
+        each = np.arange(entries + 1, dtype=np.int64)
+        counted = frequency.sensitive[attribute]
+        single = Counts(each, joint.codes[attribute][counts.codes], counts.counts)
+        entry_table = FrequencyTable(
+            (), (), counts.counts, (SensitiveCounts(counted.domain, single, counted.totals),)
+        )
+        parts = EquivalenceClasses.from_assignment(entry_table, part_of, len(start))
+        return parts, np.searchsorted(class_of[start], np.arange(len(self)))
+
+    def smallest(self, candidates: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return at most so many of some classes: the smallest, and of equal ones the first by their cells.
+
+        Only for classes that are one key each, as those of a table as it stands.
+        """
+        frequency = self.frequency
+        columns = [frequency.weights, *frequency.codes]
+        first = [candidates]
+        for column in columns:
+            # A table of unique records has many ties: only those at the cut need another look.
+            ties = first.pop()
+            need = most - sum(map(len, first))
+            if len(ties) > need:
+                here = column[self.members[ties]]
+                cut = np.partition(here, need - 1)[need - 1]
+                first.append(ties[here < cut])
+                ties = ties[here == cut]
+            first.append(ties)
+        chosen = np.concatenate(first)
+        keys = self.members[chosen]
+        order = np.lexsort([column[keys] for column in reversed(columns)])[:most]
+        return np.asarray(chosen[order], np.int64)
+
+    def cells(self, number: int) -> dict[str, str | None]:
+        """Return a class's cell in each quasi-identifier, where every class is one key."""
+        frequency = self.frequency
+        key = int(self.members[number])
+        return {
+            domain.name: domain.values[int(codes[key])]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        }
+
+    def subset_groups(self, subset: Sequence[int]) -> tuple[NDArray[np.int32], EquivalenceClasses]:
+        """Merge the classes that have the same cells in some of the quasi-identifiers.
+
+        Parameters
+        ----------
+        subset
+            Positions of quasi-identifiers.
+
+        Returns
+        -------
+        group
+            int32[classes]: the merged class of each class.
+        merged
+        """
+        from incrowd.kernels.grouping import group_columns
+
+        assert self.codes is not None
+        group, first = group_columns(
+            [self.codes[j] for j in subset], [self._code_sizes[j] for j in subset], len(self)
+        )
+        of_key = np.full(self.frequency.keys, -1, np.int32)
+        of_key[self.members] = np.repeat(group, np.diff(self.indptr))
+        return group, EquivalenceClasses.from_assignment(self.frequency, of_key, len(first))
 
     def lifts(self, attribute: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compare each class's values with the whole table.

@@ -15,7 +15,7 @@ from incrowd.errors import SchemaError, TableError
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
-__all__ = ["FrequencyTable", "SensitiveCounts", "smallest_codes"]
+__all__ = ["FrequencyTable", "JointCounts", "PopulationCounts", "SensitiveCounts", "smallest_codes"]
 
 
 def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsignedinteger]:
@@ -56,6 +56,41 @@ class SensitiveCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class JointCounts:
+    """Counts of the combinations of all sensitive attributes' values.
+
+    Attributes
+    ----------
+    codes
+        Per sensitive attribute the rank of its value in each combination: int32[combinations].
+    keys
+        Counts of the combinations per key of the frequency table.
+    """
+
+    codes: tuple[NDArray[np.int32], ...]
+    keys: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationCounts:
+    """How many records of a population look like each key.
+
+    Attributes
+    ----------
+    covered
+        int64[keys]: records of the population that the key's cells cover.
+    outside
+        Records of the population that no key covers.
+    records
+        Records of the population.
+    """
+
+    covered: NDArray[np.int64]
+    outside: int
+    records: int
+
+
+@dataclass(frozen=True, eq=False)
 class FrequencyTable:
     """The distinct keys of a table with their weights: all that a search or a model ever sees.
 
@@ -76,6 +111,10 @@ class FrequencyTable:
         Number of records suppressed before.
     row_keys
         int32[rows]: key of each row, -1 for a suppressed one; None where rows are not in memory.
+    joint
+        Counts of the sensitive attributes' combinations, where they were asked for.
+    population
+        The population that the table is compared with, where there is one.
     """
 
     domains: tuple[Domain, ...]
@@ -84,6 +123,8 @@ class FrequencyTable:
     sensitive: tuple[SensitiveCounts, ...]
     suppressed: int = 0
     row_keys: NDArray[np.int32] | None = None
+    joint: JointCounts | None = None
+    population: PopulationCounts | None = None
 
     @property
     def keys(self) -> int:
@@ -126,6 +167,8 @@ class FrequencyTable:
         quasi: Sequence[tuple[Domain, NDArray[np.integer]]],
         sensitive: Sequence[tuple[Domain, NDArray[np.integer]]],
         suppressed: NDArray[np.bool_],
+        *,
+        joint: bool = False,
     ) -> FrequencyTable:
         """Count rows that are in memory.
 
@@ -135,6 +178,8 @@ class FrequencyTable:
             Per attribute its domain and the rank of each row's value: int[rows].
         suppressed
             bool[rows]: rows that have no key; their quasi-identifier ranks are not looked at.
+        joint
+            Whether to count the sensitive attributes' combinations, too.
         """
         from incrowd.kernels.counting import Counts, class_counts
         from incrowd.kernels.grouping import group_columns, group_members
@@ -153,6 +198,7 @@ class FrequencyTable:
             row_keys[kept] = ids
         weights = np.bincount(ids, minlength=len(first)).astype(np.int64)
         counted = []
+        combined = None
         if sensitive:
             indptr, members = group_members(row_keys, len(first))
             each = np.arange(rows + 1, dtype=np.int64)
@@ -162,6 +208,13 @@ class FrequencyTable:
                 counts = class_counts(indptr, members, single, domain.size)
                 totals = np.bincount(ranks, minlength=domain.size).astype(np.int64)
                 counted.append(SensitiveCounts(domain, counts, totals))
+            if joint:
+                ranked = [ranks for _, ranks in sensitive]
+                combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], rows)
+                combined = JointCounts(
+                    tuple(ranks[place].astype(np.int32) for ranks in ranked),
+                    class_counts(indptr, members, Counts(each, combination, ones), len(place)),
+                )
         return cls(
             domains=tuple(domain for domain, _ in quasi),
             codes=tuple(column[first] for column in columns),
@@ -169,6 +222,7 @@ class FrequencyTable:
             sensitive=tuple(counted),
             suppressed=0 if kept is None else rows - len(kept),
             row_keys=row_keys,
+            joint=combined,
         )
 
     def to_records(self) -> list[dict[str, Any]]:

@@ -141,9 +141,13 @@ class Configured:
         return {field.name: field.metadata["parameter"] for field in dataclasses.fields(cls)}
 
     def settings(self) -> dict[str, Any]:
-        """Return the parameter values by name, those at None left out."""
-        values = {name: getattr(self, name) for name in self.parameters()}
-        return {name: value for name, value in values.items() if value is not None}
+        """Return the parameter values by name, without None and without truth values that are the default."""
+        values = {field: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {
+            field.name: value
+            for field, value in values.items()
+            if value is not None and not (isinstance(value, bool) and value == field.default)
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Self:

@@ -31,11 +31,10 @@ def markdown() -> str:
         for entry in registry:
             lines += ["", f"### {entry.name}", "", f"{entry.summary}. Source: {entry.paper}."]
             if issubclass(entry, PrivacyModel):
-                yes = {True: "yes", False: "no"}
+                generalization, suppression = entry.monotone_words()
                 lines += [
                     "",
-                    f"Monotone under generalization: {yes[entry.monotone_generalization]}; "
-                    f"under suppression: {yes[entry.monotone_suppression]}.",
+                    f"Monotone under generalization: {generalization}; under suppression: {suppression}.",
                 ]
             if issubclass(entry, Metric):
                 lines += ["", f"Scale: {entry.scale}."]

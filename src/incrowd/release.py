@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ class Release:
         Wall time per stage.
     csv_format
         How the input was written, where it was a CSV.
+    population
+        The people that it was compared with, where a model needed them.
     """
 
     table: Any
@@ -59,6 +61,7 @@ class Release:
     utility: dict[str, Lost]
     seconds: dict[str, float]
     csv_format: CsvFormat | None = None
+    population: Any = field(default=None, repr=False)
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -74,8 +77,8 @@ class Release:
             "models": [str(model) for model in self.policy.models],
             "max_suppression": self.policy.max_suppression,
             "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
-            "before": self.before.to_dict(),
-            "after": self.privacy.to_dict(),
+            "before": self.before.to_dict(cells=False),
+            "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "seconds": self.seconds,
         }
@@ -105,7 +108,8 @@ class Release:
             columns = engine_for(self.table).columns
             if written.columns != columns:
                 raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
-            judge(assess(written, self.policy.schema, self.policy.models), self.policy)
+            after = assess(written, self.policy.schema, self.policy.models, population=self.population)
+            judge(after, self.policy)
 
     def save(self, folder: str | os.PathLike[str], *, name: str = "release.csv", force: bool = False) -> None:
         """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
@@ -147,6 +151,7 @@ def anonymize(
     output: Style = "auto",
     shuffle: bool = False,
     seed: int = 0,
+    population: Any = None,
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -168,6 +173,9 @@ def anonymize(
         Output style of the quasi-identifiers, see `Policy`.
     shuffle, seed
         Whether the rows come in a random order; else row N of the release is row N of the table.
+    population
+        The people of whom the table may hold some, as in `assess`; k-map, delta-presence and journalists
+        need it.
     csv_format
         How a CSV is written, where it is not plain.
     progress
@@ -181,7 +189,8 @@ def anonymize(
         When the table cannot satisfy the policy; nothing is released.
     """
     from incrowd.classes import EquivalenceClasses
-    from incrowd.engines import engine_for
+    from incrowd.engines import engine_for, with_population
+    from incrowd.io.files import read_table
 
     if isinstance(schema, Policy):
         policy = schema
@@ -193,14 +202,19 @@ def anonymize(
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     clock = _Clock(progress or Silent())
     if isinstance(table, str | os.PathLike):
-        from incrowd.io.files import read_table
-
         path = table
         table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
     engine = engine_for(table)
     policy.schema.released(engine.columns)
     searched = _with_styles(policy)
-    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched))
+    joint = any(model.is_joint for model in policy.models)
+    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint))
+    if isinstance(population, str | os.PathLike):
+        people = population
+        population = clock.run("read population", lambda: read_table(people)[0])
+    if population is not None:
+        counted = frequency
+        frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))
     _check_limits(policy, frequency)
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
     recoding: Recoding = clock.run(
@@ -217,12 +231,12 @@ def anonymize(
     if policy.shuffle:
         released = _shuffled(released, policy.seed)
     # What counts is the table that leaves, not what was meant.
-    after = clock.run("check", lambda: assess(released, policy.schema, policy.models))
+    after = clock.run("check", lambda: assess(released, policy.schema, policy.models, population=population))
     judge(after, policy)
     utility = clock.run(
         "measure loss", lambda: {metric.name: metric().measure(frequency, recoding) for metric in METRICS}
     )
-    return Release(released, policy, recoding, before, after, utility, clock.seconds, csv_format)
+    return Release(released, policy, recoding, before, after, utility, clock.seconds, csv_format, population)
 
 
 def judge(assessment: Assessment, policy: Policy) -> None:
@@ -248,8 +262,14 @@ def judge(assessment: Assessment, policy: Policy) -> None:
 def _shortfall(measured: Measured) -> str:
     where = f" for {measured.attribute!r}" if measured.attribute else ""
     if measured.value is None:
-        return f"{measured.model}{where}: no class is left to measure"
-    return f"{measured.model}{where} reaches {measured.value:g} where {measured.limit:g} was asked"
+        return f"{measured.model}{where}: {'; '.join(measured.reasons)}"
+    text = (
+        f"{measured.model}{where} reaches {measured.quantity}={measured.value:g} "
+        f"where {measured.limit:g} was asked"
+    )
+    if measured.failing and measured.failing[0]:
+        text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records)"
+    return text + "".join(f"; {reason}" for reason in measured.reasons)
 
 
 def _check_limits(policy: Policy, frequency: FrequencyTable) -> None:

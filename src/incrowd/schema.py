@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -167,6 +167,19 @@ class Schema:
     def having(self, role: Role) -> tuple[Attribute, ...]:
         """Return the columns of one role."""
         return tuple(attribute for attribute in self._attributes.values() if attribute.role == role)
+
+    def measured(self) -> Schema:
+        """Return the schema under which a table is measured: quasi-identifiers as they are written."""
+        kept = [attribute for attribute in self.attributes if attribute.role in ("quasi", "sensitive")]
+        return Schema.of(
+            (
+                replace(attribute, kind="category", hierarchy=None)
+                if attribute.role == "quasi"
+                else attribute
+                for attribute in kept
+            ),
+            null_values=self.null_values,
+        )
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Check that the table has every named column, once.

@@ -85,7 +85,7 @@ class _Search:
         self.progress = progress
         self.least = least_size(models)
         # Sizes are checked while cuts are proposed; only other models need another look.
-        self.checked = [model for model in models if model.needs_counts]
+        self.checked = [model for model in models if not model.size_only]
         self.axes = _axes(frequency)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]

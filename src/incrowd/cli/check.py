@@ -90,10 +90,14 @@ def list_entries(
     for name in ("name", "what it is", "parameters", *extra, "source"):
         table.add_column(name, overflow="fold")
     for entry in entries:
-        parameters = "\n".join(f"{name}: {words}" for name, words in entry["parameters"].items())
-        further = [entry[name] for name in extra]
+        parameters = "\n".join(_words(entry["parameters"]))
+        further = ["\n".join(_words(entry[name])) for name in extra]
         table.add_row(entry["name"], entry["summary"], parameters, *further, entry["paper"])
     console().print(table)
+
+
+def _words(value: str | dict[str, str]) -> list[str]:
+    return [f"{name}: {words}" for name, words in value.items()] if isinstance(value, dict) else [value]
 
 
 def _entry(entry: type[Configured]) -> dict[str, Any]:
@@ -109,9 +113,6 @@ def _entry(entry: type[Configured]) -> dict[str, Any]:
     if issubclass(entry, Metric):
         described["scale"] = entry.scale
     if issubclass(entry, PrivacyModel):
-        flags = {
-            "generalization": entry.monotone_generalization,
-            "suppression": entry.monotone_suppression,
-        }
-        described["monotone"] = ", ".join(name for name, flag in flags.items() if flag) or "no"
+        generalization, suppression = entry.monotone_words()
+        described["monotone"] = {"generalization": generalization, "suppression": suppression}
     return described

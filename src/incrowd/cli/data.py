@@ -27,6 +27,7 @@ def assess(
     l: options.L = None,  # noqa: E741
     t: options.T = None,
     model: options.Models = None,
+    population: options.People = None,
     null_value: options.NullValues = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -57,7 +58,7 @@ def assess(
                 table.columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True
             )
         shown.stage("assess")
-        assessment = measure(table, schema, models)
+        assessment = measure(table, schema, models, population=population)
     if json:
         typer.echo(
             json_module.dumps({"file": str(data), **assessment.to_dict()}, ensure_ascii=False, indent=1)
@@ -84,6 +85,7 @@ def anonymize(
     l: options.L = None,  # noqa: E741
     t: options.T = None,
     model: options.Models = None,
+    population: options.People = None,
     algorithm: options.AlgorithmName = None,
     max_suppression: Annotated[
         float | None,
@@ -124,7 +126,7 @@ def anonymize(
 
     began = time.perf_counter()
     models = options.models_of(k, l, t, model)
-    inputs = [path for path in (data, policy) if path is not None]
+    inputs = [path for path in (data, policy, population) if path is not None]
     check_target(output, inputs, force=force)
     if save_policy is not None:
         check_target(save_policy, inputs, force=force)
@@ -151,7 +153,7 @@ def anonymize(
         loaded = options.override(loaded, models, algorithm, max_suppression, style)
         if shuffle:
             loaded = replace(loaded, shuffle=True, seed=seed)
-        release = release_of(table, loaded, csv_format=csv_format, progress=shown)
+        release = release_of(table, loaded, population=population, csv_format=csv_format, progress=shown)
         shown.stage("write")
         release.write(output, force=force)
     if save_policy is not None:

@@ -70,6 +70,14 @@ Names = Annotated[
     str | None,
     typer.Option("--names", metavar="A,B,...", help="Column names of a CSV that has no header line."),
 ]
+People = Annotated[
+    Path | None,
+    typer.Option(
+        "--population",
+        metavar="FILE",
+        help="The people of whom the table may hold some (CSV or Parquet), for k-map and delta-presence.",
+    ),
+]
 K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest class size allowed.")]
 L = Annotated[int | None, typer.Option("-l", help="l-diversity: least number of distinct sensitive values.")]
 T = Annotated[float | None, typer.Option("-t", help="t-closeness: largest distance to the whole table.")]

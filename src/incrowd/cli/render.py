@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from incrowd.privacy import MODELS
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
     from incrowd.assessment import Assessment
-    from incrowd.privacy import Measured
+    from incrowd.privacy import Crowd, Measured
     from incrowd.release import Release
 
 __all__ = ["console", "number", "progress", "show_assessment", "show_release", "show_rows", "verdict"]
+
+
+_USUAL = ("k-anonymity", "l-diversity", "t-closeness")
+"""Models of which a release's table shows everything; of others, what was asked."""
 
 
 def console() -> Console:
@@ -43,8 +49,19 @@ def _percent(value: float) -> str:
 
 
 def _what(measured: Measured) -> str:
-    settings = ", ".join(str(value) for value in measured.settings.values())
-    return f"{measured.model}{f' ({settings})' if settings else ''}"
+    usual = {field.name: field.default for field in fields(MODELS.get(measured.model))}
+    words = []
+    for name, value in measured.settings.items():
+        if not isinstance(value, str) and value == usual[name]:
+            continue
+        words.append(value if isinstance(value, str) else name if value is True else f"{name}={value:g}")
+    return measured.model + (f" ({', '.join(words)})" if words else "")
+
+
+def _asked(measured: Measured) -> str:
+    if measured.limit is None:
+        return ""
+    return f"{measured.sign} {number(measured.limit)}"
 
 
 def verdict(holds: bool | None) -> Text:
@@ -54,20 +71,46 @@ def verdict(holds: bool | None) -> Text:
     return Text("holds", "green") if holds else Text("FAILS", "bold red")
 
 
-def _privacy_table(assessment: Assessment) -> Table:
+def _privacy_table(assessment: Assessment, numbers: Mapping[tuple[str | None, ...], str]) -> Table:
     table = Table(title="Privacy", title_justify="left", box=None, pad_edge=False)
-    table.add_column("model")
-    table.add_column("attribute")
+    for name in ("model", "attribute", "measure"):
+        table.add_column(name)
     table.add_column("reached", justify="right")
     asked = any(measured.limit is not None for measured in assessment.privacy)
     if asked:
         table.add_column("asked", justify="right")
         table.add_column("")
+    table.add_column("weakest class")
     for measured in assessment.privacy:
-        row: list[Any] = [_what(measured), measured.attribute or "", number(measured.value)]
+        row: list[Any] = [
+            _what(measured),
+            measured.attribute or "",
+            measured.quantity,
+            number(measured.value),
+        ]
         if asked:
-            row += ["" if measured.limit is None else number(measured.limit), verdict(measured.holds)]
-        table.add_row(*row)
+            row += [_asked(measured), verdict(measured.holds)]
+        weakest = ""
+        if measured.weakest is not None:
+            weakest = numbers[_key(measured.weakest)]
+            weakest += f" and {measured.ties - 1:,} more" if measured.ties > 1 else ""
+        table.add_row(*row, weakest)
+    return table
+
+
+def _key(crowd: Crowd) -> tuple[str | None, ...]:
+    return tuple(crowd.cells.values())
+
+
+def _crowds(title: str, quasi: Sequence[str], crowds: Mapping[str, Crowd]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("records", justify="right")
+    for name in quasi:
+        table.add_column(Text(name), overflow="fold")
+    for number_, crowd in crowds.items():
+        cells = (Text("(missing)" if cell is None else cell) for cell in crowd.cells.values())
+        table.add_row(number_, f"{crowd.records:,}", *cells)
     return table
 
 
@@ -96,8 +139,25 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         sizes.add_row(label, f"{bin_.classes:,}", f"{bin_.records:,}", f"{bar} {share:.1%}")
     out.print(sizes)
     out.print()
-    out.print(_privacy_table(assessment))
+    weakest: dict[tuple[str | None, ...], Crowd] = {}
+    for measured in assessment.privacy:
+        if measured.weakest is not None:
+            weakest.setdefault(_key(measured.weakest), measured.weakest)
+    numbers = {cells: f"#{place}" for place, cells in enumerate(weakest, 1)}
+    out.print(_privacy_table(assessment, numbers))
     out.print()
+    for measured in assessment.privacy:
+        where = f", {measured.attribute}" if measured.attribute else ""
+        for reason in measured.reasons:
+            out.print(f"{measured.model}{where}: {reason}")
+        if measured.failing and measured.failing[0]:
+            classes, records = measured.failing
+            out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records fail")
+    if weakest:
+        out.print()
+        described = {numbers[cells]: crowd for cells, crowd in weakest.items()}
+        out.print(_crowds("Weakest classes", assessment.quasi, described))
+        out.print()
     risk = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
     risk.add_column("model")
     risk.add_column("largest", justify="right")
@@ -125,16 +185,21 @@ def show_release(out: Console, release: Release) -> None:
     for name, was, is_ in rows:
         limit = _percent(release.policy.max_suppression) if name.startswith("suppressed") else ""
         table.add_row(name, number(was), number(is_), f"<= {limit}" if limit else "", "")
+    left_out = 0
     for was_measured, measured in zip(before.privacy, after.privacy, strict=True):
+        if measured.limit is None and measured.model not in _USUAL:
+            left_out += 1
+            continue
         name = _what(measured) + (f", {measured.attribute}" if measured.attribute else "")
-        asked = ""
-        if measured.limit is not None:
-            sign = "<=" if measured.model == "t-closeness" else ">="
-            asked = f"{sign} {number(measured.limit)}"
         table.add_row(
-            name, number(was_measured.value), number(measured.value), asked, verdict(measured.holds)
+            name,
+            number(was_measured.value),
+            number(measured.value),
+            _asked(measured),
+            verdict(measured.holds),
         )
     out.print(table)
+    out.print(f"{left_out} figures of other models: --json, or incrowd assess on the release")
     out.print()
     loss = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
     loss.add_column("metric")

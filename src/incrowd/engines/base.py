@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.errors import TableError
 
 if TYPE_CHECKING:
+    from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
+    from incrowd.io.files import CsvFormat
     from incrowd.recoding import Recoding
     from incrowd.schema import Schema
 
-__all__ = ["Engine", "engine_for"]
+__all__ = ["Engine", "engine_for", "read_classes", "with_population"]
 
 
 class Engine(Protocol):
@@ -27,8 +30,13 @@ class Engine(Protocol):
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
 
-    def count(self, schema: Schema) -> FrequencyTable:
+    def count(self, schema: Schema, *, joint: bool = False) -> FrequencyTable:
         """Count the rows.
+
+        Parameters
+        ----------
+        joint
+            Whether to count the sensitive attributes' combinations, too.
 
         Raises
         ------
@@ -62,3 +70,74 @@ def engine_for(table: Any) -> Engine:
         f"a {type(table).__module__}.{type(table).__name__} is no table that incrowd works on; "
         "give a pandas, Polars or PyArrow table, or the path of a CSV or Parquet file"
     )
+
+
+def read_classes(
+    table: Any,
+    schema: Schema,
+    *,
+    joint: bool = False,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+) -> EquivalenceClasses:
+    """Return the equivalence classes of a table as it stands.
+
+    Parameters
+    ----------
+    table, population
+        A table that an engine works on, or the path of a CSV or Parquet file.
+    schema
+        The quasi-identifiers and sensitive attributes; other columns are not looked at.
+    joint
+        Whether to count the sensitive attributes' combinations, too.
+    csv_format
+        How a CSV is written, where it is not plain.
+
+    Raises
+    ------
+    InputError
+        When a table cannot be read or does not fit the schema.
+    """
+    from incrowd.classes import EquivalenceClasses
+
+    frequency = engine_for(_loaded(table, csv_format)).count(schema.measured(), joint=joint)
+    if population is not None:
+        frequency = with_population(frequency, schema, population)
+    return EquivalenceClasses.of_keys(frequency)
+
+
+def with_population(frequency: FrequencyTable, schema: Schema, population: Any) -> FrequencyTable:
+    """Return a frequency table that knows which records of a population its keys cover.
+
+    Parameters
+    ----------
+    schema
+        The quasi-identifiers of both tables, with the hierarchies whose labels the keys may have.
+    population
+        A table that an engine works on, or the path of a CSV or Parquet file.
+
+    Raises
+    ------
+    InputError
+        When the population cannot be read or lacks a quasi-identifier.
+    """
+    from dataclasses import replace
+
+    from incrowd.errors import InputError
+    from incrowd.population import cover
+    from incrowd.schema import Schema
+
+    quasi = Schema.of(schema.quasi, null_values=schema.null_values)
+    try:
+        everybody = engine_for(_loaded(population, None)).count(quasi.measured())
+    except InputError as error:
+        raise type(error)(f"population: {error}") from None
+    return replace(frequency, population=cover(frequency, everybody, quasi.quasi))
+
+
+def _loaded(table: Any, csv_format: CsvFormat | None) -> Any:
+    if not isinstance(table, str | os.PathLike):
+        return table
+    from incrowd.io.files import read_table
+
+    return read_table(table, csv_format)[0]

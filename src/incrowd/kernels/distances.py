@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["equal_distances", "hierarchical_distances", "ordered_distances"]
+__all__ = ["equal_distances", "frequency_differences", "hierarchical_distances", "ordered_distances"]
 
 _SAFE = 2**62
 
@@ -61,6 +61,16 @@ def _equal(start, stop, indptr, codes, counts, sizes, total, totals, distances):
             met += totals[codes[entry]]
         moved += (total - met) * size
         distances[group] = moved / (2 * size * total)
+
+
+@compiled
+def _differences(start, stop, indptr, codes, counts, sizes, total, totals, distances):
+    for group in range(start, stop):
+        size = sizes[group]
+        largest = total * 0
+        for entry in range(indptr[group], indptr[group + 1]):
+            largest = max(largest, abs(counts[entry] * total - totals[codes[entry]] * size))
+        distances[group] = largest / (size * total)
 
 
 @compiled
@@ -160,6 +170,20 @@ def equal_distances(
     if len(sizes):
         total, sized, scaled = _scaled(sizes, totals, 2)
         over_ranges(_equal, classes.indptr, *classes, sized, total, scaled, distances)
+    return distances
+
+
+def frequency_differences(
+    classes: Counts, sizes: NDArray[np.int64], totals: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Largest absolute difference of a value's shares of class and table, over the values of the class.
+
+    Parameters and result as `equal_distances`.
+    """
+    distances = np.zeros(len(sizes))
+    if len(sizes):
+        total, sized, scaled = _scaled(sizes, totals, 2)
+        over_ranges(_differences, classes.indptr, *classes, sized, total, scaled, distances)
     return distances
 
 

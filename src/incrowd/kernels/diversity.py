@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["effective_values", "recursive_levels"]
+__all__ = ["effective_values", "grassberger_values", "normalized_entropies", "recursive_levels"]
 
 
 @compiled
@@ -26,6 +26,31 @@ def _effective(start, stop, indptr, codes, counts, sizes, effective):
             effective[group] = indptr[group + 1] - indptr[group]
         else:
             effective[group] = sizes[group] / np.exp(total / sizes[group])
+
+
+@compiled
+def _grassberger_term(count):
+    """Grassberger's G: G(1) = -gamma - ln 2, G(2m) = G(2m + 1) = G(1) + 2 (1 + 1/3 + ... + 1/(2m - 1))."""
+    half = count // 2
+    if half < 16:
+        total = -0.5772156649015329 - 0.6931471805599453
+        for i in range(half):
+            total += 2.0 / (2 * i + 1)
+        return total
+    # G(2m) = digamma(m + 1/2) + ln 2, whose asymptotic series is exact to the last bits from here on.
+    square = 1.0 / (half * half)
+    series = 1 / 24 - square * (7 / 960 - square * (31 / 8064 - square * (127 / 30720)))
+    return np.log(half) + square * series + 0.6931471805599453
+
+
+@compiled
+def _grassberger(start, stop, indptr, codes, counts, sizes, effective):
+    for group in range(start, stop):
+        total = 0.0
+        for entry in range(indptr[group], indptr[group + 1]):
+            total += counts[entry] * _grassberger_term(counts[entry])
+        estimate = np.exp(np.log(sizes[group]) - total / sizes[group])
+        effective[group] = min(estimate, indptr[group + 1] - indptr[group])
 
 
 @compiled
@@ -56,6 +81,27 @@ def effective_values(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.fl
     effective = np.empty(len(sizes))
     over_ranges(_effective, classes.indptr, *classes, sizes, effective)
     return effective
+
+
+def grassberger_values(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Exponential of Grassberger's entropy estimate of each class: float64[classes], at most its values.
+
+    The estimate is ln n - (sum over values of n_i G(n_i)) / n. Parameters as `effective_values`.
+    """
+    effective = np.empty(len(sizes))
+    over_ranges(_grassberger, classes.indptr, *classes, sizes, effective)
+    return effective
+
+
+def normalized_entropies(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Shannon entropy of each class over the logarithm of its distinct values: float64[classes] in [0, 1].
+
+    A class of one value has 0, one of m equally frequent values exactly 1. Parameters as `effective_values`.
+    """
+    most = np.log(np.diff(classes.indptr))
+    entropies = np.zeros(len(sizes))
+    np.divide(np.log(effective_values(classes, sizes)), most, out=entropies, where=most > 0)
+    return np.minimum(entropies, 1.0, out=entropies)
 
 
 def recursive_levels(classes: Counts, c: float) -> NDArray[np.int64]:

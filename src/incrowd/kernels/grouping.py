@@ -73,14 +73,14 @@ def _fill_members(group_of, starts):
 
 
 def group_columns(
-    columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int], rows: int
+    columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Group rows by the combination of their codes.
 
     Parameters
     ----------
     columns
-        One array of codes per column, each ``uint[rows]`` with values below the column's size.
+        One array of codes per column, each ``int[rows]`` with values from 0 and below the column's size.
     sizes
         Number of possible codes of each column.
     rows

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.parameters import Configured, parameter
 
 if TYPE_CHECKING:
@@ -17,10 +18,31 @@ if TYPE_CHECKING:
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
 
-__all__ = ["TOLERANCE", "Measured", "PrivacyModel", "attribute_parameter"]
+__all__ = [
+    "EXAMPLES",
+    "TOLERANCE",
+    "Columns",
+    "Crowd",
+    "Measured",
+    "Monotone",
+    "PrivacyModel",
+    "attribute_parameter",
+    "crowds",
+    "failing",
+    "joint_parameter",
+    "measured",
+    "reached",
+    "read_for",
+]
+
+EXAMPLES = 10
+"""Failing classes that a report describes."""
 
 TOLERANCE = 1e-12
 """Slack for sums in floating point; a limit is met with equality."""
+
+Columns = str | Iterable[str] | Mapping[str, object]
+"""One column, several, or several with their hierarchies, as `Schema` takes them."""
 
 
 def attribute_parameter() -> Any:
@@ -33,6 +55,48 @@ def attribute_parameter() -> Any:
     )
 
 
+def joint_parameter() -> Any:
+    """Declare whether the sensitive attributes are protected against each other."""
+    return parameter(
+        "whether the other sensitive attributes count as quasi-identifiers", kind=bool, default=False
+    )
+
+
+class Monotone(NamedTuple):
+    """What may be done to classes that satisfy a model without looking at them again.
+
+    Attributes
+    ----------
+    generalization
+        Merging classes that satisfy it gives a class that does.
+    suppression
+        Leaving out some of the classes leaves the others' verdict as it was.
+    """
+
+    generalization: bool
+    suppression: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """One equivalence class, described.
+
+    Attributes
+    ----------
+    cells
+        Its cell in each quasi-identifier; None is the missing value.
+    records
+        Its size.
+    """
+
+    cells: dict[str, str | None]
+    records: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; the cells are values of the table."""
+        return {"cells": self.cells, "records": self.records}
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The value that a table reaches under one model.
@@ -41,28 +105,57 @@ class Measured:
     ----------
     model
         Name of the model.
+    quantity
+        What was measured: the name of the parameter that sets its limit.
     settings
-        The parameters that say what was measured or asked.
+        The other parameters, which say how it was measured.
     attribute
-        The sensitive attribute, None where the model concerns none.
+        The sensitive attribute, None where the model concerns none or all of them at once.
     value
-        The reached value; None where there is no class to measure.
+        The reached value; None where there is nothing to measure, which `reasons` explain.
     limit
         The value asked for; None where nothing was asked.
     holds
         Whether the limit is met; None where nothing was asked.
+    sign
+        How the value must compare with the limit: ``>=``, ``<=`` or ``>``.
+    failing
+        Classes and records that do not meet the limit on their own; None where nothing was asked.
+    reasons
+        What else there is to say about the value.
+    weakest
+        The class that decides, where the classes are known by their cells; of several, the smallest and then
+        the first by its cells.
+    ties
+        How many classes reach the same value as the weakest, itself included.
+    examples
+        The first of the failing classes in the same order, at most `EXAMPLES`.
     """
 
     model: str
+    quantity: str
     settings: dict[str, Any]
     attribute: str | None
     value: float | None
     limit: float | None = None
     holds: bool | None = None
+    sign: str = ">="
+    failing: tuple[int, int] | None = None
+    reasons: tuple[str, ...] = ()
+    weakest: Crowd | None = field(default=None, compare=False)
+    ties: int = 0
+    examples: tuple[Crowd, ...] = field(default=(), compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        result: dict[str, Any] = {"model": self.model}
+    def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
+        """Return plain data for JSON.
+
+        Parameters
+        ----------
+        cells
+            Whether to describe the weakest and the failing classes by their cells, which are values of the
+            table.
+        """
+        result: dict[str, Any] = {"model": self.model, "quantity": self.quantity}
         if self.settings:
             result["settings"] = self.settings
         if self.attribute is not None:
@@ -71,12 +164,25 @@ class Measured:
         result["value"] = "infinity" if self.value is not None and math.isinf(self.value) else self.value
         if self.limit is not None:
             result |= {"limit": self.limit, "holds": self.holds}
+        if self.failing is not None:
+            result["failing"] = {"classes": self.failing[0], "records": self.failing[1]}
+        if self.reasons:
+            result["reasons"] = list(self.reasons)
+        if cells and self.weakest is not None:
+            result["weakest"] = self.weakest.to_dict() | {"ties": self.ties}
+        if cells and self.examples:
+            result["failing"]["examples"] = [example.to_dict() for example in self.examples]
         return result
 
 
 @dataclass(frozen=True)
 class PrivacyModel(Configured, ABC):
     """A condition on the equivalence classes of a table, and the measure behind it.
+
+    Most models give each class a value (`values`), compare it with a limit (`accepts`) and say of a
+    table what its worst class has (`overall`). A model with two limits is made of `parts`. A model of the
+    whole table overrides `overall`; what it accepts of a class is then a sufficient condition, so that a
+    search that enforces it class by class gives a table that satisfies the model.
 
     Attributes
     ----------
@@ -88,33 +194,39 @@ class PrivacyModel(Configured, ABC):
         Whether the measure must reach the limit (True) or must not exceed it (False).
     needs_counts
         Whether it looks at sensitive values.
-    monotone_generalization
-        Whether merging classes that satisfy it gives a class that does.
-    monotone_suppression
-        Whether leaving out some of the classes leaves the others' verdict as it was.
+    size_only
+        Whether a class of at least `least_size` records satisfies it, whatever else is in it.
+    unasked
+        Whether the value says something where nobody gave the model's settings; only such models are
+        measured when none was asked for.
     """
 
     shorthand: ClassVar[str] = ""
     limit_name: ClassVar[str]
     more_is_safer: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = True
-    monotone_generalization: ClassVar[bool]
-    monotone_suppression: ClassVar[bool]
+    size_only: ClassVar[bool] = False
+    unasked: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the models to measure when nobody asked for a limit; their limits always hold."""
+        """Return one model per kind of measure, with limits that every table meets where there are such."""
 
+    @property
     @abstractmethod
-    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
-        """Measure every class: one value each.
+    def monotone(self) -> Monotone:
+        """What keeps classes that satisfy the model satisfying it; False where it is not proved."""
 
-        Parameters
-        ----------
-        attribute
-            Position of the sensitive attribute in the frequency table, None where `needs_counts` is False.
-        """
+    @classmethod
+    def monotone_words(cls) -> tuple[str, str]:
+        """Say yes, no or "depends on the settings": under generalization, under suppression."""
+        flags = [variant.monotone for variant in cls.variants()]
+        generalization, suppression = (
+            "yes" if all(said) else "depends on the settings" if any(said) else "no"
+            for said in zip(*flags, strict=True)
+        )
+        return generalization, suppression
 
     @property
     def limit(self) -> float:
@@ -122,9 +234,28 @@ class PrivacyModel(Configured, ABC):
         return float(getattr(self, self.limit_name))
 
     @property
+    def sign(self) -> str:
+        """How the measure must compare with the limit."""
+        return ">=" if self.more_is_safer else "<="
+
+    @property
     def least_size(self) -> int:
         """A class of fewer records cannot satisfy the model."""
         return 1
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether it compares the table with a population."""
+        return False
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the other sensitive attributes count as quasi-identifiers."""
+        return bool(getattr(self, "joint", False))
+
+    def parts(self) -> Sequence[PrivacyModel]:
+        """Return the conditions of which the model is made, itself where it is one alone."""
+        return (self,)
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a parameter that no recoding of the table could satisfy.
@@ -134,73 +265,206 @@ class PrivacyModel(Configured, ABC):
         ParameterError, SchemaError
         """
         self.attributes(frequency)
+        if self.needs_population and frequency.population is None:
+            raise ParameterError(
+                f"{self.name} compares the table with a population; give one with population= (--population)"
+            )
 
     def attributes(self, frequency: FrequencyTable) -> list[int | None]:
-        """Return the positions of the sensitive attributes that the model concerns."""
+        """Return the positions of the sensitive attributes that the model concerns, one after the other."""
         if not self.needs_counts:
             return [None]
         named: str | None = getattr(self, "attribute", None)
         if named is not None:
             return [frequency.sensitive.index(frequency.attribute(named))]
         if not frequency.sensitive:
-            from incrowd.errors import SchemaError
-
             raise SchemaError(f"{self.name} protects sensitive attributes and the schema names none")
         return list(range(len(frequency.sensitive)))
 
+    def values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class: one value each.
+
+        Parameters
+        ----------
+        attribute
+            Position of the sensitive attribute in the frequency table, None where `needs_counts` is False.
+        """
+        import numpy as np
+
+        if not len(classes):
+            return np.zeros(0)
+        if attribute is None or not self.is_joint or len(classes.frequency.sensitive) < 2:
+            return self._values(classes, attribute)
+        parts, first = classes.joined(attribute)
+        values = self._values(parts, 0)
+        worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
+        return worst(values, first)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class, of which there is at least one; see `values`."""
+        raise NotImplementedError
+
     def accepts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Compare measured values with the limit."""
-        slack = TOLERANCE * max(1.0, self.limit)
+        slack = TOLERANCE * max(1.0, abs(self.limit))
         return values >= self.limit - slack if self.more_is_safer else values <= self.limit + slack
+
+    def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
+        """Say what the table reaches, given the values of its classes (at least one)."""
+        worst: float = (values.min() if self.more_is_safer else values.max()).item()
+        return worst
 
     def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Say for each class whether it satisfies the model: bool[classes]."""
-        verdicts = [
-            self.accepts(self.values(classes, attribute)) for attribute in self.attributes(classes.frequency)
-        ]
-        verdict = verdicts[0]
-        for other in verdicts[1:]:
-            verdict = verdict & other
+        import numpy as np
+
+        verdict = np.ones(len(classes), np.bool_)
+        for part in self.parts():
+            for attribute in part.attributes(classes.frequency):
+                verdict &= part.accepts(part.values(classes, attribute))
         return verdict
 
     def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[Measured]:
-        """Measure the table, once per sensitive attribute where the model concerns them.
+        """Measure the table, once per limit and per sensitive attribute where the model concerns them.
 
         Parameters
         ----------
         asked
-            Whether the model's limit is to be judged; without classes nothing holds.
+            Whether the model's limits are to be judged; without classes nothing holds. Where they are not,
+            parts that are models of their own are left out.
         """
-        results = []
+        limits = {part.limit_name for part in self.parts()}
         settings = {
-            name: value
-            for name, value in self.settings().items()
-            if name not in ("attribute", self.limit_name)
+            name: value for name, value in self.settings().items() if name not in ("attribute", *limits)
         }
-        for attribute in self.attributes(classes.frequency):
-            value: float | int | None = None
-            if len(classes):
-                values = self.values(classes, attribute)
-                value = (values.min() if self.more_is_safer else values.max()).item()
-            name = None if attribute is None else classes.frequency.sensitive[attribute].name
-            extra = settings | (self.details(classes.frequency, attribute) if attribute is not None else {})
-            results.append(
-                Measured(
-                    self.name,
-                    extra,
-                    name,
-                    value,
-                    getattr(self, self.limit_name) if asked else None,
-                    self._reached(value) if asked else None,
-                )
+        return [
+            replace(
+                part._measure(classes, attribute, asked=asked),
+                model=self.name,
+                settings=settings
+                | (part.details(classes.frequency, attribute) if attribute is not None else {}),
             )
-        return results
+            for part in self.parts()
+            if asked or part.name == self.name
+            for attribute in part.attributes(classes.frequency)
+        ]
+
+    def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> Measured:
+        name = None if attribute is None else classes.frequency.sensitive[attribute].name
+        empty = Measured(
+            self.name,
+            self.limit_name,
+            {},
+            name,
+            None,
+            self._shown_limit() if asked else None,
+            False if asked else None,
+            self.sign,
+            (0, 0) if asked else None,
+        )
+        if not len(classes):
+            return replace(empty, reasons=("there is no class to measure",))
+        import numpy as np
+
+        values = self.values(classes, attribute)
+        value = self.overall(classes, values)
+        worst = np.flatnonzero(values == (values.min() if self.more_is_safer else values.max()))
+        weakest = crowds(classes, worst, 1)
+        made = replace(
+            empty, value=value, weakest=weakest[0] if weakest else None, ties=len(worst) if weakest else 0
+        )
+        if not asked:
+            return made
+        return replace(
+            made, holds=bool(self.accepts(np.array([value]))[0]), **failing(classes, self.accepts(values))
+        )
+
+    def _shown_limit(self) -> float:
+        return getattr(self, self.limit_name, self.limit)
 
     def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
         """Return what was chosen for an attribute, for the report."""
         return {}
 
-    def _reached(self, value: float | None) -> bool:
-        import numpy as np
 
-        return value is not None and bool(self.accepts(np.array([value]))[0])
+def crowds(classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int) -> tuple[Crowd, ...]:
+    """Describe at most so many of the chosen classes, the smallest first, then the first by their cells.
+
+    Nothing is returned where classes join keys, so that the table as it stands does not say their cells.
+    """
+    if len(classes.members) != len(classes) or not len(chosen):
+        return ()
+    return tuple(
+        Crowd(classes.cells(number), int(classes.sizes[number]))
+        for number in classes.smallest(chosen, most).tolist()
+    )
+
+
+def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what `Measured` says about the classes that are not accepted."""
+    import numpy as np
+
+    failed = np.flatnonzero(~accepted)
+    return {
+        "failing": (len(failed), int(classes.sizes[failed].sum())),
+        "examples": crowds(classes, failed, EXAMPLES),
+    }
+
+
+def reached(
+    model: PrivacyModel,
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns = (),
+    *,
+    population: Any = None,
+) -> float:
+    """Measure one model on a table as it stands, over all sensitive attributes that it concerns.
+
+    Parameters
+    ----------
+    table, population
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+    quasi, sensitive
+        Names of columns, or a mapping of names to hierarchies and kinds as `Schema` takes it.
+
+    Raises
+    ------
+    TableError
+        When every record is suppressed, so that there is nothing to measure.
+    InputError
+        When the table cannot be read or lacks a column.
+    """
+    results = measured(model, table, quasi, sensitive, population=population)
+    found = [result.value for result in results if result.value is not None]
+    if len(found) < len(results):
+        raise TableError(f"{model.name}: {'; '.join(results[0].reasons)}")
+    return min(found) if model.more_is_safer else max(found)
+
+
+def measured(
+    model: PrivacyModel, table: Any, quasi: Columns, sensitive: Columns = (), *, population: Any = None
+) -> list[Measured]:
+    """Measure one model on a table as it stands; see `reached`."""
+    return model.measure(read_for(model, table, quasi, sensitive, population=population), asked=False)
+
+
+def read_for(
+    model: PrivacyModel, table: Any, quasi: Columns, sensitive: Columns = (), *, population: Any = None
+) -> EquivalenceClasses:
+    """Return the equivalence classes of a table with all that a model looks at; see `reached`."""
+    from incrowd.engines import read_classes
+    from incrowd.schema import Schema
+
+    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive))
+    classes = read_classes(table, schema, joint=model.is_joint, population=population)
+    model.check_table(classes.frequency)
+    return classes
+
+
+def _columns(columns: Columns) -> Mapping[str, object] | Iterable[str]:
+    return (columns,) if isinstance(columns, str) else columns

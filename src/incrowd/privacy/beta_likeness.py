@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.privacy.base import TOLERANCE, PrivacyModel, attribute_parameter
+from incrowd.privacy.base import (
+    TOLERANCE,
+    Columns,
+    Monotone,
+    PrivacyModel,
+    attribute_parameter,
+    joint_parameter,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +23,7 @@ if TYPE_CHECKING:
 
     from incrowd.classes import EquivalenceClasses
 
-__all__ = ["BetaLikeness"]
+__all__ = ["BetaLikeness", "beta_likeness"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,8 @@ class BetaLikeness(PrivacyModel):
         values; a class with a gain above -ln q satisfies no beta and measures infinity.
     attribute
         The sensitive attribute; None protects each of them on its own.
+    joint
+        Whether the other sensitive attributes count as quasi-identifiers.
 
     References
     ----------
@@ -46,6 +56,7 @@ class BetaLikeness(PrivacyModel):
         "whether frequent values are held tighter", kind=str, default="basic", choices=("basic", "enhanced")
     )
     attribute: str | None = attribute_parameter()
+    joint: bool = joint_parameter()
 
     name: ClassVar[str] = "beta-likeness"
     summary: ClassVar[str] = (
@@ -54,22 +65,38 @@ class BetaLikeness(PrivacyModel):
     paper: ClassVar[str] = "Cao and Karras 2012"
     limit_name: ClassVar[str] = "beta"
     more_is_safer: ClassVar[bool] = False
-    monotone_generalization: ClassVar[bool] = True
-    monotone_suppression: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return one variant per kind, with a limit that any finite gain meets."""
         return tuple(cls(float(2**62), kind) for kind in cls.parameters()["kind"].choices)
 
-    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+    @property
+    def monotone(self) -> Monotone:
+        """A merged class's shares lie between those of its parts."""
+        return Monotone(generalization=True, suppression=True)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest gain in each class."""
         import numpy as np
 
-        if not len(classes):
-            return np.zeros(0)
         ratios, whole = classes.lifts(attribute or 0)
         gains = np.maximum(ratios - 1, 0)
         if self.kind == "enhanced":
             gains = np.where(gains > -np.log(whole) + TOLERANCE, np.inf, gains)
         return np.maximum.reduceat(gains, classes.counts(attribute or 0).indptr[:-1])
+
+
+def beta_likeness(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    kind: str = "basic",
+    attribute: str | None = None,
+    joint: bool = False,
+) -> float:
+    """Return the least beta that a table satisfies; see `BetaLikeness` and `reached`."""
+    return reached(BetaLikeness(float(2**62), kind, attribute, joint), table, quasi, sensitive)

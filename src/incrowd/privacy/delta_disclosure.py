@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.privacy.base import PrivacyModel, attribute_parameter
+from incrowd.privacy.base import (
+    Columns,
+    Monotone,
+    PrivacyModel,
+    attribute_parameter,
+    joint_parameter,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 
     from incrowd.classes import EquivalenceClasses
 
-__all__ = ["DeltaDisclosure"]
+__all__ = ["DeltaDisclosure", "delta_disclosure"]
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,8 @@ class DeltaDisclosure(PrivacyModel):
         values are passed over, as pyCANON does; that is not monotone and much weaker.
     attribute
         The sensitive attribute; None protects each of them on its own.
-
-    Notes
-    -----
-    Not declared monotone under generalization: under ``skip`` a merged class can fail where its parts hold.
+    joint
+        Whether the other sensitive attributes count as quasi-identifiers.
 
     References
     ----------
@@ -51,26 +56,30 @@ class DeltaDisclosure(PrivacyModel):
         "what a value gives that a class lacks", kind=str, default="infinite", choices=("infinite", "skip")
     )
     attribute: str | None = attribute_parameter()
+    joint: bool = joint_parameter()
 
     name: ClassVar[str] = "delta-disclosure"
     summary: ClassVar[str] = "every sensitive value is about as frequent in each class as in the table"
     paper: ClassVar[str] = "Brickell and Shmatikov 2008"
     limit_name: ClassVar[str] = "delta"
     more_is_safer: ClassVar[bool] = False
-    monotone_generalization: ClassVar[bool] = False
-    monotone_suppression: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return one variant per treatment of absent values, with a limit that any finite ratio meets."""
         return tuple(cls(float(2**62), absent) for absent in cls.parameters()["absent"].choices)
 
-    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+    @property
+    def monotone(self) -> Monotone:
+        """Where absent values are skipped, a merged class can fail where its parts hold."""
+        return Monotone(generalization=self.absent == "infinite", suppression=True)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest absolute log ratio in each class."""
         import numpy as np
 
-        if not len(classes):
-            return np.zeros(0)
         ratios, _ = classes.lifts(attribute or 0)
         indptr = classes.counts(attribute or 0).indptr
         largest = np.maximum.reduceat(np.abs(np.log(ratios)), indptr[:-1])
@@ -78,3 +87,16 @@ class DeltaDisclosure(PrivacyModel):
             present = classes.frequency.sensitive[attribute or 0].present
             largest = np.where(np.diff(indptr) < present, np.inf, largest)
         return largest
+
+
+def delta_disclosure(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    absent: str = "infinite",
+    attribute: str | None = None,
+    joint: bool = False,
+) -> float:
+    """Return the least delta that a table satisfies; see `DeltaDisclosure` and `reached`."""
+    return reached(DeltaDisclosure(float(2**62), absent, attribute, joint), table, quasi, sensitive)

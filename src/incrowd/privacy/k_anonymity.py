@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import PrivacyModel
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
 
-__all__ = ["KAnonymity"]
+__all__ = ["KAnonymity", "k_anonymity"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ class KAnonymity(PrivacyModel):
     shorthand: ClassVar[str] = "k"
     limit_name: ClassVar[str] = "k"
     needs_counts: ClassVar[bool] = False
-    monotone_generalization: ClassVar[bool] = True
-    monotone_suppression: ClassVar[bool] = True
+    size_only: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -63,6 +62,18 @@ class KAnonymity(PrivacyModel):
                 f"k-anonymity: k={self.k} is more than the table's {frequency.records} records; lower k"
             )
 
-    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+    @property
+    def monotone(self) -> Monotone:
+        """Sizes add up when classes merge."""
+        return Monotone(generalization=True, suppression=True)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the size of each class."""
         return classes.sizes
+
+
+def k_anonymity(table: Any, quasi: Columns) -> int:
+    """Return the largest k for which a table is k-anonymous; see `KAnonymity` and `reached`."""
+    return int(reached(KAnonymity(1), table, quasi))

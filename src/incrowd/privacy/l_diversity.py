@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import PrivacyModel, attribute_parameter
+from incrowd.privacy.base import (
+    Columns,
+    Monotone,
+    PrivacyModel,
+    attribute_parameter,
+    joint_parameter,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
 
-__all__ = ["LDiversity"]
+__all__ = ["LDiversity", "l_diversity"]
 
 
 @dataclass(frozen=True)
@@ -28,27 +35,36 @@ class LDiversity(PrivacyModel):
     Parameters
     ----------
     l
-        Least diversity allowed, >= 1; a whole number unless the kind is ``entropy``.
+        Least diversity allowed, >= 1; a whole number for the kinds ``distinct`` and ``recursive``.
     kind
         ``distinct``: the number of distinct sensitive values in the class. ``entropy``: exp of the Shannon
-        entropy of the class, so that the limit reads entropy >= log l. ``recursive``: the largest l for
+        entropy of the class, so that the limit reads entropy >= log l. ``grassberger``: the same with
+        Grassberger's estimate of the entropy, which corrects for small classes, and at most the number of
+        distinct values. ``recursive``: the largest l for
         which the class is recursively (c, l)-diverse, r1 < c (rl + ... + rm) with the counts r of the m
         values of the class in descending order; 0 when not even l = 1 is.
     c
         The c of the recursive kind, > 0; only there.
     attribute
         The sensitive attribute; None protects each of them on its own.
+    joint
+        Whether the other sensitive attributes count as quasi-identifiers, so that knowing one of them
+        does not give away another.
 
     References
     ----------
     Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, l-diversity: privacy beyond k-anonymity,
     ACM TKDD 1(1), 2007, definitions 4.1 (entropy) and 4.2 (recursive); distinct l-diversity as named in Li,
     Li and Venkatasubramanian, t-closeness, ICDE 2007, section 2.
+    Grassberger, Entropy estimates from insufficient samplings, arXiv:physics/0307138, 2003.
     """
 
     l: float = parameter("least diversity of the sensitive values in a class", kind=float, low=1)  # noqa: E741
     kind: str = parameter(
-        "how diversity is counted", kind=str, default="distinct", choices=("distinct", "entropy", "recursive")
+        "how diversity is counted",
+        kind=str,
+        default="distinct",
+        choices=("distinct", "entropy", "grassberger", "recursive"),
     )
     c: float | None = parameter(
         "how much the most frequent value may outweigh the tail; for the recursive kind",
@@ -58,18 +74,17 @@ class LDiversity(PrivacyModel):
         optional=True,
     )
     attribute: str | None = attribute_parameter()
+    joint: bool = joint_parameter()
 
     name: ClassVar[str] = "l-diversity"
     summary: ClassVar[str] = "every equivalence class has at least l well-represented sensitive values"
     paper: ClassVar[str] = "Machanavajjhala et al. 2007"
     shorthand: ClassVar[str] = "l"
     limit_name: ClassVar[str] = "l"
-    monotone_generalization: ClassVar[bool] = True
-    monotone_suppression: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kind != "entropy" and self.l != int(self.l):
+        if self.kind in ("distinct", "recursive") and self.l != int(self.l):
             raise ParameterError(
                 f"l-diversity: l must be a whole number for kind {self.kind}, got {self.l!r}"
             )
@@ -79,7 +94,7 @@ class LDiversity(PrivacyModel):
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
         """Return one variant per kind; the recursive one with the c = 3 of the paper's experiments."""
-        return (cls(1), cls(1, "entropy"), cls(1, "recursive", 3))
+        return (cls(1), cls(1, "entropy"), cls(1, "grassberger"), cls(1, "recursive", 3))
 
     @property
     def least_size(self) -> int:
@@ -96,17 +111,42 @@ class LDiversity(PrivacyModel):
                     f"column {counted.name!r}; lower l"
                 )
 
-    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+    @property
+    def monotone(self) -> Monotone:
+        """The corrected estimate of a merged class can be lower than that of each part."""
+        return Monotone(generalization=self.kind != "grassberger", suppression=True)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the diversity of each class."""
         import numpy as np
 
         counts = classes.counts(attribute or 0)
-        if self.kind == "distinct" or not len(classes):
+        if self.kind == "distinct":
             return np.diff(counts.indptr)
         if self.kind == "entropy":
             from incrowd.kernels.diversity import effective_values
 
             return effective_values(counts, classes.sizes)
+        if self.kind == "grassberger":
+            from incrowd.kernels.diversity import grassberger_values
+
+            return grassberger_values(counts, classes.sizes)
         from incrowd.kernels.diversity import recursive_levels
 
         return recursive_levels(counts, float(self.c or 0))
+
+
+def l_diversity(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    kind: str = "distinct",
+    c: float | None = None,
+    attribute: str | None = None,
+    joint: bool = False,
+) -> float:
+    """Return the largest l for which a table is l-diverse; see `LDiversity` and `reached`."""
+    return reached(LDiversity(1, kind, c, attribute, joint), table, quasi, sensitive)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import PrivacyModel, attribute_parameter
+from incrowd.privacy.base import (
+    Columns,
+    Monotone,
+    PrivacyModel,
+    attribute_parameter,
+    joint_parameter,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,14 +25,16 @@ if TYPE_CHECKING:
     from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
 
-__all__ = ["TCloseness"]
+__all__ = ["TCloseness", "t_closeness"]
+
+MAXIMAL = "maximal-frequency-difference"
 
 
 @dataclass(frozen=True)
 class TCloseness(PrivacyModel):
     """The sensitive values of every class are distributed nearly as in the whole table.
 
-    The distance is the Earth Mover's Distance; the whole table includes suppressed records.
+    The distance is the Earth Mover's where no other is named; the whole table includes suppressed records.
 
     Parameters
     ----------
@@ -36,8 +45,13 @@ class TCloseness(PrivacyModel):
         of the table in order; a missing value comes last), ``hierarchical`` (height of the lowest common
         ancestor over the height of the hierarchy), ``equal`` (1). ``auto`` is hierarchical where the
         attribute has a hierarchy, else ordered for numbers and dates, else equal.
+        ``maximal-frequency-difference`` is no Earth Mover's Distance: the largest absolute difference of a
+        value's shares, over the values that occur in the class. Some call it a Kolmogorov-Smirnov
+        distance, which it is not, and it misses a value that the class lacks.
     attribute
         The sensitive attribute; None protects each of them on its own.
+    joint
+        Whether the other sensitive attributes count as quasi-identifiers.
 
     References
     ----------
@@ -50,9 +64,10 @@ class TCloseness(PrivacyModel):
         "ground distance of two values",
         kind=str,
         default="auto",
-        choices=("auto", "ordered", "hierarchical", "equal"),
+        choices=("auto", "ordered", "hierarchical", "equal", MAXIMAL),
     )
     attribute: str | None = attribute_parameter()
+    joint: bool = joint_parameter()
 
     name: ClassVar[str] = "t-closeness"
     summary: ClassVar[str] = "the sensitive values of every class are distributed as in the table, up to t"
@@ -60,13 +75,11 @@ class TCloseness(PrivacyModel):
     shorthand: ClassVar[str] = "t"
     limit_name: ClassVar[str] = "t"
     more_is_safer: ClassVar[bool] = False
-    monotone_generalization: ClassVar[bool] = True
-    monotone_suppression: ClassVar[bool] = True
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return the automatic distance."""
-        return (cls(1.0),)
+        """Return the automatic distance and the one that is none of Earth Mover's."""
+        return (cls(1.0), cls(1.0, MAXIMAL))
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a distance that an attribute cannot have."""
@@ -100,7 +113,14 @@ class TCloseness(PrivacyModel):
         """Return the distance that was used."""
         return {"distance": self.distance_of(frequency.sensitive[attribute].domain)}
 
-    def values(self, classes: EquivalenceClasses, attribute: int | None) -> NDArray[np.float64 | np.int64]:
+    @property
+    def monotone(self) -> Monotone:
+        """The Earth Mover's Distances are convex; a difference over the class's own values is not."""
+        return Monotone(generalization=self.distance != MAXIMAL, suppression=True)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""
         from incrowd.kernels import distances
 
@@ -109,6 +129,8 @@ class TCloseness(PrivacyModel):
         counts = classes.counts(position)
         domain = counted.domain
         distance = self.distance_of(domain)
+        if distance == MAXIMAL:
+            return distances.frequency_differences(counts, classes.sizes, counted.totals)
         if distance == "equal":
             return distances.equal_distances(counts, classes.sizes, counted.totals)
         if distance == "hierarchical":
@@ -118,6 +140,19 @@ class TCloseness(PrivacyModel):
             )
         counts, totals = _by_number(domain, counts, counted.totals)
         return distances.ordered_distances(counts, classes.sizes, totals)
+
+
+def t_closeness(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    distance: str = "auto",
+    attribute: str | None = None,
+    joint: bool = False,
+) -> float:
+    """Return the least t for which a table is t-close; see `TCloseness` and `reached`."""
+    return reached(TCloseness(1.0, distance, attribute, joint), table, quasi, sensitive)
 
 
 def _by_number(domain: Domain, counts: Any, totals: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:

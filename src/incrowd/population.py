@@ -1,0 +1,154 @@
+"""Which records of a population the cells of a table cover."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.domain import NUMBER_PATTERN
+from incrowd.frequency import FrequencyTable, PopulationCounts, smallest_codes
+from incrowd.hierarchy import Hierarchy
+from incrowd.recoding import SUPPRESSED
+from incrowd.schema import Attribute
+
+__all__ = ["cover"]
+
+_NUMBER = NUMBER_PATTERN.strip("^$")
+_NUMBER_RANGE = re.compile(rf"\[(?P<low>{_NUMBER})-(?P<high>{_NUMBER})\]")
+_DATE_RANGE = re.compile(r"\[(?P<low>[0-9]{4}-[0-9]{2}-[0-9]{2}) to (?P<high>[0-9]{4}-[0-9]{2}-[0-9]{2})\]")
+
+
+def cover(
+    frequency: FrequencyTable, everybody: FrequencyTable, attributes: Sequence[Attribute]
+) -> PopulationCounts:
+    """Count the records of a population that each key of a table covers.
+
+    A cell covers a value that is written the same, is the same number, is a leaf under the node of the
+    column's hierarchy that has the cell as its label, or lies in a range ``[a-b]``, ``[day to day]`` or
+    set ``{a, b}`` as releases have them; ``*`` covers everything. A cell that means something else covers
+    nothing.
+
+    Parameters
+    ----------
+    frequency
+        The keys, released or not.
+    everybody
+        The population, its quasi-identifiers as they are written and in the same order.
+    attributes
+        The quasi-identifiers with their hierarchies.
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    if not frequency.keys:
+        return PopulationCounts(np.zeros(0, np.int64), everybody.rows, everybody.rows)
+    matches = [
+        _matches(domain.values, values.values, attribute)
+        for domain, values, attribute in zip(frequency.domains, everybody.domains, attributes, strict=True)
+    ]
+    if all((match.sum(axis=1) <= 1).all() for match in matches):
+        # No two cells of a column cover the same value, so recoding the population is a look-up.
+        known = np.ones(everybody.keys, np.bool_)
+        columns = []
+        for match, keys, codes in zip(matches, frequency.codes, everybody.codes, strict=True):
+            label = match.argmax(axis=1)[codes]
+            known &= np.asarray(match.any(axis=1))[codes]
+            columns.append(np.concatenate((keys, smallest_codes(label, match.shape[1]))))
+        ids, _ = group_columns(columns, [match.shape[1] for match in matches], len(columns[0]))
+        # Keys come first and differ, so they have the numbers 0, 1, 2, ...
+        found = ids[frequency.keys :]
+        known &= found < frequency.keys
+        covered = np.bincount(found[known], everybody.weights[known], minlength=frequency.keys)
+        outside = int(everybody.weights[~known].sum())
+        return PopulationCounts(covered.astype(np.int64), outside + everybody.suppressed, everybody.rows)
+    from incrowd.kernels.coverage import covered_weights
+
+    covered, outside = covered_weights(frequency.codes, matches, everybody.codes, everybody.weights)
+    return PopulationCounts(covered, outside + everybody.suppressed, everybody.rows)
+
+
+def _matches(
+    cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
+) -> NDArray[np.bool_]:
+    """Say which cell covers which value: bool[values, cells]."""
+    place = {value: number for number, value in enumerate(values)}
+    numbers = np.array([_number(value) for value in values])
+    days = np.array([_day(value) for value in values])
+    nodes: dict[str, list[int]] = {}
+    tree = _tree(attribute, values)
+    if tree is not None:
+        for node, label in enumerate(tree.labels):
+            nodes.setdefault(label, []).append(node)
+    match = np.zeros((len(values), len(cells)), np.bool_)
+    for column, cell in enumerate(cells):
+        if cell == SUPPRESSED:
+            match[:, column] = True
+        elif cell in place:
+            match[place[cell], column] = True
+            if cell is not None and not np.isnan(_number(cell)):
+                match[:, column] |= numbers == _number(cell)
+        if cell is None or cell == SUPPRESSED:
+            continue
+        if tree is not None and cell in nodes:
+            for node in nodes[cell]:
+                leaves = tree.values[int(tree.lo[node]) : int(tree.hi[node])]
+                inside = [place[leaf] for leaf in leaves if leaf in place]
+                # A missing value hangs under the root.
+                inside += [place[None]] if node == 0 and None in place else []
+                match[inside, column] = True
+        elif cell not in place:
+            match[:, column] = _described(cell, place, numbers, days)
+    return match
+
+
+def _described(
+    cell: str, place: dict[str | None, int], numbers: NDArray[np.float64], days: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Say which values a range, a set or a number written another way covers: bool[values]."""
+    if found := _NUMBER_RANGE.fullmatch(cell):
+        return (numbers >= float(found["low"])) & (numbers <= float(found["high"]))
+    if found := _DATE_RANGE.fullmatch(cell):
+        return (days >= _day(found["low"])) & (days <= _day(found["high"]))
+    covered: NDArray[np.bool_] = numbers == _number(cell)
+    if cell.startswith("{") and cell.endswith("}"):
+        for part in _parts(cell[1:-1]):
+            covered |= numbers == _number(part)
+            names = (part, None) if not part else (part,)
+            covered[[place[name] for name in names if name in place]] = True
+    return covered
+
+
+def _parts(text: str) -> list[str]:
+    """Split the inside of a set at its commas, and take the escapes away."""
+    parts = [""]
+    marks = iter(text)
+    for mark in marks:
+        if mark == "\\":
+            parts[-1] += next(marks, "")
+        elif mark == ",":
+            parts.append("")
+            next(marks, None)  # the blank after the comma
+        else:
+            parts[-1] += mark
+    return parts
+
+
+def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | None:
+    if attribute.hierarchy is None or isinstance(attribute.hierarchy, Hierarchy):
+        return attribute.hierarchy
+    texts = [value for value in values if value is not None]
+    return attribute.hierarchy.build(texts, attribute.name) if texts else None
+
+
+def _number(text: str | None) -> float:
+    return float(text) if text is not None and re.fullmatch(_NUMBER, text) else np.nan
+
+
+def _day(text: str | None) -> float:
+    try:
+        return float("nan") if text is None else float(dt.date.fromisoformat(text).toordinal())
+    except ValueError:
+        return float("nan")

@@ -1,0 +1,57 @@
+"""The share of a sensitive value in a class, on which several models are built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["largest_shares", "value_code", "value_parameter"]
+
+
+def value_parameter() -> Any:
+    """Declare which sensitive value a model concerns."""
+    return parameter(
+        "the one sensitive value to protect; every value by default", kind=str, default=None, optional=True
+    )
+
+
+def value_code(frequency: FrequencyTable, position: int, value: str) -> int:
+    """Return the rank of a value that a model names.
+
+    Raises
+    ------
+    ParameterError
+        When the sensitive attribute has no such value: a slip of the pen must not count as protection.
+    """
+    counted = frequency.sensitive[position]
+    values = counted.domain.values
+    if value not in values or not counted.totals[values.index(value)]:
+        raise ParameterError(
+            f"the value to protect is none of the {counted.present} values of column {counted.name!r}; "
+            "write it as it stands in the table"
+        )
+    return values.index(value)
+
+
+def largest_shares(
+    classes: EquivalenceClasses, position: int, value: str | None = None
+) -> NDArray[np.float64]:
+    """Return the share of each class's most frequent value, or of the named one: float64[classes]."""
+    import numpy as np
+
+    counts = classes.counts(position)
+    amounts = counts.counts
+    if value is not None:
+        code = value_code(classes.frequency, position, value)
+        amounts = np.where(counts.codes == code, amounts, 0)
+    shares: NDArray[np.float64] = np.maximum.reduceat(amounts, counts.indptr[:-1]) / classes.sizes
+    return shares

@@ -1,0 +1,111 @@
+"""(alpha, k)-anonymity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
+from incrowd.privacy.base import (
+    Columns,
+    Monotone,
+    PrivacyModel,
+    attribute_parameter,
+    joint_parameter,
+    reached,
+)
+from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["AlphaKAnonymity", "alpha_k_anonymity"]
+
+
+@dataclass(frozen=True)
+class AlphaKAnonymity(PrivacyModel):
+    """Every class has at least k records, of which at most a share alpha has the same sensitive value.
+
+    Parameters
+    ----------
+    alpha
+        Largest share allowed, in [0, 1].
+    k
+        Smallest class size allowed, >= 1.
+    value
+        The one sensitive value to protect, as the paper's simple model has it; None protects every value
+        (its general model).
+    attribute
+        The sensitive attribute; None protects each of them on its own.
+    joint
+        Whether the other sensitive attributes count as quasi-identifiers.
+
+    References
+    ----------
+    Wong, Li, Fu and Wang, (alpha, k)-anonymity: an enhanced k-anonymity model for privacy-preserving data
+    publishing, KDD 2006, definitions 2 (alpha-deassociation) and 3; section 5 (general model).
+    """
+
+    alpha: float = parameter("largest share of a sensitive value in a class", kind=float, low=0, high=1)
+    k: int = parameter("smallest class size allowed", kind=int, low=1)
+    value: str | None = value_parameter()
+    attribute: str | None = attribute_parameter()
+    joint: bool = joint_parameter()
+
+    name: ClassVar[str] = "alpha-k-anonymity"
+    summary: ClassVar[str] = "k-anonymity, and no sensitive value has more than a share alpha of a class"
+    paper: ClassVar[str] = "Wong, Li, Fu and Wang 2006"
+    limit_name: ClassVar[str] = "alpha"
+    more_is_safer: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the variant for every value."""
+        return (cls(1.0, 1),)
+
+    @property
+    def monotone(self) -> Monotone:
+        """Sizes add up and shares lie between those of the parts."""
+        return Monotone(generalization=True, suppression=True)
+
+    @property
+    def least_size(self) -> int:
+        """A class needs k records."""
+        return self.k
+
+    def parts(self) -> Sequence[PrivacyModel]:
+        """Return the share's condition and the size's."""
+        return (self, KAnonymity(self.k))
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse a k above the number of records and a value that does not occur."""
+        KAnonymity(self.k).check_table(frequency)
+        for position in self.attributes(frequency):
+            if self.value is not None:
+                value_code(frequency, position or 0, self.value)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return the share of the most frequent value of each class, or of the named one."""
+        return largest_shares(classes, attribute or 0, self.value)
+
+
+def alpha_k_anonymity(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    value: str | None = None,
+    attribute: str | None = None,
+    joint: bool = False,
+) -> tuple[float, int]:
+    """Return the least alpha and the largest k of a table; see `AlphaKAnonymity` and `reached`."""
+    model = AlphaKAnonymity(1.0, 1, value, attribute, joint)
+    return reached(model, table, quasi, sensitive), k_anonymity(table, quasi)

@@ -1,0 +1,77 @@
+"""Average re-identification risk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["AverageRisk", "average_risk"]
+
+
+@dataclass(frozen=True)
+class AverageRisk(PrivacyModel):
+    """The mean re-identification risk of the records is at most a threshold.
+
+    A record's risk is 1 / size of its class, so their mean is the number of classes over the number of
+    records: 0.1 asks for an average class size of ten. Suppressed records do not count. It protects no
+    single record: ask for k-anonymity, too.
+
+    Parameters
+    ----------
+    risk
+        Largest mean risk allowed, in [0, 1].
+
+    Notes
+    -----
+    A condition on the table. A search asks of every class what suffices: that it has 1 / risk records.
+
+    References
+    ----------
+    El Emam, Guide to the de-identification of personal health information, CRC Press 2013, chapter 16
+    (average risk, the marketer's).
+    """
+
+    risk: float = parameter("largest mean re-identification risk of the records", kind=float, low=0, high=1)
+
+    name: ClassVar[str] = "average-risk"
+    summary: ClassVar[str] = "the mean re-identification risk (classes / records) is at most a threshold"
+    paper: ClassVar[str] = "El Emam 2013"
+    limit_name: ClassVar[str] = "risk"
+    more_is_safer: ClassVar[bool] = False
+    needs_counts: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the one variant."""
+        return (cls(1.0),)
+
+    @property
+    def monotone(self) -> Monotone:
+        """Classes become fewer when they merge; leaving out large ones raises the mean."""
+        return Monotone(generalization=True, suppression=False)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return 1 / size of each class."""
+        risks: NDArray[np.float64] = 1 / classes.sizes
+        return risks
+
+    def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
+        """Return classes / records."""
+        return len(classes) / classes.records
+
+
+def average_risk(table: Any, quasi: Columns) -> float:
+    """Return the mean re-identification risk of the records; see `AverageRisk` and `reached`."""
+    return reached(AverageRisk(1.0), table, quasi)

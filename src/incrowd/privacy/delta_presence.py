@@ -1,0 +1,148 @@
+"""delta-presence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["DeltaPresence", "delta_presence"]
+
+
+def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:
+    """Return each class's size over its people: float64[classes], infinite where the population has none."""
+    import numpy as np
+
+    people = classes.population
+    shares = np.full(len(classes), np.inf)
+    np.divide(classes.sizes, people, out=shares, where=people > 0)
+    return shares
+
+
+@dataclass(frozen=True)
+class DeltaPresence(PrivacyModel):
+    """Nobody learns with more than a given certainty that a person is in the table, or is not.
+
+    The share of a class is its number of records over the people of the population that its cells
+    cover; every share lies in ``delta_min .. delta_max``. People whom no class covers make a class of share
+    0. Records without any counterpart in the population give an infinite share, which fails: the
+    table is not part of that population.
+
+    Parameters
+    ----------
+    delta_max
+        Largest share allowed, in [0, 1].
+    delta_min
+        Least share allowed, in [0, 1].
+
+    Notes
+    -----
+    Where cells of several classes cover the same people, each class counts them.
+
+    A search counts only people whose values occur in the table, which errs on the safe side of
+    ``delta_max`` and on the other side of ``delta_min``; the release itself is measured against the whole
+    population, and refused when it falls short.
+
+    References
+    ----------
+    Nergiz, Atzori and Clifton, Hiding the presence of individuals from shared databases, SIGMOD 2007,
+    definition 3.
+    """
+
+    delta_max: float = parameter(
+        "largest share of a population class in the table", kind=float, low=0, high=1
+    )
+    delta_min: float = parameter(
+        "least share of a population class in the table", kind=float, default=0.0, low=0, high=1
+    )
+
+    name: ClassVar[str] = "delta-presence"
+    summary: ClassVar[str] = "the share of every population class that is in the table lies within bounds"
+    paper: ClassVar[str] = "Nergiz, Atzori and Clifton 2007"
+    limit_name: ClassVar[str] = "delta_max"
+    more_is_safer: ClassVar[bool] = False
+    needs_counts: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta_min > self.delta_max:
+            raise ParameterError("delta-presence: delta_min must be at most delta_max")
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the one variant."""
+        return (cls(1.0),)
+
+    @property
+    def needs_population(self) -> bool:
+        """It compares each class with its people."""
+        return True
+
+    @property
+    def monotone(self) -> Monotone:
+        """A merged class's share lies between those of its parts; a suppressed class leaves a share of 0."""
+        return Monotone(generalization=True, suppression=self.delta_min == 0)
+
+    def parts(self) -> Sequence[PrivacyModel]:
+        """Return the upper and the lower bound."""
+        return (self, _Least(self.delta_min))
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return the share of each class."""
+        return _presence(classes)
+
+
+@dataclass(frozen=True)
+class _Least(PrivacyModel):
+    delta_min: float = parameter("least share", kind=float, low=0, high=1)
+
+    name: ClassVar[str] = DeltaPresence.name
+    limit_name: ClassVar[str] = "delta_min"
+    needs_counts: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        return (cls(0.0),)
+
+    @property
+    def monotone(self) -> Monotone:
+        return Monotone(generalization=True, suppression=self.delta_min == 0)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        return _presence(classes)
+
+    def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
+        population = classes.frequency.population
+        assert population is not None
+        # People outside, and those whom only suppressed keys cover, are in no class.
+        return 0.0 if population.outside or _uncovered(classes) else super().overall(classes, values)
+
+
+def _uncovered(classes: EquivalenceClasses) -> bool:
+    import numpy as np
+
+    assert classes.frequency.population is not None
+    gone = np.ones(classes.frequency.keys, np.bool_)
+    gone[classes.members] = False
+    return bool(classes.frequency.population.covered[gone].any())
+
+
+def delta_presence(table: Any, quasi: Columns, population: Any) -> tuple[float, float]:
+    """Return the least and the largest share that a table has; see `DeltaPresence` and `reached`."""
+    model = DeltaPresence(1.0)
+    least, most = (reached(part, table, quasi, population=population) for part in reversed(model.parts()))
+    return least, most

@@ -1,0 +1,87 @@
+"""k-map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["KMap", "k_map"]
+
+
+@dataclass(frozen=True)
+class KMap(PrivacyModel):
+    """Every released record could be at least k people of a population.
+
+    The class of a record in the population is what the record's cells cover there: by hierarchy, range or
+    set. It protects against an attacker who does not know who is in the table, provided that the population
+    table is the one he has or a smaller one.
+
+    Parameters
+    ----------
+    k
+        Smallest number of people allowed, >= 1.
+
+    Notes
+    -----
+    A search counts only people whose values occur in the table, since no others are in its keys; that
+    errs on the safe side. The release itself is measured against the whole population.
+
+    References
+    ----------
+    Sweeney, Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5),
+    2002, section 2 (k-map). El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008.
+    """
+
+    k: int = parameter("smallest number of people of the population allowed", kind=int, low=1)
+
+    name: ClassVar[str] = "k-map"
+    summary: ClassVar[str] = "every released record could be at least k people of a population"
+    paper: ClassVar[str] = "Sweeney 2002; El Emam and Dankar 2008"
+    limit_name: ClassVar[str] = "k"
+    needs_counts: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the one variant."""
+        return (cls(1),)
+
+    @property
+    def monotone(self) -> Monotone:
+        """A merged class covers what its parts cover."""
+        return Monotone(generalization=True, suppression=True)
+
+    @property
+    def needs_population(self) -> bool:
+        """It looks at nothing else."""
+        return True
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse a k above the number of people."""
+        super().check_table(frequency)
+        if frequency.population is not None and self.k > frequency.population.records:
+            raise ParameterError(
+                f"k-map: k={self.k} is more than the population's {frequency.population.records} records"
+            )
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return the number of people that each class covers."""
+        return classes.population
+
+
+def k_map(table: Any, quasi: Columns, population: Any) -> int:
+    """Return the largest k of k-map that a table satisfies; see `KMap` and `reached`."""
+    return int(reached(KMap(1), table, quasi, population=population))

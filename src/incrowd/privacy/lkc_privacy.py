@@ -1,0 +1,175 @@
+"""LKC-privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, attribute_parameter, reached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["LKCPrivacy", "lkc_privacy"]
+
+_MOST_SUBSETS = 10_000
+
+
+@dataclass(frozen=True)
+class LKCPrivacy(PrivacyModel):
+    """Whoever knows up to L quasi-identifiers of a person finds at least K records and is never too sure.
+
+    For every set of at most L quasi-identifiers, the records with the same cells in them are at least K,
+    and at most a share C of them has the same sensitive value. With L at least the number of
+    quasi-identifiers this is (alpha, k)-anonymity.
+
+    Parameters
+    ----------
+    L
+        How many quasi-identifiers the attacker knows at most, >= 1.
+    K
+        Smallest number of records allowed, >= 1.
+    C
+        Largest share of a sensitive value allowed, in [0, 1].
+    value
+        The one sensitive value to protect; None protects every value.
+    attribute
+        The sensitive attribute; None protects each of them on its own.
+
+    Notes
+    -----
+    Sets of exactly L suffice: with fewer known cells groups merge, which makes them larger and their shares
+    no higher. While a search has not decided the cells yet, each class counts as a group of its own, which
+    is stricter.
+
+    References
+    ----------
+    Mohammed, Fung, Hung and Lee, Anonymizing healthcare data: a case study on the blood transfusion
+    service, KDD 2009, definition 3.1.
+    """
+
+    L: int = parameter("how many quasi-identifiers the attacker knows at most", kind=int, low=1)
+    K: int = parameter("smallest number of records with the same known cells", kind=int, low=1)
+    C: float = parameter("largest share of a sensitive value among them", kind=float, low=0, high=1)
+    value: str | None = value_parameter()
+    attribute: str | None = attribute_parameter()
+
+    name: ClassVar[str] = "lkc-privacy"
+    summary: ClassVar[str] = (
+        "k-anonymity and bounded confidence against who knows at most L quasi-identifiers"
+    )
+    paper: ClassVar[str] = "Mohammed, Fung, Hung and Lee 2009"
+    limit_name: ClassVar[str] = "C"
+    more_is_safer: ClassVar[bool] = False
+    unasked: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return attackers who know one and two quasi-identifiers."""
+        return (cls(1, 1, 1.0), cls(2, 1, 1.0))
+
+    @property
+    def monotone(self) -> Monotone:
+        """Full-domain generalization merges groups; suppression makes other classes' groups smaller."""
+        return Monotone(generalization=True, suppression=False)
+
+    @property
+    def least_size(self) -> int:
+        """A class may be smaller than K, since its records are found with fewer cells only."""
+        return 1
+
+    def parts(self) -> Sequence[PrivacyModel]:
+        """Return the condition on shares and the one on sizes."""
+        return (self, _Size(self.K, self.L))
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse a K above the number of records, a value that does not occur, and too many subsets."""
+        if frequency.records < self.K:
+            raise ParameterError(
+                f"lkc-privacy: K={self.K} is more than the table's {frequency.records} records; lower K"
+            )
+        for position in self.attributes(frequency):
+            if self.value is not None:
+                value_code(frequency, position or 0, self.value)
+        subsets = comb(len(frequency.domains), min(self.L, len(frequency.domains)))
+        if subsets > _MOST_SUBSETS:
+            raise ParameterError(
+                f"lkc-privacy: {subsets:,} sets of {self.L} quasi-identifiers are more than the "
+                f"{_MOST_SUBSETS:,} that are looked at; lower L, or name fewer quasi-identifiers"
+            )
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return the largest share in any group that a class's records are found in."""
+        import numpy as np
+
+        largest = np.zeros(len(classes))
+        for group, merged in _groups(classes, self.L):
+            largest = np.maximum(largest, largest_shares(merged, attribute or 0, self.value)[group])
+        return largest
+
+
+@dataclass(frozen=True)
+class _Size(PrivacyModel):
+    K: int = parameter("smallest number of records with the same known cells", kind=int, low=1)
+    L: int = parameter("how many quasi-identifiers the attacker knows at most", kind=int, low=1)
+
+    name: ClassVar[str] = LKCPrivacy.name
+    limit_name: ClassVar[str] = "K"
+    needs_counts: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        return ()
+
+    @property
+    def monotone(self) -> Monotone:
+        return Monotone(generalization=True, suppression=False)
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        import numpy as np
+
+        least = np.full(len(classes), np.iinfo(np.int64).max)
+        for group, merged in _groups(classes, self.L):
+            least = np.minimum(least, merged.sizes[group])
+        return least
+
+
+def _groups(
+    classes: EquivalenceClasses, known: int
+) -> Iterator[tuple[NDArray[np.integer], EquivalenceClasses]]:
+    """Merge the classes by each set of known quasi-identifiers: the merged class of each class, and those."""
+    import numpy as np
+
+    if classes.codes is None or known >= len(classes.codes):
+        yield np.arange(len(classes)), classes
+        return
+    for subset in combinations(range(len(classes.codes)), known):
+        yield classes.subset_groups(subset)
+
+
+def lkc_privacy(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    L: int,  # noqa: N803
+    value: str | None = None,
+    attribute: str | None = None,
+) -> tuple[int, float]:
+    """Return the largest K and the least C of a table for an L; see `LKCPrivacy` and `reached`."""
+    model = LKCPrivacy(L, 1, 1.0, value, attribute)
+    return int(reached(_Size(1, L), table, quasi)), reached(model, table, quasi, sensitive)

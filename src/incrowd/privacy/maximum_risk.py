@@ -1,0 +1,91 @@
+"""Maximum re-identification risk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
+
+__all__ = ["MaximumRisk", "maximum_risk", "size_for"]
+
+
+def size_for(risk: float) -> int:
+    """Return the least class size n with 1 / n <= risk; no size reaches 0."""
+    if risk <= 0:
+        return 2**61
+    # Dividing back settles what rounding leaves open: 1 / 0.1 is ten records.
+    size = math.ceil(1 / risk)
+    return size - 1 if size > 1 and 1 / (size - 1) <= risk else size
+
+
+@dataclass(frozen=True)
+class MaximumRisk(PrivacyModel):
+    """No record's re-identification risk, 1 / size of its class, is above a threshold.
+
+    Parameters
+    ----------
+    risk
+        Largest risk allowed, in [0, 1]: 0.2 asks for classes of five.
+
+    References
+    ----------
+    El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008; El Emam, Guide to the
+    de-identification of personal health information, CRC Press 2013, chapter 16 (maximum risk).
+    """
+
+    risk: float = parameter("largest re-identification risk of a record", kind=float, low=0, high=1)
+
+    name: ClassVar[str] = "maximum-risk"
+    summary: ClassVar[str] = "no record's re-identification risk (1 / class size) is above a threshold"
+    paper: ClassVar[str] = "El Emam and Dankar 2008; El Emam 2013"
+    limit_name: ClassVar[str] = "risk"
+    more_is_safer: ClassVar[bool] = False
+    needs_counts: ClassVar[bool] = False
+    size_only: ClassVar[bool] = True
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the one variant."""
+        return (cls(1.0),)
+
+    @property
+    def monotone(self) -> Monotone:
+        """Sizes add up when classes merge."""
+        return Monotone(generalization=True, suppression=True)
+
+    @property
+    def least_size(self) -> int:
+        """A class needs 1 / risk records."""
+        return size_for(self.risk)
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse a risk that one class of all records would not reach."""
+        if self.least_size > frequency.records:
+            raise ParameterError(
+                f"maximum-risk: risk={self.risk:g} is less than that of one class of all "
+                f"{frequency.records} records; raise it"
+            )
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return 1 / size of each class."""
+        risks: NDArray[np.float64] = 1 / classes.sizes
+        return risks
+
+
+def maximum_risk(table: Any, quasi: Columns) -> float:
+    """Return the largest re-identification risk of a record; see `MaximumRisk` and `reached`."""
+    return reached(MaximumRisk(1.0), table, quasi)

@@ -1,0 +1,104 @@
+"""Normalized entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.privacy.base import (
+    Columns,
+    Monotone,
+    PrivacyModel,
+    attribute_parameter,
+    joint_parameter,
+    reached,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["NormalizedEntropy", "normalized_entropy"]
+
+
+@dataclass(frozen=True)
+class NormalizedEntropy(PrivacyModel):
+    """The sensitive values of a class are spread evenly over those that it has.
+
+    A class measures the Shannon entropy of its sensitive values over the logarithm of the number of
+    distinct values in it: 1 where all are equally frequent, 0 where there is one value.
+
+    Parameters
+    ----------
+    h
+        Least normalized entropy allowed, in [0, 1].
+    over
+        ``minimum``: every class must reach it. ``mean``: the classes' mean must, each class counting once;
+        a search asks it of each class, which is more than enough.
+    attribute
+        The sensitive attribute; None protects each of them on its own.
+    joint
+        Whether the other sensitive attributes count as quasi-identifiers.
+
+    Notes
+    -----
+    Two values that are even make it 1, so it says nothing about how many there are: ask for
+    l-diversity, too.
+
+    References
+    ----------
+    Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, l-diversity: privacy beyond k-anonymity,
+    ACM TKDD 1(1), 2007, definition 4.1 (the entropy); Pielou, The measurement of diversity in different
+    types of biological collections, J. Theor. Biol. 13, 1966 (its normalization, evenness).
+    """
+
+    h: float = parameter("least normalized entropy of the sensitive values", kind=float, low=0, high=1)
+    over: str = parameter(
+        "which figure of the classes counts", kind=str, default="minimum", choices=("minimum", "mean")
+    )
+    attribute: str | None = attribute_parameter()
+    joint: bool = joint_parameter()
+
+    name: ClassVar[str] = "normalized-entropy"
+    summary: ClassVar[str] = "the sensitive values that a class has are about equally frequent in it"
+    paper: ClassVar[str] = "Machanavajjhala et al. 2007; Pielou 1966"
+    limit_name: ClassVar[str] = "h"
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return the minimum and the mean."""
+        return (cls(0.0), cls(0.0, "mean"))
+
+    @property
+    def monotone(self) -> Monotone:
+        """Two even classes of different values merge to an uneven one."""
+        return Monotone(generalization=False, suppression=self.over == "minimum")
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return the normalized entropy of each class."""
+        from incrowd.kernels.diversity import normalized_entropies
+
+        return normalized_entropies(classes.counts(attribute or 0), classes.sizes)
+
+    def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
+        """Return the minimum or the mean over the classes."""
+        return float(values.mean()) if self.over == "mean" else super().overall(classes, values)
+
+
+def normalized_entropy(
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns,
+    *,
+    over: str = "minimum",
+    attribute: str | None = None,
+    joint: bool = False,
+) -> float:
+    """Return the normalized entropy of a table's classes; see `NormalizedEntropy` and `reached`."""
+    return reached(NormalizedEntropy(0.0, over, attribute, joint), table, quasi, sensitive)

@@ -1,0 +1,169 @@
+"""The profitability game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["Profitability", "profitability"]
+
+
+@dataclass(frozen=True)
+class Profitability(PrivacyModel):
+    """Publishing pays although attackers act for profit, or an attack does not pay.
+
+    An attack on a record costs `adversary_cost` and brings `adversary_gain` if it succeeds, with
+    probability p = 1 / size of the record's class. A published record brings the publisher
+    `publisher_benefit`; one that is attacked with success costs him `publisher_loss`.
+
+    Parameters
+    ----------
+    attack
+        ``allowed``: the publisher's payoff stays above 0 although everybody attacks for whom it pays.
+        ``none``: an attack costs more than it brings.
+    definition
+        ``record``: of every record, as Wan et al. and ARX have it. A record is attacked only where that
+        pays (gain p > cost), and must keep a payoff ``benefit - loss p`` above 0; under ``none``,
+        ``cost - gain p`` must be above 0 (or there is no gain). ``table``: of the table, as PETWorks
+        computes it. Every class is attacked: benefit x records - loss x (sum over classes of 1 / size) is
+        above 0; under ``none``, gain x (sum over records of 1 / size) is at most cost x records.
+    attacker
+        ``prosecutor``: knows that the person is in the table. ``journalist``: does not, so that the class
+        of a record is the people of the population that its cells cover; only per record.
+    adversary_cost, adversary_gain, publisher_loss, publisher_benefit
+        In one currency, >= 0.
+
+    Notes
+    -----
+    The measured value is the least payoff of a record, or the payoff of the table: what the publisher is left
+    with under ``allowed``, what an attack costs more than it brings under ``none``. ARX lowers a record's
+    benefit by its loss of information; here a record brings all of it, as in PETWorks.
+
+    References
+    ----------
+    Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly and Malin, A game theoretic framework for
+    analyzing re-identification risk, PLOS ONE 10(3), 2015. Prasser, Gaupp, Wan, Xia, Vorobeychik,
+    Kantarcioglu, Kuhn and Malin, An open source tool for game theoretic health data de-identification,
+    AMIA 2017.
+    """
+
+    attack: str = parameter(
+        "whether attacks that pay are allowed for", kind=str, default="allowed", choices=("allowed", "none")
+    )
+    definition: str = parameter(
+        "whose payoff counts", kind=str, default="record", choices=("record", "table")
+    )
+    attacker: str = parameter(
+        "what the attacker knows", kind=str, default="prosecutor", choices=("prosecutor", "journalist")
+    )
+    adversary_cost: float = parameter("cost of an attack on a record", kind=float, default=4.0, low=0)
+    adversary_gain: float = parameter("gain of a successful attack", kind=float, default=300.0, low=0)
+    publisher_loss: float = parameter("loss by a successful attack", kind=float, default=300.0, low=0)
+    publisher_benefit: float = parameter("benefit of a published record", kind=float, default=1200.0, low=0)
+
+    name: ClassVar[str] = "profitability"
+    summary: ClassVar[str] = "publishing pays although attackers act for profit, or an attack does not pay"
+    paper: ClassVar[str] = "Wan et al. 2015; Prasser et al. 2017"
+    limit_name: ClassVar[str] = "payoff"
+    needs_counts: ClassVar[bool] = False
+    unasked: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.attacker == "journalist" and self.definition == "table":
+            raise ParameterError("profitability: attacker journalist goes with definition record only")
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return one variant per definition and game, with the payoffs that ARX starts from."""
+        return tuple(
+            cls(attack, definition) for definition in ("record", "table") for attack in ("allowed", "none")
+        )
+
+    @property
+    def limit(self) -> float:
+        """A payoff is compared with nothing."""
+        return 0.0
+
+    @property
+    def sign(self) -> str:
+        """How the payoff must compare with 0."""
+        return ">=" if self._may_be_zero else ">"
+
+    @property
+    def _may_be_zero(self) -> bool:
+        return self.attack == "none" and (self.definition == "table" or self.adversary_gain == 0)
+
+    @property
+    def needs_population(self) -> bool:
+        """A journalist compares with a population."""
+        return self.attacker == "journalist"
+
+    @property
+    def monotone(self) -> Monotone:
+        """A record's payoff grows with its class; the table's loses what suppressed classes brought."""
+        return Monotone(generalization=True, suppression=self.definition == "record")
+
+    def _values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return each record's payoff (``record``), or what each class adds to the table's."""
+        import numpy as np
+
+        if self.definition == "table":
+            sizes = classes.sizes.astype(np.float64)
+            if self.attack == "allowed":
+                return self.publisher_benefit * sizes - self.publisher_loss / sizes
+            return self.adversary_cost * sizes - self.adversary_gain
+        size = classes.population if self.attacker == "journalist" else classes.sizes
+        # A record without counterpart in the population could be nobody else.
+        size = np.maximum(size, 1)
+        margin = self.adversary_cost - self.adversary_gain / size
+        if self.attack == "none":
+            return margin
+        return self.publisher_benefit - np.where(margin < 0, self.publisher_loss / size, 0.0)
+
+    def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
+        """Return the least payoff, or the table's."""
+        return float(values.sum()) if self.definition == "table" else super().overall(classes, values)
+
+    def accepts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Ask for a payoff above 0; where an attack must not pay, the table's may be 0."""
+        return values >= 0 if self._may_be_zero else values > 0
+
+
+def profitability(
+    table: Any,
+    quasi: Columns,
+    *,
+    population: Any = None,
+    attack: str = "allowed",
+    definition: str = "record",
+    attacker: str = "prosecutor",
+    adversary_cost: float = 4.0,
+    adversary_gain: float = 300.0,
+    publisher_loss: float = 300.0,
+    publisher_benefit: float = 1200.0,
+) -> float:
+    """Return the payoff that a table leaves; see `Profitability` and `reached`."""
+    model = Profitability(
+        attack,
+        definition,
+        attacker,
+        adversary_cost,
+        adversary_gain,
+        publisher_loss,
+        publisher_benefit,
+    )
+    return reached(model, table, quasi, population=population)
