@@ -49,6 +49,7 @@ class EquivalenceClasses:
         self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
         self._code_sizes: tuple[int, ...] = ()
         self._counts: dict[int, Counts] = {}
+        self._effective: dict[int, NDArray[np.float64]] = {}
 
     @classmethod
     def of_keys(cls, frequency: FrequencyTable) -> EquivalenceClasses:
@@ -137,6 +138,14 @@ class EquivalenceClasses:
             )
         return self._counts[attribute]
 
+    def effective_values(self, attribute: int) -> NDArray[np.float64]:
+        """Exponential of the Shannon entropy of a sensitive attribute in each class: float64[classes]."""
+        if attribute not in self._effective:
+            from incrowd.kernels.diversity import effective_values
+
+            self._effective[attribute] = effective_values(self.counts(attribute), self.sizes)
+        return self._effective[attribute]
+
     @cached_property
     def population(self) -> NDArray[np.int64]:
         """Records of the population that each class's keys cover: int64[classes].
@@ -203,7 +212,7 @@ class EquivalenceClasses:
             need = most - sum(map(len, first))
             if len(ties) > need:
                 here = column[self.members[ties]]
-                cut = np.partition(here, need - 1)[need - 1]
+                cut = here.min() if need == 1 else np.partition(here, need - 1)[need - 1]
                 first.append(ties[here < cut])
                 ties = ties[here == cut]
             first.append(ties)

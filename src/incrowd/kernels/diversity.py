@@ -93,14 +93,21 @@ def grassberger_values(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.
     return effective
 
 
-def normalized_entropies(classes: Counts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+def normalized_entropies(classes: Counts, effective: NDArray[np.float64]) -> NDArray[np.float64]:
     """Shannon entropy of each class over the logarithm of its distinct values: float64[classes] in [0, 1].
 
-    A class of one value has 0, one of m equally frequent values exactly 1. Parameters as `effective_values`.
+    A class of one value has 0, one of m equally frequent values exactly 1.
+
+    Parameters
+    ----------
+    classes
+        Counts per class, no class empty.
+    effective
+        float64[classes]: what `effective_values` gives for them.
     """
     most = np.log(np.diff(classes.indptr))
-    entropies = np.zeros(len(sizes))
-    np.divide(np.log(effective_values(classes, sizes)), most, out=entropies, where=most > 0)
+    entropies = np.zeros(len(effective))
+    np.divide(np.log(effective), most, out=entropies, where=most > 0)
     return np.minimum(entropies, 1.0, out=entropies)
 
 

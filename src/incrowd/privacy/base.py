@@ -30,7 +30,6 @@ __all__ = [
     "crowds",
     "failing",
     "joint_parameter",
-    "measured",
     "reached",
     "read_for",
 ]
@@ -423,7 +422,7 @@ def reached(
     *,
     population: Any = None,
 ) -> float:
-    """Measure one model on a table as it stands, over all sensitive attributes that it concerns.
+    """Measure what a model's limit is compared with, over all sensitive attributes that it concerns.
 
     Parameters
     ----------
@@ -439,18 +438,12 @@ def reached(
     InputError
         When the table cannot be read or lacks a column.
     """
-    results = measured(model, table, quasi, sensitive, population=population)
+    classes = read_for(model, table, quasi, sensitive, population=population)
+    results = [
+        result for result in model.measure(classes, asked=False) if result.quantity == model.limit_name
+    ]
     found = [result.value for result in results if result.value is not None]
-    if len(found) < len(results):
-        raise TableError(f"{model.name}: {'; '.join(results[0].reasons)}")
     return min(found) if model.more_is_safer else max(found)
-
-
-def measured(
-    model: PrivacyModel, table: Any, quasi: Columns, sensitive: Columns = (), *, population: Any = None
-) -> list[Measured]:
-    """Measure one model on a table as it stands; see `reached`."""
-    return model.measure(read_for(model, table, quasi, sensitive, population=population), asked=False)
 
 
 def read_for(
@@ -462,6 +455,8 @@ def read_for(
 
     schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive))
     classes = read_classes(table, schema, joint=model.is_joint, population=population)
+    if not classes.frequency.records:
+        raise TableError(f"{model.name}: every record is suppressed (* in every quasi-identifier)")
     model.check_table(classes.frequency)
     return classes
 

@@ -126,9 +126,7 @@ class LDiversity(PrivacyModel):
         if self.kind == "distinct":
             return np.diff(counts.indptr)
         if self.kind == "entropy":
-            from incrowd.kernels.diversity import effective_values
-
-            return effective_values(counts, classes.sizes)
+            return classes.effective_values(attribute or 0)
         if self.kind == "grassberger":
             from incrowd.kernels.diversity import grassberger_values
 

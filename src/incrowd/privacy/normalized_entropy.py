@@ -84,7 +84,8 @@ class NormalizedEntropy(PrivacyModel):
         """Return the normalized entropy of each class."""
         from incrowd.kernels.diversity import normalized_entropies
 
-        return normalized_entropies(classes.counts(attribute or 0), classes.sizes)
+        position = attribute or 0
+        return normalized_entropies(classes.counts(position), classes.effective_values(position))
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
         """Return the minimum or the mean over the classes."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.privacy.base import (
     Columns,
@@ -184,16 +183,11 @@ class P29(PrivacyModel):
 
         Parameters
         ----------
+        classes
+            At least one.
         describe
             Whether to describe the classes that make it zero; only for a table as it stands.
-
-        Raises
-        ------
-        ParameterError
-            When there is no class.
         """
-        if not len(classes):
-            raise ParameterError("p29: there is no class to measure")
         names = [counts.name for counts in classes.frequency.sensitive]
         conditions: dict[str, NDArray[np.bool_]] = {"a class of one record": classes.sizes == 1}
         entropies: dict[str, float] = {}
