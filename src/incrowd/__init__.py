@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from incrowd import privacy
     from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian
     from incrowd.assessment import Assessment, assess
     from incrowd.errors import (
@@ -141,11 +142,15 @@ __all__ = [
     "Verification",
     "anonymize",
     "assess",
+    "privacy",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "privacy":
+        # Its functions are called through it: ic.privacy.k_anonymity(...).
+        return import_module("incrowd.privacy")
     if name not in _HOME:
         raise AttributeError(f"module 'incrowd' has no attribute {name!r}")
     return getattr(import_module(f"incrowd.{_HOME[name]}"), name)

@@ -346,3 +346,60 @@ def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
     assert process.wait(30) != 0
     process.stdout.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_models_with_a_population_on_the_command_line(run, tmp_path):
+    """k-map and delta-presence through --population, in assess and anonymize, from files."""
+    people = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42] * 5, "zip": ["02139", "02138", "10001"] * 10})
+    sample = people.head(12).with_columns(s=pl.Series(["x", "y", "z"] * 4))
+    people.write_csv(tmp_path / "people.csv")
+    sample.write_csv(tmp_path / "sample.csv")
+    data = str(tmp_path / "sample.csv")
+    columns = ["--qi", "age,zip", "--sensitive", "s", "--population", str(tmp_path / "people.csv")]
+    shown = run("assess", data, *columns)
+    assert shown.status == 0
+    assert "k-map" in shown.out
+    assert "delta-presence" in shown.out
+    assert "Weakest classes" in shown.out
+    asked = run("assess", data, *columns, "--model", "k-map:6", "--json")
+    assert asked.status == 1
+    [measured] = [m for m in json.loads(asked.out)["privacy"] if m["model"] == "k-map"]
+    assert (measured["value"], measured["limit"], measured["holds"]) == (5, 6, False)
+    assert measured["failing"]["classes"] == 6
+    assert len(measured["failing"]["examples"]) == 6
+    assert set(measured["weakest"]) == {"cells", "records", "ties"}
+    out = tmp_path / "out.csv"
+    made = run(
+        "anonymize", data, *columns, "--model", "k-map:10", "--model", "delta-presence:0.5", "-o", str(out)
+    )
+    assert made.status == 0, made.err
+    assert out.exists()
+    refused = run("assess", data, *columns[:4], "--model", "k-map:6")
+    assert refused.status == 2
+    assert "--population" in refused.err
+    clobber = run("anonymize", data, *columns, "-k", "2", "-o", str(tmp_path / "people.csv"), "--force")
+    assert clobber.status == 2
+
+
+def test_the_account_of_a_release_has_no_cells(run, tmp_path):
+    """What was weakest before recoding is raw: an assessment shows it, a release does not."""
+    frame = pl.DataFrame({"age": [20, 21, 22, 77], "s": ["x", "y", "x", "y"]})
+    frame.write_csv(tmp_path / "t.csv")
+    shown = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2")
+    assert shown.out.split("Weakest classes")[1].split()[:5] == ["records", "age", "#1", "1", "20"]
+    shown = run(
+        "anonymize", str(tmp_path / "t.csv"), "--qi", "age", "--others", "drop", "-k", "4",
+        "-o", str(tmp_path / "o.csv"), "--json",
+    )  # fmt: skip
+    document = json.loads(shown.out)
+    assert "weakest" not in json.dumps(document)
+    assert "cells" not in json.dumps(document)
+    failing = next(m for m in document["before"]["privacy"] if m["model"] == "k-anonymity")["failing"]
+    assert failing == {"classes": 4, "records": 4}
+
+
+def test_list_models_says_what_is_monotone(run):
+    entries = {entry["name"]: entry for entry in json.loads(run("list", "models", "--json").out)}
+    assert entries["k-anonymity"]["monotone"] == {"generalization": "yes", "suppression": "yes"}
+    assert entries["t-closeness"]["monotone"]["generalization"] == "depends on the settings"
+    assert all(entry["paper"] and entry["parameters"] for entry in entries.values())

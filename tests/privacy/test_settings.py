@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from itertools import combinations
 
@@ -345,6 +347,13 @@ def test_functions_return_what_assess_says(tmp_path):
         assert p.p29(*both).value == pytest.approx(reached["p29", "score"][0], abs=1e-12)
         assert p.maximum_risk(table, quasi) == reached["maximum-risk", "risk"][0]
     assert ic.privacy.t_closeness(frame, "q", "v") == ic.privacy.t_closeness(frame, ["q"], {"v": "number"})
+
+
+def test_functions_are_there_without_another_import():
+    code = (
+        "import incrowd as ic, polars as pl; print(ic.privacy.k_anonymity(pl.DataFrame({'q': [1, 1]}), 'q'))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "2\n"
 
 
 def test_functions_refuse_what_they_cannot_measure():

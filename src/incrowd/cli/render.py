@@ -191,6 +191,8 @@ def show_release(out: Console, release: Release) -> None:
             left_out += 1
             continue
         name = _what(measured) + (f", {measured.attribute}" if measured.attribute else "")
+        if measured.quantity != MODELS.get(measured.model).limit_name:
+            name += f", {measured.quantity}"
         table.add_row(
             name,
             number(was_measured.value),
