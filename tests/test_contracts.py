@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from importlib import import_module
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -137,17 +138,29 @@ def test_metrics_grow_with_generalization(metric):
     frequency = mixed()
     top = [domain.tree.height for domain in frequency.domains]
     nothing = metric().measure(frequency, FullDomain.build(frequency, [0, 0, 0]))
-    everything = metric().measure(frequency, FullDomain.build(frequency, top))
+    all_lost = metric().measure(frequency, FullDomain.build(frequency, top))
     sizes = frequency.weights
     best = {
         "loss": 0,
         "ncp": 0,
+        "precision": 0,
+        "non-uniform-entropy": 0,
+        "ambiguity": 1,
         "discernibility": int((sizes**2).sum()),
         "average-class-size": 60 / len(sizes),
     }
-    worst = {"loss": 1, "ncp": 1, "discernibility": 3600, "average-class-size": 60}
+    everything = prod(domain.size for domain in frequency.domains)
+    worst = {
+        "loss": 1,
+        "ncp": 1,
+        "precision": 1,
+        "non-uniform-entropy": 1,
+        "ambiguity": everything,
+        "discernibility": 3600,
+        "average-class-size": 60,
+    }
     assert nothing.value == pytest.approx(best[metric.name], abs=1e-12)
-    assert everything.value == pytest.approx(worst[metric.name], abs=1e-12)
+    assert all_lost.value == pytest.approx(worst[metric.name], abs=1e-12)
     for levels in np.ndindex(*(height + 1 for height in top)):
         here = metric().measure(frequency, FullDomain.build(frequency, levels)).value
         assert math.isfinite(here)
@@ -162,7 +175,9 @@ def test_suppressing_everything_is_the_worst(metric):
     frequency = mixed()
     gone = FullDomain.build(frequency, [0, 0, 0], np.ones(frequency.keys, np.bool_))
     lost = metric().measure(frequency, gone)
-    assert lost.value == {"loss": 1, "ncp": 1, "discernibility": 3600, "average-class-size": 0}[metric.name]
+    everything = prod(domain.size for domain in frequency.domains)
+    expected = {"discernibility": 3600, "average-class-size": 0, "ambiguity": everything}
+    assert lost.value == pytest.approx(expected.get(metric.name, 1), abs=1e-12)
 
 
 def test_loss_by_hand():
@@ -222,14 +237,14 @@ PEOPLE = ic.Schema(
 def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
     frame = people(rows, seed)
     untouched = frame.clone()
-    release = ic.anonymize(
-        frame,
-        PEOPLE,
-        [ic.KAnonymity(k), ic.LDiversity(1), ic.TCloseness(0.9)],
-        algorithm(),
-        output=style,
-        max_suppression=0.5,
-    )
+    models = [ic.KAnonymity(k), ic.LDiversity(1), ic.TCloseness(0.9)]
+    try:
+        release = ic.anonymize(frame, PEOPLE, models, algorithm(), output=style, max_suppression=0.5)
+    except ic.InfeasibleError:
+        # Whole columns at a time, there may be nothing short of `*` everywhere.
+        assert algorithm.full_domain
+        assert rows < 15 * k
+        return
     assert frame.equals(untouched)
     assert release.table.columns == ["age", "zip", "born", "job", "disease"]
     assert release.table["disease"].to_list() == frame["disease"].to_list()
@@ -246,7 +261,7 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
                 new_char in ("*", old_char)
                 for new_char, old_char in zip(new["zip"], old["zip"], strict=False)
             )
-            assert new["job"] == old["job"] or (old["job"] or "") in new["job"].strip("{}").split(", ")
+            assert new["job"] in ("*", old["job"]) or (old["job"] or "") in new["job"].strip("{}").split(", ")
 
 
 def covers(cell: str, value: str) -> bool:
@@ -297,7 +312,11 @@ def test_algorithms_protect_sensitive_values(algorithm, rows, seed, k, l, t):  #
     )
     assume(frame["disease"].n_unique() >= l and frame["stay"].n_unique() >= l)
     models = [ic.KAnonymity(k), ic.LDiversity(l), ic.TCloseness(t)]
-    table = ic.anonymize(frame, schema, models, algorithm(), max_suppression=0.5).table
+    try:
+        table = ic.anonymize(frame, schema, models, algorithm(), max_suppression=0.5).table
+    except ic.InfeasibleError:
+        assert algorithm.full_domain
+        return
     for name, distance in (("disease", "equal"), ("stay", "ordered")):
         classes: dict[tuple[str, ...], Counter] = {}
         for record in table.iter_rows(named=True):

@@ -24,6 +24,7 @@ ROWS = (
     {"io", "population"},
     {"engines"},
     {"privacy", "utility", "risk"},
+    {"lattice"},
     {"algorithms"},
     {"policy", "_policy_file", "assessment", "guess", "reference"},
     {"release"},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from incrowd import privacy
-    from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian
+    from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
     from incrowd.assessment import Assessment, assess
     from incrowd.errors import (
         HierarchyError,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
-    "algorithms": ("ALGORITHMS", "Algorithm", "Mondrian"),
+    "algorithms": ("ALGORITHMS", "Algorithm", "Mondrian", "Optimal"),
     "assessment": ("Assessment", "assess"),
     "errors": (
         "HierarchyError",
@@ -127,6 +127,7 @@ __all__ = [
     "MissingExtraError",
     "Mondrian",
     "NormalizedEntropy",
+    "Optimal",
     "ParameterError",
     "Policy",
     "PolicyError",

@@ -21,6 +21,8 @@ class ColumnTable(BaseModel):
     kind: Kind = "auto"
     hierarchy: StrictStr | dict[str, Any] | None = None
     output: Style | None = None
+    weight: float = Field(1.0, ge=0, allow_inf_nan=False)
+    levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
 
 
 class PolicyFile(BaseModel):

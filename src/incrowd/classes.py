@@ -33,6 +33,8 @@ class EquivalenceClasses:
     codes
         Per quasi-identifier the code of each class's cell, uint[classes]; None where the cells are not
         decided yet, as while a search assigns keys to classes.
+    code_sizes
+        Number of cells per quasi-identifier, where `codes` is there.
 
     Notes
     -----
@@ -47,7 +49,7 @@ class EquivalenceClasses:
         self.indptr = indptr
         self.members = members
         self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
-        self._code_sizes: tuple[int, ...] = ()
+        self.code_sizes: tuple[int, ...] = ()
         self._counts: dict[int, Counts] = {}
         self._effective: dict[int, NDArray[np.float64]] = {}
 
@@ -57,7 +59,8 @@ class EquivalenceClasses:
         each = np.arange(frequency.keys + 1, dtype=np.int64)
         classes = cls(frequency, each, each[:-1])
         classes._counts = {j: counts.keys for j, counts in enumerate(frequency.sensitive)}
-        return classes._with_codes(frequency.codes, [domain.size for domain in frequency.domains])
+        classes.set_codes(frequency.codes, [domain.size for domain in frequency.domains])
+        return classes
 
     @classmethod
     def from_assignment(
@@ -95,14 +98,19 @@ class EquivalenceClasses:
             ids[~suppressed] = numbers
             first = first[kept]
         classes = cls.from_assignment(frequency, ids, len(first))
-        return classes._with_codes([column[first] for column in codes], sizes)
+        classes.set_codes([column[first] for column in codes], sizes)
+        return classes
 
-    def _with_codes(
-        self, codes: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]
-    ) -> EquivalenceClasses:
+    def set_codes(self, codes: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> None:
+        """Say which cell each class has in each quasi-identifier; see `codes`.
+
+        Parameters
+        ----------
+        sizes
+            Number of cells per quasi-identifier.
+        """
         self.codes = tuple(codes)
-        self._code_sizes = tuple(sizes)
-        return self
+        self.code_sizes = tuple(sizes)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -248,7 +256,7 @@ class EquivalenceClasses:
 
         assert self.codes is not None
         group, first = group_columns(
-            [self.codes[j] for j in subset], [self._code_sizes[j] for j in subset], len(self)
+            [self.codes[j] for j in subset], [self.code_sizes[j] for j in subset], len(self)
         )
         of_key = np.full(self.frequency.keys, -1, np.int32)
         of_key[self.members] = np.repeat(group, np.diff(self.indptr))

@@ -7,11 +7,11 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian
+from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
 from incrowd.errors import InputError, ParameterError, PolicyError
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.schema import STYLES, Attribute, Schema, Style
@@ -71,6 +71,31 @@ class Policy:
                     f"models: {type(model).__name__} is no privacy model; use ic.KAnonymity(5)"
                 )
 
+    def with_levels(self, levels: Mapping[str, int]) -> Policy:
+        """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
+
+        Raises
+        ------
+        ParameterError
+            When a name is no quasi-identifier.
+        """
+        names = [attribute.name for attribute in self.schema.quasi]
+        for name in levels:
+            if name not in names:
+                raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {', '.join(names)}")
+        schema = Schema.of(
+            (
+                replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
+                if attribute.name in levels
+                else attribute
+                for attribute in self.schema.attributes
+            ),
+            null_values=self.schema.null_values,
+            others=self.schema.others,
+        )
+        algorithm = self.algorithm if self.algorithm.full_domain else Optimal()
+        return replace(self, schema=schema, algorithm=algorithm)
+
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
         """Read a TOML file; hierarchy files are found relative to it.
@@ -106,6 +131,8 @@ class Policy:
                         kind=column.kind,
                         hierarchy=_hierarchy(column.hierarchy, folder),
                         output=column.output,
+                        weight=column.weight,
+                        levels=_levels(column.levels),
                     )
                     for name, column in checked.columns.items()
                 ),
@@ -152,6 +179,11 @@ class Policy:
                 lines.append(f"hierarchy = {toml_value((hierarchies or {})[attribute.name])}")
             if attribute.output is not None:
                 lines.append(f"output = {toml_value(attribute.output)}")
+            if attribute.weight != 1:
+                lines.append(f"weight = {toml_value(attribute.weight)}")
+            if attribute.levels is not None:
+                bounds = [level for level in attribute.levels if level is not None]
+                lines.append(f"levels = {toml_value(bounds)}")
         for model in self.models:
             lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
             lines += [f"{name} = {toml_value(value)}" for name, value in model.settings().items()]
@@ -181,6 +213,12 @@ def _hierarchy(spec: str | dict[str, Any] | None, folder: Path) -> Any:
     if isinstance(spec, str):
         return Hierarchy.read(folder / spec)
     return None if spec is None else builder_from_spec(spec)
+
+
+def _levels(bounds: list[int] | None) -> tuple[int, int | None] | None:
+    if bounds is None:
+        return None
+    return bounds[0], bounds[1] if len(bounds) > 1 else None
 
 
 def _model(settings: Mapping[str, Any]) -> PrivacyModel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,10 @@ from incrowd.schema import Schema, Style
 from incrowd.utility import METRICS, Lost
 
 if TYPE_CHECKING:
+    from incrowd.algorithms import Solution
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
+    from incrowd.lattice import SolutionSpace
     from incrowd.privacy import Measured, PrivacyModel
     from incrowd.recoding import Recoding
 
@@ -51,6 +53,8 @@ class Release:
         How the input was written, where it was a CSV.
     population
         The people that it was compared with, where a model needed them.
+    lattice
+        The full-domain recodings that the search looked at, where it looked at such.
     """
 
     table: Any
@@ -62,6 +66,7 @@ class Release:
     seconds: dict[str, float]
     csv_format: CsvFormat | None = None
     population: Any = field(default=None, repr=False)
+    lattice: SolutionSpace | None = field(default=None, repr=False)
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -80,6 +85,7 @@ class Release:
             "before": self.before.to_dict(cells=False),
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
+            **({} if self.lattice is None else {"search": self.lattice.summary()}),
             "seconds": self.seconds,
         }
 
@@ -133,10 +139,13 @@ class Release:
             internal = path / "internal"
             internal.mkdir(exist_ok=True)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
-                "recoding/ holds values of the table before it was recoded.\n"
+                "recoding/ holds values of the table before it was recoded; lattice.parquet, where it is\n"
+                "there, says what other recodings would have suppressed.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n"
             )
             self.recoding.save(internal / "recoding")
+            if self.lattice is not None:
+                self.lattice.save(internal / "lattice.parquet")
         except OSError as error:
             raise TableError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -151,6 +160,7 @@ def anonymize(
     output: Style = "auto",
     shuffle: bool = False,
     seed: int = 0,
+    levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
@@ -173,6 +183,10 @@ def anonymize(
         Output style of the quasi-identifiers, see `Policy`.
     shuffle, seed
         Whether the rows come in a random order; else row N of the release is row N of the table.
+    levels
+        Levels of full-domain recoding that are not up for search, by quasi-identifier; with every
+        quasi-identifier named, that node is taken. Where the policy's algorithm knows no levels, `Optimal`
+        takes its place.
     population
         The people of whom the table may hold some, as in `assess`; k-map, delta-presence and journalists
         need it.
@@ -198,6 +212,9 @@ def anonymize(
         policy = Policy(
             schema, tuple(models), algorithm or Mondrian(), max_suppression, output, shuffle, seed
         )
+    if levels:
+        policy = policy.with_levels(levels)
+    _check_levels(policy)
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     clock = _Clock(progress or Silent())
@@ -217,16 +234,17 @@ def anonymize(
         frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))
     _check_limits(policy, frequency)
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
-    recoding: Recoding = clock.run(
+    solution: Solution = clock.run(
         "search",
         lambda: policy.algorithm.search(
             frequency,
             policy.models,
-            styles=[attribute.output or policy.output for attribute in policy.schema.quasi],
+            attributes=searched.quasi,
             max_suppression=policy.max_suppression,
             progress=clock.progress,
         ),
     )
+    recoding = solution.recoding
     released = clock.run("apply", lambda: engine.apply(policy.schema, frequency, recoding))
     if policy.shuffle:
         released = _shuffled(released, policy.seed)
@@ -236,7 +254,18 @@ def anonymize(
     utility = clock.run(
         "measure loss", lambda: {metric.name: metric().measure(frequency, recoding) for metric in METRICS}
     )
-    return Release(released, policy, recoding, before, after, utility, clock.seconds, csv_format, population)
+    return Release(
+        released,
+        policy,
+        recoding,
+        before,
+        after,
+        utility,
+        clock.seconds,
+        csv_format,
+        population,
+        solution.lattice,
+    )
 
 
 def judge(assessment: Assessment, policy: Policy) -> None:
@@ -270,6 +299,15 @@ def _shortfall(measured: Measured) -> str:
     if measured.failing and measured.failing[0]:
         text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records)"
     return text + "".join(f"; {reason}" for reason in measured.reasons)
+
+
+def _check_levels(policy: Policy) -> None:
+    for attribute in policy.schema.quasi:
+        if not policy.algorithm.full_domain and (attribute.levels is not None or attribute.weight != 1):
+            raise ParameterError(
+                f"column {attribute.name!r} has levels or a weight, which {policy.algorithm.name} does not "
+                "know; use a full-domain algorithm, e.g. optimal"
+            )
 
 
 def _check_limits(policy: Policy, frequency: FrequencyTable) -> None:

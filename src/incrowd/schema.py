@@ -41,6 +41,10 @@ class Attribute:
         A generalization hierarchy or the recipe of one.
     output
         Output style of this column where it differs from that of the release.
+    weight
+        How much the column's loss counts where an algorithm minimizes one, >= 0.
+    levels
+        Least and largest level of full-domain recoding, both included; None for the largest is the top.
     """
 
     name: str
@@ -48,8 +52,16 @@ class Attribute:
     kind: Kind = "auto"
     hierarchy: Hierarchy | Builder | None = None
     output: Style | None = None
+    weight: float = 1.0
+    levels: tuple[int, int | None] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not self.weight >= 0:
+            raise SchemaError(f"column {self.name!r}: weight must be a number of at least 0")
+        if self.levels is not None:
+            low, high = self.levels
+            if low < 0 or (high is not None and high < low):
+                raise SchemaError(f"column {self.name!r}: levels must be [least, largest], from 0 up")
         for what, value, allowed in (
             ("role", self.role, ROLES),
             ("kind", self.kind, KINDS),

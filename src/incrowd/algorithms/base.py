@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.parameters import Configured
+from incrowd.errors import InfeasibleError
+from incrowd.parameters import Configured, parameter
+from incrowd.utility import METRICS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,12 +18,29 @@ if TYPE_CHECKING:
 
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
+    from incrowd.lattice import Explorer, Node, SolutionSpace
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
-    from incrowd.schema import Style
+    from incrowd.schema import Attribute
 
-__all__ = ["Algorithm", "all_hold", "least_size"]
+__all__ = ["Algorithm", "FullDomainAlgorithm", "Solution", "all_hold", "least_size"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a search found.
+
+    Attributes
+    ----------
+    recoding
+        What it chose.
+    lattice
+        The nodes that it looked at, where it searched the lattice of full-domain recodings.
+    """
+
+    recoding: Recoding
+    lattice: SolutionSpace | None = None
 
 
 @dataclass(frozen=True)
@@ -28,7 +48,14 @@ class Algorithm(Configured, ABC):
     """Searches a recoding of the keys that satisfies privacy models.
 
     An algorithm sees a `FrequencyTable` and nothing else of the table.
+
+    Attributes
+    ----------
+    full_domain
+        Whether it climbs whole columns to levels, so that bounds of levels and weights mean something.
     """
+
+    full_domain: ClassVar[bool] = False
 
     @abstractmethod
     def search(
@@ -36,18 +63,18 @@ class Algorithm(Configured, ABC):
         frequency: FrequencyTable,
         models: Sequence[PrivacyModel],
         *,
-        styles: Sequence[Style],
+        attributes: Sequence[Attribute],
         max_suppression: float,
         progress: Progress,
-    ) -> Recoding:
+    ) -> Solution:
         """Find a recoding.
 
         Parameters
         ----------
         models
             What every released class must satisfy; not empty.
-        styles
-            Output style per quasi-identifier.
+        attributes
+            The quasi-identifiers with their output styles, weights and bounds of levels.
         max_suppression
             Largest share of records that may be suppressed, 0..1.
         progress
@@ -58,6 +85,102 @@ class Algorithm(Configured, ABC):
         InfeasibleError
             When no recoding that the algorithm can make satisfies the models.
         """
+
+
+@dataclass(frozen=True)
+class FullDomainAlgorithm(Algorithm):
+    """Searches the lattice of full-domain recodings: every column climbs to one level of its hierarchy.
+
+    Classes that fail a model are suppressed whole; a node counts when they are no more records than
+    `max_suppression` allows. A class that has ``*`` in every quasi-identifier counts as suppressed.
+
+    Parameters
+    ----------
+    metric
+        What the algorithm minimizes among the nodes that it may choose from.
+    aggregate
+        How a loss per attribute becomes one figure: ``mean`` (weighted), ``geometric-mean`` (of 1 + loss,
+        less 1) or ``max``; metrics of classes have one figure anyway.
+    """
+
+    metric: str = parameter("what is minimized", kind=str, default="loss", choices=tuple(METRICS.names()))
+    aggregate: str = parameter(
+        "how the losses of the attributes become one",
+        kind=str,
+        default="mean",
+        choices=("mean", "geometric-mean", "max"),
+    )
+
+    full_domain: ClassVar[bool] = True
+
+    def search(
+        self,
+        frequency: FrequencyTable,
+        models: Sequence[PrivacyModel],
+        *,
+        attributes: Sequence[Attribute],
+        max_suppression: float,
+        progress: Progress,
+    ) -> Solution:
+        """Choose a node of the lattice; see `Algorithm.search`."""
+        from incrowd.lattice import Explorer
+        from incrowd.recoding import FullDomain
+
+        metric = METRICS.get(self.metric)()
+        explorer = Explorer(frequency, attributes, models, max_suppression, metric, self.aggregate)
+        best, proved = self.choose(explorer, progress)
+        if best is None:
+            raise InfeasibleError(explain(explorer, max_suppression))
+        recoding = FullDomain.build(frequency, best.levels, explorer.suppressed_keys(best.levels))
+        return Solution(recoding, explorer.space(best, proved=proved))
+
+    @abstractmethod
+    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+        """Choose a node, None where no node is anonymous; and say whether none can be better."""
+
+
+def explain(explorer: Explorer, max_suppression: float) -> str:
+    """Say why no node is anonymous: which models fail where the table is coarsest, and what would help."""
+    from incrowd.lattice import Explorer as Again
+
+    lattice = explorer.lattice
+    frequency = explorer.frequency
+    # The top may be `*` throughout, which counts as suppressed; what is right below it is not.
+    coarsest = [lattice.top, *lattice.below(lattice.top)]
+    loose = Again(frequency, explorer.attributes, explorer.models, 1.0, explorer.metric, explorer.aggregate)
+    nodes = loose.look(*coarsest)
+    bare = {node.levels: not len(loose.class_sizes(node.levels)) for node in nodes}
+    least = min(nodes, key=lambda node: (bare[node.levels], node.suppressed, -sum(node.levels), node.levels))
+    levels = ", ".join(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
+    problems = loose.failures(least.levels)
+    words = [
+        f"no full-domain recoding among {lattice.size:,} satisfies the models with at most "
+        f"{max_suppression:.2%} suppressed; at {levels} "
+        + ("; ".join(problems) if problems else "every record has * in every quasi-identifier")
+    ]
+    needed = least.suppressed / frequency.rows
+    if least.suppressed < frequency.rows:
+        words.append(f"there, max_suppression={_rounded_up(needed)} would do")
+    sizes = loose.class_sizes(least.levels)
+    k = _largest_k(sizes, explorer.allowed - frequency.suppressed)
+    asked = [model for model in explorer.models if model.name == "k-anonymity"]
+    if asked and 1 <= k < asked[0].limit:
+        words.append(f"k={k} alone would do without")
+    return "; ".join(words)
+
+
+def _rounded_up(share: float) -> float:
+    return math.ceil(share * 10_000) / 10_000
+
+
+def _largest_k(sizes: NDArray[np.int64], allowed: int) -> int:
+    """Return the largest k for which the classes smaller than k hold no more records than allowed."""
+    import numpy as np
+
+    ordered = np.sort(sizes)
+    lost = np.concatenate(([0], np.cumsum(ordered)[:-1]))
+    within = lost <= allowed
+    return int(ordered[within][-1]) if within.any() else 0
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:

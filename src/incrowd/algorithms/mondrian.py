@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.algorithms.base import Algorithm, all_hold, least_size
+from incrowd.algorithms.base import Algorithm, Solution, all_hold, least_size
 from incrowd.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from incrowd.kernels.partition import Axes
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
-    from incrowd.recoding import Recoding
-    from incrowd.schema import Style
+    from incrowd.schema import Attribute
 
 __all__ = ["Mondrian"]
 
@@ -51,10 +50,10 @@ class Mondrian(Algorithm):
         frequency: FrequencyTable,
         models: Sequence[PrivacyModel],
         *,
-        styles: Sequence[Style],
+        attributes: Sequence[Attribute],
         max_suppression: float,
         progress: Progress,
-    ) -> Recoding:
+    ) -> Solution:
         """Cut until no cut is admissible; see `Algorithm.search`."""
         import numpy as np
 
@@ -69,7 +68,8 @@ class Mondrian(Algorithm):
                 "loosen that model"
             )
         class_of_key, count = _Search(frequency, models, progress).run()
-        return Local.build(frequency, class_of_key, count, styles, self.name)
+        styles = [attribute.output or "auto" for attribute in attributes]
+        return Solution(Local.build(frequency, class_of_key, count, styles, self.name))
 
 
 class _Search:

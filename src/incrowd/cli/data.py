@@ -87,6 +87,7 @@ def anonymize(
     model: options.Models = None,
     population: options.People = None,
     algorithm: options.AlgorithmName = None,
+    levels: options.Levels = None,
     max_suppression: Annotated[
         float | None,
         typer.Option("--max-suppression", help="Largest share of records that may be suppressed, 0..1."),
@@ -153,7 +154,14 @@ def anonymize(
         loaded = options.override(loaded, models, algorithm, max_suppression, style)
         if shuffle:
             loaded = replace(loaded, shuffle=True, seed=seed)
-        release = release_of(table, loaded, population=population, csv_format=csv_format, progress=shown)
+        release = release_of(
+            table,
+            loaded,
+            levels=options.levels_of(levels),
+            population=population,
+            csv_format=csv_format,
+            progress=shown,
+        )
         shown.stage("write")
         release.write(output, force=force)
     if save_policy is not None:

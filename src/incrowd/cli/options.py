@@ -88,6 +88,14 @@ AlgorithmName = Annotated[
         "--algorithm", metavar="NAME", help="Search algorithm: " + ", ".join(ALGORITHMS.names()) + "."
     ),
 ]
+Levels = Annotated[
+    str | None,
+    typer.Option(
+        "--levels",
+        metavar="A=2,B=0,...",
+        help="Take these levels of full-domain recoding; columns not named are searched.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 
@@ -160,6 +168,25 @@ def schema_of(
         null_values=null_values or (),
         others=cast("Literal['drop', 'keep'] | None", others),
     )
+
+
+def levels_of(text: str | None) -> dict[str, int] | None:
+    """Read ``a=2,b=0``.
+
+    Raises
+    ------
+    ParameterError
+        When a level is no whole number of at least 0.
+    """
+    if text is None:
+        return None
+    levels = {}
+    for part in listed(text):
+        name, equals, level = part.rpartition("=")
+        if not equals or not level.strip().isdecimal():
+            raise ParameterError(f"--levels: write column=level with whole numbers from 0, not {part!r}")
+        levels[name.strip()] = int(level)
+    return levels
 
 
 def refuse_beside_policy(**given: object) -> None:

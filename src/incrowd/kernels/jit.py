@@ -12,9 +12,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compiled", "over_ranges", "thread_count"]
+__all__ = ["compiled", "each_on_a_core", "over_ranges", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+R = TypeVar("R")
 
 PARALLEL_FROM = 50_000
 """Units of work (usually rows) below which starting threads costs more than it saves."""
@@ -61,3 +63,13 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
         for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
     ]
     return [task.result() for task in tasks]
+
+
+def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Return ``work(item)`` of every item; `work` spends its time in kernels and calls no `over_ranges`."""
+    threads = thread_count()
+    if threads == 1 or len(items) < 2:
+        return [work(item) for item in items]
+    tasks = [_pool(threads).submit(work, item) for item in items[1:]]
+    first = work(items[0])
+    return [first, *(task.result() for task in tasks)]

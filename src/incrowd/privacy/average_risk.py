@@ -56,6 +56,11 @@ class AverageRisk(PrivacyModel):
         return (cls(1.0),)
 
     @property
+    def of_table(self) -> bool:
+        """It is a mean."""
+        return True
+
+    @property
     def monotone(self) -> Monotone:
         """Classes become fewer when they merge; leaving out large ones raises the mean."""
         return Monotone(generalization=True, suppression=False)

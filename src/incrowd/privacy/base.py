@@ -70,10 +70,13 @@ class Monotone(NamedTuple):
         Merging classes that satisfy it gives a class that does.
     suppression
         Leaving out some of the classes leaves the others' verdict as it was.
+    absorbing
+        Merging a class that satisfies it with any other gives a class that does.
     """
 
     generalization: bool
     suppression: bool
+    absorbing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,8 @@ class PrivacyModel(Configured, ABC):
         Whether the measure must reach the limit (True) or must not exceed it (False).
     needs_counts
         Whether it looks at sensitive values.
+    needs_cells
+        Whether it looks at the cells of classes and not at their contents alone.
     size_only
         Whether a class of at least `least_size` records satisfies it, whatever else is in it.
     unasked
@@ -204,6 +209,7 @@ class PrivacyModel(Configured, ABC):
     limit_name: ClassVar[str]
     more_is_safer: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = True
+    needs_cells: ClassVar[bool] = False
     size_only: ClassVar[bool] = False
     unasked: ClassVar[bool] = True
 
@@ -223,9 +229,19 @@ class PrivacyModel(Configured, ABC):
         flags = [variant.monotone for variant in cls.variants()]
         generalization, suppression = (
             "yes" if all(said) else "depends on the settings" if any(said) else "no"
-            for said in zip(*flags, strict=True)
+            for said in list(zip(*flags, strict=True))[:2]
         )
         return generalization, suppression
+
+    @property
+    def of_table(self) -> bool:
+        """Whether the limit is one on the table, so that no class has to go because of it."""
+        return False
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether the table has to be measured even when each of its classes satisfies the model."""
+        return self.of_table
 
     @property
     def limit(self) -> float:

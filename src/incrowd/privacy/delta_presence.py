@@ -89,6 +89,11 @@ class DeltaPresence(PrivacyModel):
         return True
 
     @property
+    def needs_table(self) -> bool:
+        """People outside every class fail the lower bound."""
+        return self.delta_min > 0
+
+    @property
     def monotone(self) -> Monotone:
         """A merged class's share lies between those of its parts; a suppressed class leaves a share of 0."""
         return Monotone(generalization=True, suppression=self.delta_min == 0)

@@ -65,7 +65,7 @@ class KAnonymity(PrivacyModel):
     @property
     def monotone(self) -> Monotone:
         """Sizes add up when classes merge."""
-        return Monotone(generalization=True, suppression=True)
+        return Monotone(generalization=True, suppression=True, absorbing=True)
 
     def _values(
         self, classes: EquivalenceClasses, attribute: int | None

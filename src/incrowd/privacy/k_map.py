@@ -60,7 +60,7 @@ class KMap(PrivacyModel):
     @property
     def monotone(self) -> Monotone:
         """A merged class covers what its parts cover."""
-        return Monotone(generalization=True, suppression=True)
+        return Monotone(generalization=True, suppression=True, absorbing=True)
 
     @property
     def needs_population(self) -> bool:

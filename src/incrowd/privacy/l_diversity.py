@@ -114,7 +114,9 @@ class LDiversity(PrivacyModel):
     @property
     def monotone(self) -> Monotone:
         """The corrected estimate of a merged class can be lower than that of each part."""
-        return Monotone(generalization=self.kind != "grassberger", suppression=True)
+        # Joint, the values of the other attributes split classes that stay as they were.
+        absorbing = self.kind == "distinct" and not self.joint
+        return Monotone(self.kind != "grassberger", suppression=True, absorbing=absorbing)
 
     def _values(
         self, classes: EquivalenceClasses, attribute: int | None

@@ -71,6 +71,7 @@ class LKCPrivacy(PrivacyModel):
     paper: ClassVar[str] = "Mohammed, Fung, Hung and Lee 2009"
     limit_name: ClassVar[str] = "C"
     more_is_safer: ClassVar[bool] = False
+    needs_cells: ClassVar[bool] = True
     unasked: ClassVar[bool] = False
 
     @classmethod

@@ -63,7 +63,7 @@ class MaximumRisk(PrivacyModel):
     @property
     def monotone(self) -> Monotone:
         """Sizes add up when classes merge."""
-        return Monotone(generalization=True, suppression=True)
+        return Monotone(generalization=True, suppression=True, absorbing=True)
 
     @property
     def least_size(self) -> int:

@@ -74,6 +74,11 @@ class NormalizedEntropy(PrivacyModel):
         return (cls(0.0), cls(0.0, "mean"))
 
     @property
+    def of_table(self) -> bool:
+        """The mean is."""
+        return self.over == "mean"
+
+    @property
     def monotone(self) -> Monotone:
         """Two even classes of different values merge to an uneven one."""
         return Monotone(generalization=False, suppression=self.over == "minimum")

@@ -139,6 +139,11 @@ class P29(PrivacyModel):
         return (cls(0.0),)
 
     @property
+    def needs_table(self) -> bool:
+        """Classes only say whether the score is zero."""
+        return True
+
+    @property
     def monotone(self) -> Monotone:
         """Neither the entropies nor the scaled distances are."""
         return Monotone(generalization=False, suppression=False)

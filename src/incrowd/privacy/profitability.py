@@ -111,6 +111,11 @@ class Profitability(PrivacyModel):
         return self.attacker == "journalist"
 
     @property
+    def of_table(self) -> bool:
+        """The sum is."""
+        return self.definition == "table"
+
+    @property
     def monotone(self) -> Monotone:
         """A record's payoff grows with its class; the table's loses what suppressed classes brought."""
         return Monotone(generalization=True, suppression=self.definition == "record")

@@ -56,6 +56,11 @@ class RecordsAtRisk(PrivacyModel):
         return (cls(1.0, 0.2),)
 
     @property
+    def of_table(self) -> bool:
+        """It counts records of all classes."""
+        return True
+
+    @property
     def monotone(self) -> Monotone:
         """Classes grow when they merge; leaving out large ones raises the share of the others."""
         return Monotone(generalization=True, suppression=False)

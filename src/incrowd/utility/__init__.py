@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from incrowd.parameters import Registry
+from incrowd.utility.ambiguity import Ambiguity
 from incrowd.utility.average_class_size import AverageClassSize
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import LevelCosts, Lost, Metric
 from incrowd.utility.discernibility import Discernibility
 from incrowd.utility.loss import Loss
 from incrowd.utility.ncp import NCP
+from incrowd.utility.non_uniform_entropy import NonUniformEntropy
+from incrowd.utility.precision import Precision
 
-__all__ = ["METRICS", "NCP", "AverageClassSize", "Discernibility", "Loss", "Lost", "Metric"]
+__all__ = [
+    "METRICS",
+    "NCP",
+    "Ambiguity",
+    "AverageClassSize",
+    "Discernibility",
+    "LevelCosts",
+    "Loss",
+    "Lost",
+    "Metric",
+    "NonUniformEntropy",
+    "Precision",
+]
 
-METRICS: Registry[Metric] = Registry("metrics", Loss, NCP, Discernibility, AverageClassSize)
+METRICS: Registry[Metric] = Registry(
+    "metrics", Loss, NCP, Precision, NonUniformEntropy, Discernibility, AverageClassSize, Ambiguity
+)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.utility.base import Lost, Metric
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
 
@@ -27,9 +30,30 @@ class AverageClassSize(Metric):
     name: ClassVar[str] = "average-class-size"
     summary: ClassVar[str] = "mean number of records in an equivalence class"
     paper: ClassVar[str] = "LeFevre et al. 2006"
+    by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "1 (every record apart) to the number of records (all alike)"
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the mean; 0 where every record is suppressed."""
         classes = recoding.classes(frequency)
         return Lost(self.name, classes.records / len(classes) if len(classes) else 0.0)
+
+    def of_groups(
+        self,
+        sizes: NDArray[np.int64],
+        failing: NDArray[np.bool_],
+        rows: int,
+        leaves: NDArray[np.float64],
+        everything: float,
+    ) -> float:
+        """Return the mean size of the classes that are kept."""
+        kept = sizes[~failing]
+        return float(kept.sum()) / len(kept) if len(kept) else 0.0
+
+    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
+        """Return the records that must be kept over the classes, which merging makes fewer."""
+        return kept / len(sizes)
+
+    def least(self, cells: int, rows: int, kept: int) -> float:
+        """Return the records that must be kept over the classes there can be."""
+        return kept / cells

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.parameters import Configured
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
-    from incrowd.recoding import Recoding
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["Lost", "Metric", "per_attribute_mean"]
+    from incrowd.domain import Domain
+    from incrowd.frequency import FrequencyTable
+    from incrowd.hierarchy import Hierarchy
+    from incrowd.recoding import FullDomain, Recoding
+
+__all__ = ["LevelCosts", "Lost", "Metric", "cell_costs", "depths", "per_attribute_mean"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +46,91 @@ class Lost:
         return result
 
 
+@dataclass(frozen=True, eq=False)
+class LevelCosts:
+    """What the values of one attribute cost under full-domain recoding.
+
+    Attributes
+    ----------
+    levels
+        Per level float64[size]: cost of each rank's cell; it never falls from one level to the next.
+    suppressed
+        float64[size]: cost of each rank's cell in a suppressed record, at least that of the top level. What
+        it is above the cost of a level is the same for all ranks of one cell.
+    before
+        Cost of a cell that was suppressed before, so that its rank is not known.
+    whole
+        What a record's cost is divided by, on average.
+    """
+
+    levels: list[NDArray[np.float64]]
+    suppressed: NDArray[np.float64]
+    before: float
+    whole: float
+
+
 @dataclass(frozen=True)
 class Metric(Configured, ABC):
     """A measure of what a recoding lost.
+
+    A search of full-domain recodings needs to know more than the value. A metric that adds up costs of
+    cells gives `level_costs`; one that looks at whole classes gives `of_groups`, `bound` and `least`.
 
     Attributes
     ----------
     scale
         The range of the value in words.
+    by_class
+        Whether it looks at classes and not at cells.
+    needs_leaves
+        Whether `of_groups` needs the number of value combinations that a class stands for.
     """
 
     scale: ClassVar[str] = "0 (nothing lost) to 1 (everything)"
+    by_class: ClassVar[bool] = False
+    needs_leaves: ClassVar[bool] = False
+
+    def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts | None:
+        """Return the costs of an attribute's values; None where the metric does not add up costs of cells.
+
+        Parameters
+        ----------
+        totals
+            int64[size]: records of each rank.
+        """
+        return None
+
+    def of_groups(
+        self,
+        sizes: NDArray[np.int64],
+        failing: NDArray[np.bool_],
+        rows: int,
+        leaves: NDArray[np.float64],
+        everything: float,
+    ) -> float:
+        """Return the value of classes of which some are suppressed.
+
+        Parameters
+        ----------
+        sizes, failing
+            int64[groups] and bool[groups]: records of each class, and whether they are suppressed.
+        rows
+            Records of the table, those suppressed before included.
+        leaves
+            float64[groups]: combinations of values that each class's cells stand for; only where
+            `needs_leaves`.
+        everything
+            The same for a suppressed record.
+        """
+        raise NotImplementedError
+
+    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
+        """Return a value that no table undercuts whose classes join these and keep `kept` records."""
+        raise NotImplementedError
+
+    def least(self, cells: int, rows: int, kept: int) -> float:
+        """Return a value that no table of at most so many classes falls below; as `bound`."""
+        raise NotImplementedError
 
     @abstractmethod
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
@@ -82,3 +161,29 @@ def per_attribute_mean(
         per_attribute[domain.name] = lost / rows if rows else 0.0
     value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
     return Lost(metric, value, per_attribute)
+
+
+def depths(tree: Hierarchy) -> NDArray[np.int64]:
+    """Return the steps from each node to the root: int64[nodes]."""
+    import numpy as np
+
+    found = np.zeros(len(tree.parents), np.int64)
+    for node in range(1, len(found)):
+        found[node] = found[tree.parents[node]] + 1
+    return found
+
+
+def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) -> Lost:
+    """Measure a full-domain recoding by a metric's costs of cells."""
+    import numpy as np
+
+    per_attribute = {}
+    for domain, codes, level in zip(frequency.domains, frequency.codes, recoding.levels, strict=True):
+        totals = np.bincount(codes, weights=frequency.weights, minlength=domain.size).astype(np.int64)
+        costs = metric.level_costs(domain, totals)
+        assert costs is not None
+        each = np.where(recoding.suppressed, costs.suppressed[codes], costs.levels[level][codes])
+        lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
+        per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
+    value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
+    return Lost(metric.name, value, per_attribute)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.utility.base import Lost, Metric
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
 
@@ -26,6 +29,7 @@ class Discernibility(Metric):
     name: ClassVar[str] = "discernibility"
     summary: ClassVar[str] = "DM: sum of squared class sizes, suppressed records count the whole table"
     paper: ClassVar[str] = "Bayardo and Agrawal 2005"
+    by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
@@ -34,3 +38,23 @@ class Discernibility(Metric):
         # Python integers: the square of a table's size can be more than 64 bits hold.
         squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
         return Lost(self.name, squares + classes.suppressed * frequency.rows)
+
+    def of_groups(
+        self,
+        sizes: NDArray[np.int64],
+        failing: NDArray[np.bool_],
+        rows: int,
+        leaves: NDArray[np.float64],
+        everything: float,
+    ) -> float:
+        """Return the sum of costs."""
+        kept = sizes[~failing]
+        return float(kept @ kept) + float(rows - int(kept.sum())) * rows
+
+    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
+        """Return the sum of squares, which merging raises, and suppressing all the more."""
+        return float(sizes @ sizes) + float(rows - int(sizes.sum())) * rows
+
+    def least(self, cells: int, rows: int, kept: int) -> float:
+        """Return the sum for classes of equal size."""
+        return kept * kept / cells

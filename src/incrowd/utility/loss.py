@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric, per_attribute_mean
+from incrowd.utility.base import LevelCosts, Lost, Metric, per_attribute_mean
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
 
@@ -34,3 +38,14 @@ class Loss(Metric):
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the mean over records and attributes, in [0, 1]."""
         return per_attribute_mean(self.name, frequency, recoding, [cells.loss for cells in recoding.cells])
+
+    def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
+        """Return (leaves - 1) / (all leaves - 1) of each cell."""
+        import numpy as np
+
+        tree = domain.tree
+        levels = []
+        for level in range(tree.height + 1):
+            nodes = tree.climb(level)
+            levels.append((tree.hi[nodes] - tree.lo[nodes] - 1) / max(domain.size - 1, 1))
+        return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

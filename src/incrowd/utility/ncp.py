@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric, per_attribute_mean
+from incrowd.utility.base import LevelCosts, Lost, Metric, per_attribute_mean
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
 
@@ -34,6 +38,8 @@ class NCP(Metric):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the mean over records and attributes, in [0, 1]."""
+        import numpy as np
+
         penalties = []
         for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
             if domain.ordered:
@@ -41,5 +47,17 @@ class NCP(Metric):
                 continue
             # LM counts (n - 1) / (all - 1); bring it back to n / all, and 0 for a single value.
             share = (cells.loss * max(domain.size - 1, 1) + 1) / max(domain.size, 1)
-            penalties.append(share * (cells.loss > 0))
+            penalties.append(np.minimum(share, 1) * (cells.loss > 0))
         return per_attribute_mean(self.name, frequency, recoding, penalties)
+
+    def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
+        """Return leaves / all leaves of each cell, 0 for a single value."""
+        import numpy as np
+
+        tree = domain.tree
+        levels = []
+        for level in range(tree.height + 1):
+            nodes = tree.climb(level)
+            leaves = tree.hi[nodes] - tree.lo[nodes]
+            levels.append(np.where(leaves > 1, leaves / max(domain.size, 1), 0.0))
+        return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

@@ -1,0 +1,173 @@
+"""Rolling groups of keys up to a node of the generalization lattice, and choosing the next node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.kernels.jit import compiled
+
+__all__ = ["choose_nodes", "roll_up", "suppression_gaps"]
+
+
+@compiled
+def roll_up(keys, weights, codes, tables, offsets, prefix, bits):
+    """Group keys that have the same cells at a node of the lattice.
+
+    Parameters
+    ----------
+    keys
+        int32[groups]: one key of each group of a node below, or every key.
+    weights
+        int64[groups]: records of each group.
+    codes
+        uint[keys, columns]: code of each key's value; a column holds one attribute or several.
+    tables, offsets
+        uint64[...] and int64[columns]: ``tables[offsets[j] + code]`` is the cell's number, in its place of a
+        word of 64 bits.
+    prefix
+        uint64[groups] or empty: bits of the word that are known already.
+    bits
+        Width of the word in use.
+
+    Returns
+    -------
+    ids
+        int32[groups]: the new group of each group, numbered in order of first appearance.
+    first
+        int32[new groups]: one key of each new group.
+    sums
+        int64[new groups]: its records.
+    """
+    n = keys.size
+    columns = offsets.size
+    ids = np.empty(n, np.int32)
+    first = np.empty(n, np.int32)
+    sums = np.empty(n, np.int64)
+    found = 0
+    direct = bits <= 16
+    capacity = 64
+    if direct:
+        capacity = 1 << bits
+    else:
+        while capacity < 2 * n:
+            capacity *= 2
+    mask = np.uint64(capacity - 1)
+    slots = np.full(capacity, -1, np.int32)
+    words = np.empty(1 if direct else n, np.uint64)
+    for i in range(n):
+        word = prefix[i] if prefix.size else np.uint64(0)
+        key = keys[i]
+        for j in range(columns):
+            word |= tables[offsets[j] + codes[key, j]]
+        if direct:
+            slot = word
+            group = slots[slot]
+        else:
+            mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+            slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+            group = slots[slot]
+            while group >= 0 and words[group] != word:
+                slot = (slot + np.uint64(1)) & mask
+                group = slots[slot]
+        if group < 0:
+            group = found
+            slots[slot] = group
+            if not direct:
+                words[group] = word
+            first[group] = key
+            sums[group] = 0
+            found += 1
+        sums[group] += weights[i]
+        ids[i] = group
+    return ids, first[:found].copy(), sums[:found].copy()
+
+
+@compiled
+def suppression_gaps(keys, weights, failing, codes, gaps, offsets):
+    """Add up what suppressing some groups costs on top of their cells: float64[attributes].
+
+    Parameters
+    ----------
+    keys, weights, failing
+        One key and the records of each group, and whether it is suppressed.
+    codes
+        uint[keys, attributes]: rank of each key's value.
+    gaps, offsets
+        ``gaps[offsets[j] + rank]`` is the cost of suppressing a record with that rank, above its cell's.
+    """
+    extra = np.zeros(offsets.size)
+    for group in range(keys.size):
+        if failing[group]:
+            key = keys[group]
+            for j in range(offsets.size):
+                extra[j] += weights[group] * gaps[offsets[j] + codes[key, j]]
+    return extra
+
+
+@compiled
+def choose_nodes(alive, order, shape, strides, below, many, chosen):
+    """Choose nodes whose verdict will settle many others, whatever it is.
+
+    A node that fails settles the nodes below it; one that holds settles those that cannot be better, which
+    stand after it in the order. The harmonic mean of both counts decides. Chosen nodes are neither
+    above nor below each other.
+
+    Parameters
+    ----------
+    alive
+        bool[nodes]: nodes that are not settled.
+    order
+        int64[nodes]: all nodes, the most promising first.
+    shape, strides
+        int64[attributes]: number of levels, and the distance of nodes that differ by one level.
+    below
+        int32[nodes]: scratch.
+    many, chosen
+        How many nodes are wanted, and int64[many] for them.
+
+    Returns
+    -------
+    int
+        How many were chosen; 0 when none is alive.
+    """
+    nodes = alive.size
+    attributes = shape.size
+    for node in range(nodes):
+        below[node] = 1 if alive[node] else 0
+    for j in range(attributes):
+        stride = strides[j]
+        block = stride * shape[j]
+        for start in range(0, nodes, block):
+            for node in range(start + stride, start + block):
+                below[node] += below[node - stride]
+    found = 0
+    while found < many:
+        after = 0
+        best = -1.0
+        node_of_best = -1
+        for place in range(nodes - 1, -1, -1):
+            node = order[place]
+            if not alive[node]:
+                continue
+            after += 1
+            comparable = False
+            for c in range(found):
+                over = True
+                under = True
+                for j in range(attributes):
+                    mine = node // strides[j] % shape[j]
+                    theirs = chosen[c] // strides[j] % shape[j]
+                    over &= mine >= theirs
+                    under &= mine <= theirs
+                comparable |= over or under
+            if comparable:
+                continue
+            score = after * below[node] / (after + below[node])
+            if score > best:
+                best = score
+                node_of_best = node
+        if node_of_best < 0:
+            break
+        chosen[found] = node_of_best
+        found += 1
+    return found

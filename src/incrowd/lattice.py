@@ -1,0 +1,785 @@
+"""The lattice of full-domain recodings, and what is found out about its nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.classes import EquivalenceClasses
+from incrowd.errors import ParameterError, TableError
+from incrowd.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts, smallest_codes
+from incrowd.recoding import SUPPRESSED, node_labels
+from incrowd.schema import Attribute
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.privacy import PrivacyModel
+    from incrowd.utility import LevelCosts, Metric
+
+__all__ = ["AGGREGATES", "Explorer", "Lattice", "Node", "SolutionSpace"]
+
+AGGREGATES = ("mean", "geometric-mean", "max")
+"""How the losses of the attributes become one score."""
+
+_COLUMN_SIZE = 4096
+_KEPT_GROUPS = 16_000_000
+
+
+class Lattice:
+    """The nodes between the least and the largest level of every attribute.
+
+    Parameters
+    ----------
+    names
+        The quasi-identifiers.
+    lows, highs
+        Least and largest level of each, both included.
+
+    Attributes
+    ----------
+    shape
+        Number of levels per attribute.
+    size
+        Number of nodes.
+    strides
+        int64[attributes]: distance of the numbers of nodes that differ by one level.
+    """
+
+    def __init__(self, names: Sequence[str], lows: Sequence[int], highs: Sequence[int]) -> None:
+        self.names = tuple(names)
+        self.lows = np.array(lows, np.int64)
+        self.highs = np.array(highs, np.int64)
+        self.shape = tuple(int(high - low + 1) for low, high in zip(lows, highs, strict=True))
+        self.size = prod(self.shape)
+        steps = [prod(self.shape[j + 1 :]) for j in range(len(self.shape))]
+        # Lattices of more than 2**63 nodes are searched without numbering their nodes.
+        self.strides = np.array(steps if self.size < 2**62 else [0] * len(steps), np.int64)
+
+    @classmethod
+    def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> Lattice:
+        """Make the lattice of a table's quasi-identifiers within the bounds of their attributes.
+
+        Raises
+        ------
+        ParameterError
+            When a bound is above a hierarchy's height.
+        """
+        lows, highs = [], []
+        for domain, attribute in zip(frequency.domains, attributes, strict=True):
+            height = domain.tree.height
+            low, high = attribute.levels or (0, height)
+            if high is None:
+                high = height
+            if high > height:
+                raise ParameterError(
+                    f"column {domain.name!r}: level {high} is above its height; the levels are 0 .. {height}"
+                )
+            lows.append(low)
+            highs.append(high)
+        return cls([domain.name for domain in frequency.domains], lows, highs)
+
+    def levels(self, node: int) -> tuple[int, ...]:
+        """Return the levels of a node, given its number."""
+        return tuple(
+            int(low + node // stride % count)
+            for low, stride, count in zip(self.lows, self.strides, self.shape, strict=True)
+        )
+
+    def node(self, levels: Sequence[int]) -> int:
+        """Return the number of a node, given its levels."""
+        return int(((np.array(levels) - self.lows) * self.strides).sum())
+
+    def all_levels(self) -> NDArray[np.int8]:
+        """Return the levels of every node: int8[nodes, attributes]."""
+        grid = np.indices(self.shape, np.int8).reshape(len(self.shape), -1).T
+        return np.ascontiguousarray(grid + self.lows.astype(np.int8))
+
+    @property
+    def bottom(self) -> tuple[int, ...]:
+        """The node of least levels."""
+        return tuple(self.lows.tolist())
+
+    @property
+    def top(self) -> tuple[int, ...]:
+        """The node of largest levels."""
+        return tuple(self.highs.tolist())
+
+    @property
+    def height(self) -> int:
+        """Steps from the bottom to the top."""
+        return int((self.highs - self.lows).sum())
+
+    def at_height(self, height: int) -> Iterator[tuple[int, ...]]:
+        """Yield the nodes so many steps above the bottom, in the order of their levels."""
+
+        def rest(j: int, left: int) -> Iterator[tuple[int, ...]]:
+            if j == len(self.shape):
+                if left == 0:
+                    yield ()
+                return
+            room = sum(count - 1 for count in self.shape[j + 1 :])
+            for step in range(max(0, left - room), min(self.shape[j] - 1, left) + 1):
+                for further in rest(j + 1, left - step):
+                    yield (int(self.lows[j]) + step, *further)
+
+        yield from rest(0, height)
+
+    def above(self, levels: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """Yield the nodes one step above, in the order of the attributes."""
+        for j, level in enumerate(levels):
+            if level < self.highs[j]:
+                yield (*levels[:j], level + 1, *levels[j + 1 :])
+
+    def below(self, levels: Sequence[int]) -> Iterator[tuple[int, ...]]:
+        """Yield the nodes one step below, in the order of the attributes."""
+        for j, level in enumerate(levels):
+            if level > self.lows[j]:
+                yield (*levels[:j], level - 1, *levels[j + 1 :])
+
+
+class Node(NamedTuple):
+    """What is known of a node that was looked at.
+
+    Attributes
+    ----------
+    levels
+        Level per quasi-identifier.
+    anonymous
+        Whether every model holds with no more suppression than allowed.
+    suppressed
+        Records that are suppressed, those suppressed before included; where the node is not anonymous, a
+        lower bound.
+    classes, smallest
+        Number of classes that are kept, and records of the smallest; 0 where the node is not anonymous.
+    score
+        The metric, lower is better; infinite where the node is not anonymous.
+    hopeless
+        Whether every node below fails for the same reason.
+    bound
+        What no node above can fall below, for a metric of classes; else 0.
+    """
+
+    levels: tuple[int, ...]
+    anonymous: bool
+    suppressed: int
+    classes: int
+    smallest: int
+    score: float
+    hopeless: bool
+    bound: float
+
+
+@dataclass(frozen=True)
+class SolutionSpace:
+    """The nodes that a search looked at.
+
+    Attributes
+    ----------
+    names
+        The quasi-identifiers.
+    size
+        Nodes of the whole lattice.
+    metric
+        What the score is.
+    nodes
+        The nodes, in the order in which they were looked at.
+    best
+        The node that was chosen, None where none is anonymous.
+    proved
+        Whether no node of the lattice can be better under the metric.
+    records
+        Records of the table.
+    """
+
+    names: tuple[str, ...]
+    size: int
+    metric: str
+    nodes: tuple[Node, ...]
+    best: Node | None
+    proved: bool
+    records: int
+    _columns: tuple[str, ...] = field(
+        default=("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk"),
+        repr=False,
+    )
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one mapping per node: levels by quasi-identifier, then what is known.
+
+        Risks are 1 / smallest class and classes / records kept; they and the score are None where the node
+        is not anonymous.
+        """
+        rows = []
+        for node in self.nodes:
+            kept = self.records - node.suppressed
+            good = node.anonymous and kept > 0
+            values = (
+                node.anonymous,
+                node.score if good else None,
+                node.suppressed,
+                node.classes if good else None,
+                node.smallest if good else None,
+                1 / node.smallest if good else None,
+                node.classes / kept if good else None,
+            )
+            rows.append(
+                {f"level of {name}": level for name, level in zip(self.names, node.levels, strict=True)}
+                | dict(zip(self._columns, values, strict=True))
+            )
+        return rows
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return `to_rows` as a Polars frame."""
+        import polars as pl
+
+        types = (pl.Boolean, pl.Float64, pl.Int64, pl.Int64, pl.Int64, pl.Float64, pl.Float64)
+        schema = {f"level of {name}": pl.Int64 for name in self.names} | dict(
+            zip(self._columns, types, strict=True)
+        )
+        return pl.DataFrame(self.to_rows(), schema=schema)
+
+    def front(self) -> tuple[Node, ...]:
+        """Return the anonymous nodes that no other beats in score and mean risk, the best score first."""
+        found: list[Node] = []
+        least = np.inf
+        anonymous = [node for node in self.nodes if node.anonymous]
+        for node in sorted(anonymous, key=lambda node: (node.score, self._risk(node), node.levels)):
+            if self._risk(node) < least:
+                least = self._risk(node)
+                found.append(node)
+        return tuple(found)
+
+    def _risk(self, node: Node) -> float:
+        return node.classes / max(self.records - node.suppressed, 1)
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for JSON, without the nodes."""
+        best = self.best
+        return {
+            "lattice": self.size,
+            "looked_at": len(self.nodes),
+            "metric": self.metric,
+            "proved": self.proved,
+            "levels": None if best is None else dict(zip(self.names, best.levels, strict=True)),
+            "score": None if best is None else best.score,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "format": "incrowd lattice",
+            "version": 1,
+            "records": self.records,
+            **self.summary(),
+            "nodes": self.to_rows(),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the nodes as ``.parquet`` or ``.json``; no value of the table is in it.
+
+        Raises
+        ------
+        TableError
+            For another suffix.
+        """
+        target = Path(path)
+        if target.suffix == ".parquet":
+            self.to_polars().write_parquet(target)
+        elif target.suffix == ".json":
+            target.write_text(
+                json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+            )
+        else:
+            raise TableError(f"{target}: a lattice is written as .parquet or .json")
+
+
+class _Groups(NamedTuple):
+    """Keys grouped by the cells of a node; a snapshot from which nodes above are made."""
+
+    keys: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    counted: FrequencyTable | None
+
+
+class Explorer:
+    """Looks at nodes: groups the keys, asks the models, adds up the loss.
+
+    Rows are never seen. A node is made from the smallest node below that was kept.
+
+    Parameters
+    ----------
+    frequency
+        The keys.
+    attributes
+        The quasi-identifiers with their weights and bounds of levels.
+    models
+        What every class that is kept must satisfy.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    metric
+        What the score is.
+    aggregate
+        One of `AGGREGATES`; only for metrics that have a value per attribute.
+    """
+
+    def __init__(
+        self,
+        frequency: FrequencyTable,
+        attributes: Sequence[Attribute],
+        models: Sequence[PrivacyModel],
+        max_suppression: float,
+        metric: Metric,
+        aggregate: str = "mean",
+    ) -> None:
+        self.frequency = frequency
+        self.attributes = tuple(attributes)
+        self.lattice = Lattice.of(frequency, attributes)
+        self.metric = metric
+        self.aggregate = aggregate
+        self.weights = np.array([attribute.weight for attribute in attributes], np.float64)
+        if not self.weights.sum() > 0:
+            raise ParameterError("the weights of the quasi-identifiers are all 0; raise one")
+        self.nodes: dict[tuple[int, ...], Node] = {}
+        rows = frequency.rows
+        allowed = int(max_suppression * rows)
+        while allowed + 1 <= rows and (allowed + 1) / rows <= max_suppression:
+            allowed += 1
+        while allowed > 0 and allowed / rows > max_suppression:
+            allowed -= 1
+        self.allowed = allowed
+        self.models = tuple(models)
+        self.least = max((model.least_size for model in models if not model.of_table), default=1)
+        self.judging = [model for model in models if not model.size_only and not model.of_table]
+        self.judging.sort(key=lambda model: not model.monotone.absorbing)
+        self.whole = [model for model in models if model.needs_table]
+        # A failing node settles those below only if suppressing more never helps them.
+        monotone = [
+            model.monotone.generalization if allowed <= frequency.suppressed else model.monotone.absorbing
+            for model in models
+        ]
+        self.settles = all(monotone)
+        self._tables()
+        self._costs()
+        each = np.arange(frequency.keys, dtype=np.int32)
+        self._kept: list[_Groups] = [_Groups(each, frequency.weights, frequency)]
+        self._kept_levels = np.zeros((1024, len(self.lattice.shape)), np.int64)
+        self._kept_sizes = np.zeros(1024, np.int64)
+        self._kept_sizes[0] = frequency.keys
+
+    def _tables(self) -> None:
+        # Cells get numbers per level, and small attributes share a column of codes.
+        frequency = self.frequency
+        self._cells: list[list[NDArray[np.int32]]] = []
+        self._counts: list[list[int]] = []
+        self._stars: list[list[NDArray[np.bool_]]] = []
+        for j, domain in enumerate(frequency.domains):
+            cells, counts, stars = [], [], []
+            for level in range(int(self.lattice.highs[j]) + 1):
+                nodes, place = np.unique(domain.tree.climb(level), return_inverse=True)
+                cells.append(place.astype(np.int32))
+                counts.append(len(nodes))
+                # What a class of `*` throughout is: suppressed.
+                star = np.array([label == SUPPRESSED for label in node_labels(domain, nodes)], np.bool_)
+                stars.append(star[place])
+            self._cells.append(cells)
+            self._counts.append(counts)
+            self._stars.append(stars)
+        self._columns: list[list[int]] = []
+        size = _COLUMN_SIZE + 1
+        for j, domain in enumerate(frequency.domains):
+            size *= max(domain.size, 1)
+            if size > _COLUMN_SIZE:
+                self._columns.append([])
+                size = max(domain.size, 1)
+            self._columns[-1].append(j)
+        joined = []
+        for column in self._columns:
+            codes = np.zeros(frequency.keys, np.int64)
+            for j in column:
+                codes = codes * max(frequency.domains[j].size, 1) + frequency.codes[j]
+            joined.append(codes)
+        largest = max((int(codes.max(initial=0)) for codes in joined), default=0)
+        columns = [smallest_codes(codes, max(largest, 256) + 1) for codes in joined]
+        self._codes = np.ascontiguousarray(np.column_stack(columns))
+        sizes = [prod(max(frequency.domains[j].size, 1) for j in column) for column in self._columns]
+        self._offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        largest = max((domain.size for domain in frequency.domains), default=1)
+        ranks = [smallest_codes(codes, max(largest, 257)) for codes in frequency.codes]
+        self._ranks = np.ascontiguousarray(np.column_stack(ranks))
+
+    def _costs(self) -> None:
+        frequency = self.frequency
+        self._gaps: list[list[NDArray[np.float64]]] = []
+        self.shares: list[NDArray[np.float64]] = []
+        self._scale: list[float] = []
+        self.by_class = self.metric.by_class
+        self._everything = float(prod(domain.size for domain in frequency.domains))
+        if self.by_class:
+            return
+        rows = frequency.rows
+        for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
+            totals = np.bincount(codes, weights=frequency.weights, minlength=domain.size).astype(np.int64)
+            costs: LevelCosts | None = self.metric.level_costs(domain, totals)
+            if costs is None:
+                raise ParameterError(f"{self.metric.name} cannot steer a search of full-domain recodings")
+            scale = 1 / (costs.whole * rows) if costs.whole else 0.0
+            before = frequency.suppressed * costs.before
+            self._scale.append(scale)
+            self.shares.append(np.array([(float(level @ totals) + before) * scale for level in costs.levels]))
+            self._gaps.append([costs.suppressed - level for level in costs.levels])
+        sizes = [domain.size for domain in frequency.domains]
+        self._rank_offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+
+    # --- scores ---------------------------------------------------------------------------------------
+
+    def combine(self, losses: Sequence[float] | NDArray[np.float64]) -> float:
+        """Make one score of a loss per attribute."""
+        values = np.asarray(losses, np.float64)
+        if self.aggregate == "geometric-mean":
+            return float(np.expm1((self.weights * np.log1p(values)).sum() / self.weights.sum()))
+        if self.aggregate == "max":
+            return float((self.weights * values).max() / self.weights.max())
+        return float((self.weights * values).sum() / self.weights.sum())
+
+    def least_scores(self) -> NDArray[np.float64]:
+        """Return what no node can fall below, as far as known before looking: float64[nodes].
+
+        It never falls from a node to one above.
+        """
+        lattice = self.lattice
+        if self.by_class:
+            cells = np.ones(1)
+            for j, low in enumerate(lattice.lows):
+                counts = np.array(self._counts[j][int(low) :], np.float64)
+                cells = (cells[:, None] * counts[None, :]).ravel()
+            rows = self.frequency.rows
+            kept = max(rows - self.allowed, 1)
+            most = np.minimum(cells, self.frequency.keys)
+            distinct, place = np.unique(most, return_inverse=True)
+            return np.array([self.metric.least(int(count), rows, kept) for count in distinct])[place]
+        total = np.zeros(1)
+        scale = self.weights.sum()
+        for j, low in enumerate(lattice.lows):
+            shares = self.shares[j][int(low) :]
+            if self.aggregate == "max":
+                part = self.weights[j] * shares / self.weights.max()
+                total = np.maximum(total[:, None], part[None, :]).ravel()
+                continue
+            part = (
+                self.weights[j] * (np.log1p(shares) if self.aggregate == "geometric-mean" else shares) / scale
+            )
+            total = (total[:, None] + part[None, :]).ravel()
+        return np.expm1(total) if self.aggregate == "geometric-mean" else total
+
+    def absorbing(self) -> Explorer | None:
+        """Return an explorer of those models alone under which a failing node settles those below."""
+        models = [model for model in self.models if model.monotone.absorbing]
+        if self.least > 1:
+            from incrowd.privacy import KAnonymity
+
+            models.append(KAnonymity(self.least))
+        if not models:
+            return None
+        share = self.allowed / self.frequency.rows
+        made = Explorer(self.frequency, self.attributes, models, share, self.metric, self.aggregate)
+        made.allowed = self.allowed
+        return made
+
+    # --- looking --------------------------------------------------------------------------------------
+
+    def look(self, *levels: tuple[int, ...]) -> list[Node]:
+        """Look at nodes, each given by its levels; at several at once where there are cores."""
+        from incrowd.kernels.jit import each_on_a_core
+
+        new = [node for node in dict.fromkeys(levels) if node not in self.nodes]
+        rolled = each_on_a_core(self._roll, new)
+        for node, (ids, groups, source) in zip(new, rolled, strict=True):
+            self.nodes[node] = self._judge(node, ids, groups, source)
+        return [self.nodes[node] for node in levels]
+
+    def _source(self, levels: tuple[int, ...]) -> int:
+        kept = len(self._kept)
+        fits = (self._kept_levels[:kept] <= np.array(levels)).all(axis=1)
+        return int(np.where(fits, self._kept_sizes[:kept], np.iinfo(np.int64).max).argmin())
+
+    def _roll(
+        self, levels: tuple[int, ...], source: int | None = None
+    ) -> tuple[NDArray[np.int32], _Groups, int]:
+        from incrowd.kernels.lattice import roll_up
+
+        if source is None:
+            source = self._source(levels)
+        groups = self._kept[source]
+        prefix = np.zeros(0, np.uint64)
+        bits = 0
+        tables: list[NDArray[np.uint64]] = []
+        used: list[int] = []
+        found = None
+        for number, column in enumerate(self._columns):
+            width = sum(self._bits(j, levels[j]) for j in column)
+            if bits + width > 64:
+                found = self._pass(roll_up, groups, tables, used, prefix, bits)
+                prefix = found[0].astype(np.uint64)
+                bits = max(len(found[1]) - 1, 0).bit_length()
+                tables, used = [], []
+            table = np.zeros(1, np.uint64)
+            for j in column:
+                cells = self._cells[j][levels[j]].astype(np.uint64) << np.uint64(bits)
+                bits += self._bits(j, levels[j])
+                table = (table[:, None] | cells[None, :]).ravel()
+            tables.append(table)
+            used.append(number)
+        ids, first, sums = self._pass(roll_up, groups, tables, used, prefix, bits)
+        return ids, _Groups(first, sums, None), source
+
+    def _bits(self, j: int, level: int) -> int:
+        return (self._counts[j][level] - 1).bit_length()
+
+    def _pass(
+        self,
+        roll_up: Any,
+        groups: _Groups,
+        tables: list[NDArray[np.uint64]],
+        used: list[int],
+        prefix: NDArray[np.uint64],
+        bits: int,
+    ) -> Any:
+        sizes = [len(table) for table in tables]
+        offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        codes = self._codes if len(used) == self._codes.shape[1] else self._codes[:, used]
+        joined = np.concatenate(tables) if tables else np.zeros(0, np.uint64)
+        return roll_up(groups.keys, groups.weights, codes, joined, offsets, prefix, bits)
+
+    def _keep(self, levels: tuple[int, ...], groups: _Groups, source: int) -> None:
+        """Keep a node's groups for the nodes above, where that saves work and there is room."""
+        if len(groups.keys) > 0.8 * self._kept_sizes[source]:
+            return
+        kept = len(self._kept)
+        room = max(_KEPT_GROUPS, 4 * self.frequency.keys)
+        if int(self._kept_sizes.sum()) + len(groups.keys) > room:
+            return
+        if kept == len(self._kept_sizes):
+            self._kept_sizes = np.concatenate((self._kept_sizes, np.zeros(kept, np.int64)))
+            self._kept_levels = np.vstack((self._kept_levels, np.zeros_like(self._kept_levels)))
+        self._kept.append(groups)
+        self._kept_levels[kept] = levels
+        self._kept_sizes[kept] = len(groups.keys)
+
+    def _judge(self, levels: tuple[int, ...], ids: NDArray[np.int32], groups: _Groups, source: int) -> Node:
+        """Ask the models about a node's classes, and score it."""
+        before = self.frequency.suppressed
+        failing = groups.weights < self.least
+        suppressed = int(groups.weights[failing].sum()) + before
+        leaves = self._leaves(levels, groups.keys) if self.metric.needs_leaves else np.zeros(0)
+        rows = self.frequency.rows
+        bound = (
+            self.metric.bound(groups.weights, rows, max(rows - self.allowed, 1), leaves)
+            if self.by_class
+            else 0.0
+        )
+        counting = bool(self.judging or self.whole)
+        if suppressed > self.allowed:
+            if not counting:
+                self._keep(levels, groups, source)
+            # Classes below are no larger, whatever the other models are.
+            return Node(levels, False, suppressed, 0, 0, np.inf, True, bound)
+        hopeless = False
+        if counting:
+            below = self._kept[source].counted
+            assert below is not None
+            classes = EquivalenceClasses.from_assignment(below, ids, len(groups.keys))
+            if any(model.needs_cells for model in self.models):
+                self._name_cells(classes, levels, groups.keys)
+            failing, hopeless = self._failing(classes, failing, before)
+            groups = groups._replace(counted=self._rolled(classes))
+        self._keep(levels, groups, source)
+        starred = self._starred(levels, groups.keys)
+        if starred is not None:
+            failing = failing | starred
+        suppressed = int(groups.weights[failing].sum()) + before
+        kept = ~failing
+        good = suppressed <= self.allowed and bool(kept.any())
+        if good and self.whole:
+            left = EquivalenceClasses.from_assignment(classes.frequency, *_renumbered(classes, kept))
+            if any(model.needs_cells for model in self.whole):
+                self._name_cells(left, levels, groups.keys[kept])
+            good = all(result.holds for model in self.whole for result in model.measure(left))
+            hopeless = hopeless or (not good and self.settles and starred is None)
+        if not good:
+            return Node(levels, False, suppressed, 0, 0, np.inf, hopeless, bound)
+        score = self._score(levels, groups, failing, leaves)
+        sizes = groups.weights[kept]
+        return Node(levels, True, suppressed, len(sizes), int(sizes.min()), score, False, bound)
+
+    def _failing(
+        self, classes: EquivalenceClasses, failing: NDArray[np.bool_], before: int
+    ) -> tuple[NDArray[np.bool_], bool]:
+        """Find the classes to suppress, and whether that settles the nodes below."""
+        sizes = classes.sizes
+        settled = False
+        for model in self.judging:
+            absorbing = model.monotone.absorbing
+            exact = self.allowed <= before and model.monotone.generalization
+            failing = failing | ~model.holds(classes)
+            if int(sizes[failing].sum()) + before > self.allowed:
+                # The absorbing models come first, so nothing else has been counted yet.
+                return failing, absorbing or (exact and self.settles)
+        fickle = [model for model in self.judging if not model.monotone.suppression and not model.needs_table]
+        while fickle and failing.any() and not failing.all():
+            # What is left is judged again: these models look at other classes, too.
+            kept = ~failing
+            numbers, count = _renumbered(classes, kept)
+            left = EquivalenceClasses.from_assignment(classes.frequency, numbers, count)
+            if classes.codes is not None:
+                left.set_codes([codes[kept] for codes in classes.codes], classes.code_sizes)
+            still = np.ones(count, np.bool_)
+            for model in fickle:
+                still &= model.holds(left)
+            if still.all():
+                break
+            failing = failing.copy()
+            failing[np.flatnonzero(kept)[~still]] = True
+        return failing, settled
+
+    def _name_cells(
+        self, classes: EquivalenceClasses, levels: tuple[int, ...], keys: NDArray[np.int32]
+    ) -> None:
+        codes, sizes = [], []
+        for j, level in enumerate(levels):
+            size = self._counts[j][level]
+            codes.append(smallest_codes(self._cells[j][level][self.frequency.codes[j][keys]], size))
+            sizes.append(size)
+        classes.set_codes(codes, sizes)
+
+    def _rolled(self, classes: EquivalenceClasses) -> FrequencyTable:
+        """Return the classes as the keys of a smaller table."""
+        from incrowd.kernels.counting import class_counts
+
+        frequency = classes.frequency
+        sensitive = tuple(
+            SensitiveCounts(counted.domain, classes.counts(j), counted.totals)
+            for j, counted in enumerate(frequency.sensitive)
+        )
+        joint = population = None
+        if frequency.joint is not None:
+            combinations = len(frequency.joint.codes[0])
+            counts = class_counts(classes.indptr, classes.members, frequency.joint.keys, combinations)
+            joint = JointCounts(frequency.joint.codes, counts)
+        if frequency.population is not None:
+            people = frequency.population
+            population = PopulationCounts(classes.population, people.outside, people.records)
+        return FrequencyTable(
+            (), (), classes.sizes, sensitive, frequency.suppressed, joint=joint, population=population
+        )
+
+    def _starred(self, levels: tuple[int, ...], keys: NDArray[np.int32]) -> NDArray[np.bool_] | None:
+        """Find the groups that have `*` in every attribute, which makes them suppressed."""
+        stars = [self._stars[j][level] for j, level in enumerate(levels)]
+        if not all(star.any() for star in stars):
+            return None
+        starred = np.ones(len(keys), np.bool_)
+        for star, codes in zip(stars, self.frequency.codes, strict=True):
+            starred &= star[codes[keys]]
+        return starred if starred.any() else None
+
+    def _leaves(self, levels: tuple[int, ...], keys: NDArray[np.int32]) -> NDArray[np.float64]:
+        leaves = np.ones(len(keys))
+        for j, domain in enumerate(self.frequency.domains):
+            nodes = domain.tree.climb(levels[j])
+            leaves *= (domain.tree.hi[nodes] - domain.tree.lo[nodes])[self.frequency.codes[j][keys]]
+        return leaves
+
+    def _score(
+        self,
+        levels: tuple[int, ...],
+        groups: _Groups,
+        failing: NDArray[np.bool_],
+        leaves: NDArray[np.float64],
+    ) -> float:
+        if self.by_class:
+            if self.metric.needs_leaves and len(leaves) != len(groups.keys):
+                leaves = self._leaves(levels, groups.keys)
+            return self.metric.of_groups(
+                groups.weights, failing, self.frequency.rows, leaves, self._everything
+            )
+        losses = np.array([self.shares[j][level] for j, level in enumerate(levels)])
+        if failing.any():
+            from incrowd.kernels.lattice import suppression_gaps
+
+            gaps = np.concatenate([self._gaps[j][level] for j, level in enumerate(levels)])
+            extra: NDArray[np.float64] = suppression_gaps(  # type: ignore[no-untyped-call]
+                groups.keys, groups.weights, failing, self._ranks, gaps, self._rank_offsets
+            )
+            losses = losses + extra * np.array(self._scale)
+        return self.combine(losses)
+
+    def suppressed_keys(self, levels: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return which keys are suppressed at a node: bool[keys]."""
+        ids, groups, _ = self._roll(levels, 0)
+        failing = groups.weights < self.least
+        if self.judging:
+            classes = EquivalenceClasses.from_assignment(self.frequency, ids, len(groups.keys))
+            if any(model.needs_cells for model in self.models):
+                self._name_cells(classes, levels, groups.keys)
+            allowed, self.allowed = self.allowed, self.frequency.rows
+            failing, _ = self._failing(classes, failing, self.frequency.suppressed)
+            self.allowed = allowed
+        return np.asarray(failing[ids])
+
+    def class_sizes(self, levels: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the sizes of a node's classes, none suppressed but those of ``*`` throughout."""
+        _, groups, _ = self._roll(levels)
+        starred = self._starred(levels, groups.keys)
+        return groups.weights if starred is None else groups.weights[~starred]
+
+    def failures(self, levels: tuple[int, ...]) -> list[str]:
+        """Say which models a node does not satisfy without suppression, and what it reaches."""
+        ids, groups, _ = self._roll(levels, 0)
+        numbers, count = ids, len(groups.keys)
+        starred = self._starred(levels, groups.keys)
+        if starred is not None:
+            numbers, count = _renumbered(
+                EquivalenceClasses.from_assignment(self.frequency, ids, count), ~starred
+            )
+        classes = EquivalenceClasses.from_assignment(self.frequency, numbers, count)
+        found = []
+        for model in self.models:
+            for result in model.measure(classes) if count else ():
+                if result.holds is False and result.value is not None:
+                    where = f" for {result.attribute!r}" if result.attribute else ""
+                    found.append(
+                        f"{result.model}{where} reaches {result.quantity}={result.value:g} "
+                        f"where {result.limit:g} was asked"
+                    )
+        return found
+
+    def space(self, best: Node | None, *, proved: bool) -> SolutionSpace:
+        """Return what was found out."""
+        words = self.metric.name if self.by_class else f"{self.metric.name} ({self.aggregate})"
+        return SolutionSpace(
+            self.lattice.names,
+            self.lattice.size,
+            words,
+            tuple(self.nodes.values()),
+            best,
+            proved,
+            self.frequency.rows,
+        )
+
+
+def _renumbered(classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
+    """Return the kept class of each key, numbered anew, -1 where it is not kept; and how many there are."""
+    numbers = np.full(len(classes), -1, np.int32)
+    numbers[kept] = np.arange(int(kept.sum()), dtype=np.int32)
+    of_key = np.full(classes.frequency.keys, -1, np.int32)
+    of_key[classes.members] = np.repeat(numbers, np.diff(classes.indptr))
+    return of_key, int(kept.sum())

@@ -1,0 +1,71 @@
+"""Ambiguity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.utility.base import Lost, Metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+
+__all__ = ["Ambiguity"]
+
+
+@dataclass(frozen=True)
+class Ambiguity(Metric):
+    """AM: how many combinations of values a released record may stand for, on average.
+
+    Per record the product over quasi-identifiers of the values that its cell covers; a suppressed record
+    may be anything.
+
+    References
+    ----------
+    Nergiz and Clifton, Thoughts on k-anonymization, Data and Knowledge Engineering 63(3), 2007, section 3.2.
+    """
+
+    name: ClassVar[str] = "ambiguity"
+    summary: ClassVar[str] = "AM: mean number of value combinations that a record may stand for"
+    paper: ClassVar[str] = "Nergiz and Clifton 2007"
+    scale: ClassVar[str] = "1 (nothing lost) to the number of all combinations of values"
+    by_class: ClassVar[bool] = True
+    needs_leaves: ClassVar[bool] = True
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+        """Return the mean over records."""
+        import numpy as np
+
+        everything = float(prod(domain.size for domain in recoding.domains))
+        each = np.ones(frequency.keys)
+        for cells in recoding.cells:
+            each *= (cells.hi - cells.lo + 1)[cells.codes]
+        each[recoding.suppressed] = everything
+        total = float(each @ frequency.weights) + frequency.suppressed * everything
+        return Lost(self.name, total / frequency.rows if frequency.rows else 0.0)
+
+    def of_groups(
+        self,
+        sizes: NDArray[np.int64],
+        failing: NDArray[np.bool_],
+        rows: int,
+        leaves: NDArray[np.float64],
+        everything: float,
+    ) -> float:
+        """Return the mean over records."""
+        kept = ~failing
+        total = float(sizes[kept] @ leaves[kept])
+        return (total + (rows - int(sizes[kept].sum())) * everything) / rows
+
+    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
+        """Return the mean without suppression, which generalizing raises."""
+        return float(sizes @ leaves) / rows
+
+    def least(self, cells: int, rows: int, kept: int) -> float:
+        """Return 1, what nothing falls below."""
+        return kept / rows
