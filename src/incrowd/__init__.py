@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from incrowd import privacy
-    from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
+    from incrowd.algorithms import (
+        ALGORITHMS,
+        OLA,
+        Algorithm,
+        BottomUp,
+        Datafly,
+        Flash,
+        Incognito,
+        Mondrian,
+        Optimal,
+        Samarati,
+    )
     from incrowd.assessment import Assessment, assess
     from incrowd.errors import (
         HierarchyError,
@@ -51,7 +62,18 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
-    "algorithms": ("ALGORITHMS", "Algorithm", "Mondrian", "Optimal"),
+    "algorithms": (
+        "ALGORITHMS",
+        "OLA",
+        "Algorithm",
+        "BottomUp",
+        "Datafly",
+        "Flash",
+        "Incognito",
+        "Mondrian",
+        "Optimal",
+        "Samarati",
+    ),
     "assessment": ("Assessment", "assess"),
     "errors": (
         "HierarchyError",
@@ -101,6 +123,7 @@ __all__ = [
     "ALGORITHMS",
     "METRICS",
     "MODELS",
+    "OLA",
     "P29",
     "RISKS",
     "Algorithm",
@@ -109,12 +132,16 @@ __all__ = [
     "Attribute",
     "AverageRisk",
     "BetaLikeness",
+    "BottomUp",
     "CsvFormat",
+    "Datafly",
     "DeltaDisclosure",
     "DeltaPresence",
+    "Flash",
     "FullDomain",
     "Hierarchy",
     "HierarchyError",
+    "Incognito",
     "IncrowdError",
     "InfeasibleError",
     "InputError",
@@ -136,6 +163,7 @@ __all__ = [
     "Recoding",
     "RecordsAtRisk",
     "Release",
+    "Samarati",
     "Schema",
     "SchemaError",
     "TCloseness",

@@ -468,8 +468,8 @@ class Explorer:
             return np.array([self.metric.least(int(count), rows, kept) for count in distinct])[place]
         total = np.zeros(1)
         scale = self.weights.sum()
-        for j, low in enumerate(lattice.lows):
-            shares = self.shares[j][int(low) :]
+        for j, (low, high) in enumerate(zip(lattice.lows, lattice.highs, strict=True)):
+            shares = self.shares[j][int(low) : int(high) + 1]
             if self.aggregate == "max":
                 part = self.weights[j] * shares / self.weights.max()
                 total = np.maximum(total[:, None], part[None, :]).ravel()
@@ -734,6 +734,13 @@ class Explorer:
             failing, _ = self._failing(classes, failing, self.frequency.suppressed)
             self.allowed = allowed
         return np.asarray(failing[ids])
+
+    def distinct_cells(self, levels: tuple[int, ...]) -> list[int]:
+        """Return how many distinct cells each quasi-identifier has in the table at a node."""
+        return [
+            len(np.unique(self._cells[j][level][codes]))
+            for j, (level, codes) in enumerate(zip(levels, self.frequency.codes, strict=True))
+        ]
 
     def class_sizes(self, levels: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the sizes of a node's classes, none suppressed but those of ``*`` throughout."""

@@ -38,7 +38,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("models", MODELS.values(), ids=MODELS)
-@settings(max_examples=8)
+@settings(max_examples=25)
 @given(
     frame=tables(),
     limit=st.sampled_from([0.0, 0.1, 0.35, 1.0]),
@@ -93,7 +93,7 @@ def test_nodes_are_what_their_rows_say(frame, k, data):
         assert node.suppressed <= suppressed
 
 
-@settings(max_examples=15)
+@settings(max_examples=30)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.2]), k=st.integers(2, 4), data=st.data())
 def test_levels_are_kept_within_bounds(frame, limit, k, data):
     bounds = {
@@ -113,7 +113,7 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
         assert low <= level <= (3 if high is None else high)
 
 
-@settings(max_examples=15)
+@settings(max_examples=30)
 @given(frame=tables(), k=st.integers(1, 4))
 def test_a_large_lattice_is_searched_from_its_top(frame, k):
     """Where nothing is settled by counting nodes, going down from the top finds the same optimum."""

@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from incrowd.algorithms.base import Algorithm, FullDomainAlgorithm, Solution
+from incrowd.algorithms.bottom_up import BottomUp
+from incrowd.algorithms.datafly import Datafly
+from incrowd.algorithms.flash import Flash
+from incrowd.algorithms.incognito import Incognito
 from incrowd.algorithms.mondrian import Mondrian
+from incrowd.algorithms.ola import OLA
 from incrowd.algorithms.optimal import Optimal
+from incrowd.algorithms.samarati import Samarati
 from incrowd.parameters import Registry
 
-__all__ = ["ALGORITHMS", "Algorithm", "FullDomainAlgorithm", "Mondrian", "Optimal", "Solution"]
+__all__ = [
+    "ALGORITHMS",
+    "OLA",
+    "Algorithm",
+    "BottomUp",
+    "Datafly",
+    "Flash",
+    "FullDomainAlgorithm",
+    "Incognito",
+    "Mondrian",
+    "Optimal",
+    "Samarati",
+    "Solution",
+]
 
-ALGORITHMS: Registry[Algorithm] = Registry("algorithms", Mondrian, Optimal)
+ALGORITHMS: Registry[Algorithm] = Registry(
+    "algorithms", Mondrian, Optimal, BottomUp, Samarati, Incognito, Datafly, OLA, Flash
+)

@@ -1,0 +1,102 @@
+"""Verdicts on the nodes of a lattice, and what each says about the nodes above and below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incrowd.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.lattice import Explorer, Node
+
+__all__ = ["Tags"]
+
+_MOST_NODES = 2**24
+
+
+class Tags:
+    """Predictive tagging: above an anonymous node all are, below a failing one none is.
+
+    Parameters
+    ----------
+    explorer
+        What looks at nodes.
+    name
+        The algorithm, for errors.
+
+    Attributes
+    ----------
+    status
+        int8 over the lattice's shape: 1 anonymous, -1 not, 0 not known.
+
+    Raises
+    ------
+    ParameterError
+        When the models do not allow tagging, or the lattice is too large for it.
+    """
+
+    def __init__(self, explorer: Explorer, name: str) -> None:
+        import numpy as np
+
+        if not explorer.settles:
+            raise ParameterError(
+                f"{name} needs models under which generalizing never hurts (with suppression: under which a "
+                "class that holds absorbs any other); use optimal for these"
+            )
+        if explorer.lattice.size > _MOST_NODES:
+            raise ParameterError(
+                f"{name} keeps a mark for each of the lattice's {explorer.lattice.size:,} nodes, which are "
+                "too many; use optimal with a budget, or bound the levels"
+            )
+        self.explorer = explorer
+        self.lattice = explorer.lattice
+        self.status: NDArray[np.int8] = np.zeros(self.lattice.shape, np.int8)
+
+    def steps(self, levels: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the place of a node in `status`."""
+        return tuple(level - int(low) for level, low in zip(levels, self.lattice.lows, strict=True))
+
+    def known(self, levels: tuple[int, ...]) -> int:
+        """Return the status of a node."""
+        return int(self.status[self.steps(levels)])
+
+    def ask(self, levels: tuple[int, ...]) -> bool:
+        """Say whether a node is anonymous; look at it where that is not known."""
+        if not self.known(levels):
+            self.mark(self.explorer.look(levels)[0])
+        return self.known(levels) > 0
+
+    def mark(self, node: Node) -> None:
+        """Tag a node, and with it those above or below."""
+        steps = self.steps(node.levels)
+        if node.anonymous:
+            above = self.status[tuple(slice(step, None) for step in steps)]
+            above[above == 0] = 1
+        elif node.hopeless:
+            self.status[tuple(slice(0, step + 1) for step in steps)] = -1
+        self.status[steps] = 1 if node.anonymous else -1
+
+    def minimal(self) -> list[tuple[int, ...]]:
+        """Return the anonymous nodes that have no anonymous node below, in the order of their levels."""
+        import numpy as np
+
+        good = self.status > 0
+        lowest = good.copy()
+        for axis in range(good.ndim):
+            below = np.moveaxis(good, axis, 0)
+            np.moveaxis(lowest, axis, 0)[1:] &= ~below[:-1]
+        return [
+            tuple(int(step + low) for step, low in zip(steps, self.lattice.lows, strict=True))
+            for steps in np.argwhere(lowest)
+        ]
+
+    def best(self) -> tuple[Node | None, bool]:
+        """Choose the minimal node of least score; without suppression no other can be better."""
+        nodes = [node for node in self.explorer.look(*self.minimal()) if node.anonymous]
+        if not nodes:
+            return None, True
+        best = min(nodes, key=lambda node: (node.score, node.levels))
+        return best, self.explorer.allowed <= self.explorer.frequency.suppressed

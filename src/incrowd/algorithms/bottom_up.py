@@ -1,0 +1,46 @@
+"""Bottom-up search of the lattice, level by level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import FullDomainAlgorithm
+
+if TYPE_CHECKING:
+    from incrowd.lattice import Explorer, Node
+    from incrowd.progress import Progress
+
+__all__ = ["BottomUp"]
+
+
+@dataclass(frozen=True)
+class BottomUp(FullDomainAlgorithm):
+    """The best node on the lowest level of the lattice that has one that needs no suppression.
+
+    Levels are looked at from the bottom; on the first with a node whose classes all satisfy the models,
+    the one of least loss is taken, and of equal ones the first in the order of their levels, the
+    quasi-identifiers in the schema's order. Nothing is suppressed, whatever `max_suppression` allows.
+
+    References
+    ----------
+    Samarati, Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001 (the lattice and
+    its heights); LeFevre, DeWitt and Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIGMOD 2005,
+    section 2.2 (bottom-up search).
+    """
+
+    name: ClassVar[str] = "bottom-up"
+    summary: ClassVar[str] = "the node of least loss on the lowest level that needs no suppression"
+    paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt and Ramakrishnan 2005"
+
+    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+        """Go up level by level."""
+        explorer.allowed = explorer.frequency.suppressed
+        lattice = explorer.lattice
+        for height in range(lattice.height + 1):
+            nodes = explorer.look(*lattice.at_height(height))
+            good = [node for node in nodes if node.anonymous]
+            progress.advance(len(explorer.nodes), lattice.size)
+            if good:
+                return min(good, key=lambda node: (node.score, node.levels)), False
+        return None, True

@@ -1,0 +1,64 @@
+"""Datafly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.parameters import parameter
+
+if TYPE_CHECKING:
+    from incrowd.lattice import Explorer, Node
+    from incrowd.progress import Progress
+
+__all__ = ["Datafly"]
+
+
+@dataclass(frozen=True)
+class Datafly(FullDomainAlgorithm):
+    """Climbs, step by step, with the quasi-identifier that has the most distinct values left.
+
+    It stops at the first node at which suppressing no more than allowed suffices. Of quasi-identifiers with
+    equally many values, the first in the schema's order climbs. Fast, and rarely the best.
+
+    Parameters
+    ----------
+    suppress_k
+        Whether no more than k records may be suppressed, the rule of the paper, on top of
+        `max_suppression`.
+
+    References
+    ----------
+    Sweeney, Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5),
+    2002, section 4 (core Datafly).
+    """
+
+    suppress_k: bool = parameter(
+        "whether no more than k records may be suppressed, as in the paper", kind=bool, default=False
+    )
+
+    name: ClassVar[str] = "datafly"
+    summary: ClassVar[str] = "climbs with the column of most distinct values until suppression suffices"
+    paper: ClassVar[str] = "Sweeney 2002"
+
+    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+        """Climb until the node is anonymous."""
+        if self.suppress_k:
+            explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed + explorer.least)
+        lattice = explorer.lattice
+        levels = lattice.bottom
+        while True:
+            [node] = explorer.look(levels)
+            progress.advance(sum(levels), sum(lattice.top))
+            if node.anonymous:
+                return node, False
+            climbing = list(lattice.above(levels))
+            if not climbing:
+                return None, False
+            values = explorer.distinct_cells(levels)
+            steps = [
+                (values[j], above) for above in climbing for j in range(len(levels)) if above[j] > levels[j]
+            ]
+            # max() keeps the first of equal ones.
+            levels = max(steps, key=lambda step: step[0])[1]

@@ -1,0 +1,55 @@
+"""Incognito."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms._tags import Tags
+from incrowd.algorithms.base import FullDomainAlgorithm
+
+if TYPE_CHECKING:
+    from incrowd.lattice import Explorer, Node
+    from incrowd.progress import Progress
+
+__all__ = ["Incognito"]
+
+
+@dataclass(frozen=True)
+class Incognito(FullDomainAlgorithm):
+    """All minimal nodes: anonymous ones of which every specialization fails; the best of them is taken.
+
+    Subsets of the quasi-identifiers are searched by size, the others at their top. What fails for a subset
+    fails for every set that contains it, whatever levels the others have.
+
+    Notes
+    -----
+    Without suppression the best minimal node is the optimum. With suppression a node above may be better.
+
+    References
+    ----------
+    LeFevre, DeWitt and Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIGMOD 2005.
+    """
+
+    name: ClassVar[str] = "incognito"
+    summary: ClassVar[str] = "finds all minimal nodes by subsets of the quasi-identifiers, takes the best"
+    paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
+
+    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+        """Search the subsets of quasi-identifiers, the small ones first."""
+        tags = Tags(explorer, self.name)
+        lattice = explorer.lattice
+        places = range(len(lattice.shape))
+        for size in range(1, len(lattice.shape) + 1):
+            for subset in combinations(places, size):
+                ranges = [
+                    range(int(lattice.lows[j]), int(lattice.highs[j]) + 1)
+                    if j in subset
+                    else (int(lattice.highs[j]),)
+                    for j in places
+                ]
+                for levels in sorted(product(*ranges), key=lambda levels: (sum(levels), levels)):
+                    tags.ask(levels)
+                progress.advance(int((tags.status != 0).sum()), lattice.size)
+        return tags.best()

@@ -1,0 +1,49 @@
+"""Samarati's binary search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import FullDomainAlgorithm
+
+if TYPE_CHECKING:
+    from incrowd.lattice import Explorer, Node
+    from incrowd.progress import Progress
+
+__all__ = ["Samarati"]
+
+
+@dataclass(frozen=True)
+class Samarati(FullDomainAlgorithm):
+    """The best node of the least height at which suppressing no more than allowed suffices.
+
+    The height is found by binary search, which asks of a height only whether some node satisfies; of those
+    that do at the height found, the one of least loss is taken.
+
+    Notes
+    -----
+    The height is the least where generalizing never hurts; with other models it may be larger.
+
+    References
+    ----------
+    Samarati, Protecting respondents' identities in microdata release, IEEE TKDE 13(6), 2001, section 5.
+    """
+
+    name: ClassVar[str] = "samarati"
+    summary: ClassVar[str] = "the node of least loss at the least height that suffices, by binary search"
+    paper: ClassVar[str] = "Samarati 2001"
+
+    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+        """Halve the heights, then compare the nodes of the one found."""
+        lattice = explorer.lattice
+        low, high = 0, lattice.height
+        while low < high:
+            middle = (low + high) // 2
+            if any(explorer.look(levels)[0].anonymous for levels in lattice.at_height(middle)):
+                high = middle
+            else:
+                low = middle + 1
+            progress.advance(len(explorer.nodes), lattice.size)
+        good = [node for node in explorer.look(*lattice.at_height(low)) if node.anonymous]
+        return min(good, key=lambda node: (node.score, node.levels), default=None), False

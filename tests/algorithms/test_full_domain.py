@@ -1,0 +1,326 @@
+"""The other full-domain algorithms: what each promises, and published figures."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.algorithms import ALGORITHMS
+from incrowd.lattice import Lattice
+from lattice_reading import close, every_node, explorer, schema, tables
+from test_published import read
+
+FULL_DOMAIN = [entry for entry in ALGORITHMS if entry.full_domain]
+MODELS = [[ic.KAnonymity(2)], [ic.KAnonymity(2), ic.LDiversity(2, attribute="r")], [ic.MaximumRisk(0.4)]]
+
+
+def minimal(anonymous: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    def beaten(node):
+        return any(
+            other != node and all(a <= b for a, b in zip(other, node, strict=True)) for other in anonymous
+        )
+
+    return {node for node in anonymous if not beaten(node)}
+
+
+@pytest.mark.parametrize("name", ["incognito", "flash", "ola"])
+@settings(max_examples=30)
+@given(frame=tables(), limit=st.sampled_from([0.0, 0.15, 0.4]), models=st.sampled_from(MODELS))
+def test_every_minimal_node_is_found(name, frame, limit, models):
+    expected = every_node(frame, schema(), models, limit, "loss", "mean")
+    try:
+        release = ic.anonymize(frame, schema(), models, ALGORITHMS.get(name)(), max_suppression=limit)
+    except (ic.InfeasibleError, ic.ParameterError):
+        assert not expected or (models[-1].name == "l-diversity" and frame["r"].n_unique() < 2)
+        return
+    space = release.lattice
+    # Nodes that hold and have none below that do were looked at, and the best of them was taken.
+    lowest = minimal(set(expected))
+    assert lowest <= {node.levels for node in space.nodes}
+    assert space.best.levels in lowest
+    assert close(space.best.score, min(expected[node] for node in lowest))
+    assert space.proved == (int(limit * frame.height) == 0)
+    if limit == 0:
+        assert close(space.best.score, min(expected.values()))
+
+
+@pytest.mark.parametrize("name", ["incognito", "flash", "ola"])
+def test_tagging_is_refused_where_it_would_be_wrong(name):
+    frame = pl.DataFrame(
+        {
+            "t": ["a11", "b1"] * 4,
+            "u": ["x1"] * 8,
+            "v": ["1"] * 8,
+            "s": list("pqpqpqpq"),
+            "r": list("kmkmkmmk"),
+        }
+    )
+    algorithm = ALGORITHMS.get(name)()
+    for models, limit in (([ic.NormalizedEntropy(0.5)], 0.0), ([ic.TCloseness(0.5)], 0.2)):
+        with pytest.raises(ic.ParameterError, match=f"{name} needs models under which generalizing never"):
+            ic.anonymize(frame, schema(), models, algorithm, max_suppression=limit)
+    ic.anonymize(frame, schema(), [ic.TCloseness(0.5)], algorithm)
+
+
+@given(frame=tables(), models=st.sampled_from(MODELS))
+@settings(max_examples=30)
+def test_bottom_up_takes_the_lowest_level(frame, models):
+    expected = every_node(frame, schema(), models, 0.0, "loss", "mean")
+    try:
+        release = ic.anonymize(frame, schema(), models, ic.BottomUp(), max_suppression=0.5)
+    except (ic.InfeasibleError, ic.ParameterError):
+        assert not expected or frame["r"].n_unique() < 2
+        return
+    height = min(map(sum, expected))
+    candidates = [node for node in expected if sum(node) == height]
+    assert release.privacy.suppressed == 0
+    best = min(expected[node] for node in candidates)
+    assert release.recoding.levels == min(node for node in candidates if close(expected[node], best))
+
+
+@given(frame=tables(), limit=st.sampled_from([0.0, 0.3]), models=st.sampled_from(MODELS))
+@settings(max_examples=30)
+def test_samarati_takes_the_least_height(frame, limit, models):
+    expected = every_node(frame, schema(), models, limit, "loss", "mean")
+    try:
+        release = ic.anonymize(frame, schema(), models, ic.Samarati(), max_suppression=limit)
+    except (ic.InfeasibleError, ic.ParameterError):
+        # Right below a top of `*` throughout, which counts as suppressed, a height may fail by itself.
+        assert not expected or frame["r"].n_unique() < 2
+        return
+    height = min(map(sum, expected))
+    assert sum(release.recoding.levels) == height
+    best = min(score for node, score in expected.items() if sum(node) == height)
+    assert close(release.lattice.best.score, best)
+
+
+@given(frame=tables(), limit=st.sampled_from([0.0, 0.3]), k=st.integers(1, 4))
+@settings(max_examples=30)
+def test_datafly_climbs_where_most_values_are(frame, limit, k):
+    models = [ic.KAnonymity(k)]
+    expected = every_node(frame, schema(), models, limit, "loss", "mean")
+    lattice = explorer(frame, models)
+    levels = (0, 0, 0)
+    while levels not in expected and levels != (3, 2, 2):
+        values = lattice.distinct_cells(levels)
+        open_ = [j for j, top in enumerate((3, 2, 2)) if levels[j] < top]
+        j = max(open_, key=lambda j: (values[j], -j))
+        levels = tuple(level + (i == j) for i, level in enumerate(levels))
+    try:
+        release = ic.anonymize(frame, schema(), models, ic.Datafly(), max_suppression=limit)
+    except ic.InfeasibleError:
+        assert levels not in expected
+        return
+    assert release.recoding.levels == levels
+
+
+def test_datafly_suppresses_at_most_k():
+    frame = pl.DataFrame({"q": ["a"] * 10 + ["b"] * 2 + ["c"] * 2})
+    asked = ic.Schema(quasi={"q": ic.Hierarchy.from_nested({"*": {"x": ["a", "b"], "y": ["c", "d"]}})})
+    models = [ic.KAnonymity(3)]
+    loose = ic.anonymize(frame, asked, models, ic.Datafly(), max_suppression=0.5)
+    strict = ic.anonymize(frame, asked, models, ic.Datafly(suppress_k=True), max_suppression=0.5)
+    assert (loose.recoding.levels, loose.privacy.suppressed) == ((0,), 4)
+    assert (strict.recoding.levels, strict.privacy.suppressed) == ((1,), 2)
+
+
+ANJANA = {
+    "k10_s50": (10, 0.5),
+    "k10_s10": (10, 0.1),
+    "k5_s10": (5, 0.1),
+    "k2_s5": (2, 0.05),
+    "k10_s100": (10, 1.0),
+}
+
+
+@pytest.mark.parametrize("run", ANJANA)
+def test_datafly_of_anjana(shared_data, run):
+    """ANJANA 1.2.3 on Adult: the levels of its greedy climb, the records kept and the classes."""
+    folder = shared_data / "anjana"
+    lines = (folder / "anjana_results.jsonl").read_text().splitlines()
+    expected = next(entry for entry in map(json.loads, lines) if entry["run"] == run)
+    k, limit = ANJANA[run]
+    frame = read(folder / "adult.csv")
+    frame = frame.with_columns(pl.all().str.strip_chars()).filter(pl.col("age").is_not_null())
+    files = {
+        "age": "age", "education": "education", "marital-status": "marital", "occupation": "occupation",
+        "sex": "sex", "native-country": "country",
+    }  # fmt: skip
+    asked = ic.Schema(
+        quasi={
+            name: ic.Hierarchy.read(folder / "hierarchies" / f"{file}.csv") for name, file in files.items()
+        },
+        others="drop",
+    )
+    release = ic.anonymize(frame, asked, [ic.KAnonymity(k)], ic.Datafly(), max_suppression=limit)
+    assert list(release.recoding.levels) == expected["transf"]
+    assert frame.height - release.privacy.suppressed == expected["rows"]
+    assert (release.privacy.classes, release.privacy.smallest) == (expected["nEC"], expected["k"])
+
+
+HOMEWORK = "age workclass education marital-status occupation relationship gender native-country".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize(
+    ("k", "l", "levels", "md", "lm", "classes"),
+    [
+        (4, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48),
+        (16, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48),
+        (64, 1, (4, 2, 2, 2, 1, 1, 0, 3), 149_985, 6537.398379, None),
+        (16, 6, (3, 2, 3, 1, 2, 1, 0, 3), 149_985, 7065.708333, None),
+    ],
+)
+def test_bottom_up_of_the_course(shared_data, k, l, levels, md, lm, classes):  # noqa: E741
+    """The bottom-up anonymizer of the course's handout on Adult, an exact reference's levels, MD and LM."""
+    folder = shared_data / "adult-hw1"
+    frame = read(folder / "adult-hw1.csv")
+    [sensitive] = [name for name in frame.columns if name not in HOMEWORK]
+    files = {name: next((folder / "DGHs").glob(f"{name}.*")) for name in HOMEWORK}
+    asked = ic.Schema(
+        quasi={name: ic.Hierarchy.read(path) for name, path in files.items()}, sensitive=[sensitive]
+    )
+    models = [ic.KAnonymity(k), *([ic.LDiversity(l)] if l > 1 else [])]
+    release = ic.anonymize(frame, asked, models, ic.BottomUp())
+    assert release.recoding.levels == levels
+    assert sum(levels) == (14 if k < 64 and l == 1 else 15)
+    assert release.utility["loss"].value * frame.height == pytest.approx(lm, abs=5e-7)
+    climbed = sum(
+        min(level, len(domain.tree.path(int(rank))) - 1) * int(n)
+        for domain, codes, level in zip(release.recoding.domains, release.recoding.keys, levels, strict=True)
+        for rank, n in zip(codes, weights_of(release, frame, asked), strict=True)
+    )
+    assert climbed == md
+    if classes is not None:
+        assert (release.privacy.classes, release.privacy.smallest) == (classes, 25)
+
+
+def weights_of(release, frame, asked):
+    from incrowd.engines import engine_for
+
+    return engine_for(frame).count(asked).weights
+
+
+# --- the lattice itself -------------------------------------------------------------------------------
+
+
+@given(bounds=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4))
+def test_nodes_and_their_numbers(bounds):
+    lows, highs = [low for low, _ in bounds], [low + more for low, more in bounds]
+    lattice = Lattice([f"q{j}" for j in range(len(bounds))], lows, highs)
+    everything = [lattice.levels(node) for node in range(lattice.size)]
+    assert len(set(everything)) == lattice.size
+    assert [lattice.node(levels) for levels in everything] == list(range(lattice.size))
+    assert everything == [tuple(levels) for levels in lattice.all_levels().tolist()]
+    assert (everything[0], everything[-1]) == (lattice.bottom, lattice.top)
+    by_height = [levels for height in range(lattice.height + 1) for levels in lattice.at_height(height)]
+    assert sorted(by_height) == everything
+    for height in range(lattice.height + 1):
+        at = list(lattice.at_height(height))
+        assert at == sorted(at)
+        for levels in at:
+            assert all(sum(above) == sum(levels) + 1 for above in lattice.above(levels))
+            assert all(levels in lattice.above(below) for below in lattice.below(levels))
+
+
+@pytest.mark.parametrize("algorithm", FULL_DOMAIN, ids=lambda entry: entry.name)
+def test_the_solution_space_is_saved(algorithm, tmp_path):
+    frame = pl.DataFrame(
+        {
+            "t": ["a11", "a12", "b1", "b2"] * 5,
+            "u": ["x1", "y1"] * 10,
+            "v": ["1", "5"] * 10,
+            "s": list("pq") * 10,
+            "r": list("kkmm") * 5,
+        }
+    )
+    release = ic.anonymize(frame, schema(), [ic.KAnonymity(5)], algorithm())
+    space = release.lattice
+    assert (space.size, space.records) == (36, 20)
+    table = space.to_polars()
+    assert table.height == len(space.nodes)
+    space.save(tmp_path / "space.parquet")
+    assert pl.read_parquet(tmp_path / "space.parquet").equals(table)
+    space.save(tmp_path / "space.json")
+    document = json.loads((tmp_path / "space.json").read_text())
+    assert document["levels"] == dict(zip("tuv", release.recoding.levels, strict=True))
+    assert len(document["nodes"]) == document["looked_at"] == len(space.nodes)
+    assert document["records"] == 20
+    with pytest.raises(ic.TableError, match=r"\.parquet or \.json"):
+        space.save(tmp_path / "space.txt")
+    front = space.front()
+    anonymous = [node for node in space.nodes if node.anonymous]
+    assert front[0].score == min(node.score for node in anonymous)
+    risks = [node.classes / (20 - node.suppressed) for node in front]
+    assert risks == sorted(risks, reverse=True)
+    assert risks[-1] == min(node.classes / (20 - node.suppressed) for node in anonymous)
+    release.save(tmp_path / "out")
+    assert (tmp_path / "out" / "internal" / "lattice.parquet").is_file()
+    account = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert account["search"]["lattice"] == 36
+
+
+def test_a_node_can_be_chosen():
+    frame = pl.DataFrame(
+        {
+            "t": ["a11", "a12", "b1", "b2"] * 5,
+            "u": ["x1", "y1"] * 10,
+            "v": ["1", "5"] * 10,
+            "s": list("pq") * 10,
+            "r": list("kkmm") * 5,
+        }
+    )
+    models = [ic.KAnonymity(5)]
+    release = ic.anonymize(frame, schema(), models, levels={"t": 2, "u": 1, "v": 0})
+    assert release.recoding.levels == (2, 1, 0)
+    assert len(release.lattice.nodes) == 1
+    # Columns that are not named are searched.
+    part = ic.anonymize(frame, schema(), models, levels={"u": 2})
+    assert part.recoding.levels[1] == 2
+    assert part.lattice.size == 12
+    with pytest.raises(ic.ParameterError, match="'w' is no quasi-identifier"):
+        ic.anonymize(frame, schema(), models, levels={"w": 1})
+    with pytest.raises(ic.ParameterError, match="level 7 is above its height"):
+        ic.anonymize(frame, schema(), models, levels={"t": 7})
+    with pytest.raises(ic.InfeasibleError, match="no full-domain recoding among 1 satisfies"):
+        ic.anonymize(frame, schema(), [ic.KAnonymity(6)], levels={"t": 0, "u": 0, "v": 0})
+    with pytest.raises(ic.ParameterError, match="has levels or a weight, which mondrian does not know"):
+        ic.anonymize(frame, schema(t={"weight": 2.0}), models)
+    with pytest.raises(ic.ParameterError, match="weights of the quasi-identifiers are all 0"):
+        ic.anonymize(frame, schema(**{name: {"weight": 0} for name in "tuv"}), models, ic.Optimal())
+
+
+def test_an_infeasible_policy_says_what_would_help():
+    """Eleven alike and one apart: the top is `*` throughout, and below it one record stands alone."""
+    frame = pl.DataFrame({"q": ["a"] * 11 + ["b"], "p": ["c"] * 12})
+    asked = ic.Schema(quasi={"q": ic.Hierarchy.flat(), "p": ic.Hierarchy.flat()})
+    for models, expected in (
+        ([ic.KAnonymity(3)], None),
+        ([ic.KAnonymity(13)], "k=13 is more than the table's 12 records"),
+    ):
+        if expected is None:
+            assert ic.anonymize(frame, asked, models, ic.Optimal()).recoding.levels == (1, 0)
+        else:
+            with pytest.raises(ic.ParameterError, match=expected):
+                ic.anonymize(frame, asked, models, ic.Optimal())
+    fixed = {"q": 0}
+    with pytest.raises(ic.InfeasibleError) as error:
+        ic.anonymize(frame, asked, [ic.KAnonymity(3)], levels=fixed)
+    assert str(error.value) == (
+        "no full-domain recoding among 2 satisfies the models with at most 0.00% suppressed; at q=0, p=1 "
+        "k-anonymity reaches k=1 where 3 was asked; there, max_suppression=0.0834 would do; "
+        "k=1 alone would do without"
+    )
+    release = ic.anonymize(frame, asked, [ic.KAnonymity(3)], levels=fixed, max_suppression=0.0834)
+    assert release.privacy.suppressed == 1
+    with pytest.raises(ic.InfeasibleError, match=r"l-diversity for 's' reaches l=1 where 2 was asked"):
+        ic.anonymize(
+            frame.with_columns(s=pl.Series(["x"] * 11 + ["y"])),
+            ic.Schema(quasi=["q", "p"], sensitive=["s"]),
+            [ic.LDiversity(2)],
+            levels=fixed,
+        )
