@@ -37,6 +37,7 @@ lint: $(VENV)/.installed-dev ## check style, format and types
 bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/mondrian.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/lattice.py
 
 docs: $(VENV)/.installed ## write the pages that are made from the code
 	$(BIN)/python -m incrowd.reference > docs/reference.md

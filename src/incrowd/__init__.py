@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         TCloseness,
     )
     from incrowd.recoding import FullDomain, Local, Recoding
-    from incrowd.release import Release, anonymize
+    from incrowd.release import Release, anonymize, explore
     from incrowd.risk import RISKS
     from incrowd.schema import Attribute, Schema
     from incrowd.utility import METRICS
@@ -109,7 +109,7 @@ _HOMES = {
         "TCloseness",
     ),
     "recoding": ("FullDomain", "Local", "Recoding"),
-    "release": ("Release", "anonymize"),
+    "release": ("Release", "anonymize", "explore"),
     "risk": ("RISKS",),
     "schema": ("Attribute", "Schema"),
     "utility": ("METRICS",),
@@ -171,6 +171,7 @@ __all__ = [
     "Verification",
     "anonymize",
     "assess",
+    "explore",
     "privacy",
     "verify",
 ]

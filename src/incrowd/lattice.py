@@ -164,8 +164,8 @@ class Node(NamedTuple):
         The metric, lower is better; infinite where the node is not anonymous.
     hopeless
         Whether every node below fails for the same reason.
-    bound
-        What no node above can fall below, for a metric of classes; else 0.
+    bound, floor
+        What no node above, and none below, can fall below, for a metric of classes; else 0.
     """
 
     levels: tuple[int, ...]
@@ -176,6 +176,7 @@ class Node(NamedTuple):
     score: float
     hopeless: bool
     bound: float
+    floor: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -618,7 +619,11 @@ class Explorer:
             return Node(levels, False, suppressed, 0, 0, np.inf, hopeless, bound)
         score = self._score(levels, groups, failing, leaves)
         sizes = groups.weights[kept]
-        return Node(levels, True, suppressed, len(sizes), int(sizes.min()), score, False, bound)
+        floor = 0.0
+        if self.by_class and self.settles and starred is None:
+            # Whoever is suppressed here is suppressed below, too.
+            floor = self.metric.floor(suppressed, rows, self.least, self._everything)
+        return Node(levels, True, suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
 
     def _failing(
         self, classes: EquivalenceClasses, failing: NDArray[np.bool_], before: int

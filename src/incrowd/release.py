@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.assessment import Assessment, assess, assess_classes
@@ -20,13 +20,14 @@ from incrowd.utility import METRICS, Lost
 
 if TYPE_CHECKING:
     from incrowd.algorithms import Solution
+    from incrowd.engines import Engine
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.lattice import SolutionSpace
     from incrowd.privacy import Measured, PrivacyModel
     from incrowd.recoding import Recoding
 
-__all__ = ["Release", "anonymize"]
+__all__ = ["Release", "anonymize", "explore"]
 
 
 @dataclass(frozen=True)
@@ -203,8 +204,6 @@ def anonymize(
         When the table cannot satisfy the policy; nothing is released.
     """
     from incrowd.classes import EquivalenceClasses
-    from incrowd.engines import engine_for, with_population
-    from incrowd.io.files import read_table
 
     if isinstance(schema, Policy):
         policy = schema
@@ -214,36 +213,11 @@ def anonymize(
         )
     if levels:
         policy = policy.with_levels(levels)
-    _check_levels(policy)
-    if not policy.models:
-        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     clock = _Clock(progress or Silent())
-    if isinstance(table, str | os.PathLike):
-        path = table
-        table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
-    engine = engine_for(table)
-    policy.schema.released(engine.columns)
-    searched = _with_styles(policy)
-    joint = any(model.is_joint for model in policy.models)
-    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint))
-    if isinstance(population, str | os.PathLike):
-        people = population
-        population = clock.run("read population", lambda: read_table(people)[0])
-    if population is not None:
-        counted = frequency
-        frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))
-    _check_limits(policy, frequency)
+    start = _start(table, policy, population, csv_format, clock)
+    engine, frequency, population = start.engine, start.frequency, start.population
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
-    solution: Solution = clock.run(
-        "search",
-        lambda: policy.algorithm.search(
-            frequency,
-            policy.models,
-            attributes=searched.quasi,
-            max_suppression=policy.max_suppression,
-            progress=clock.progress,
-        ),
-    )
+    solution: Solution = clock.run("search", lambda: _search(start, policy, clock))
     recoding = solution.recoding
     released = clock.run("apply", lambda: engine.apply(policy.schema, frequency, recoding))
     if policy.shuffle:
@@ -262,9 +236,87 @@ def anonymize(
         after,
         utility,
         clock.seconds,
-        csv_format,
+        start.csv_format,
         population,
         solution.lattice,
+    )
+
+
+def explore(
+    table: Any,
+    policy: Policy,
+    *,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> SolutionSpace:
+    """Search the lattice of full-domain recodings and return what was found out; nothing is released.
+
+    Parameters
+    ----------
+    table, population, csv_format, progress
+        As in `anonymize`.
+    policy
+        What a release has to satisfy; an algorithm that knows no levels gives way to `Optimal`.
+
+    Raises
+    ------
+    InputError
+        When the table or the policy is wrong.
+    InfeasibleError
+        When no node satisfies the policy.
+    """
+    policy = policy.with_levels({})
+    clock = _Clock(progress or Silent())
+    start = _start(table, policy, population, csv_format, clock)
+    found: Solution = clock.run("search", lambda: _search(start, policy, clock))
+    assert found.lattice is not None
+    return found.lattice
+
+
+class _Start(NamedTuple):
+    engine: Engine
+    schema: Schema
+    frequency: FrequencyTable
+    population: Any
+    csv_format: CsvFormat | None
+
+
+def _start(
+    table: Any, policy: Policy, population: Any, csv_format: CsvFormat | None, clock: _Clock
+) -> _Start:
+    """Read and count, and refuse what cannot be satisfied."""
+    from incrowd.engines import engine_for, with_population
+    from incrowd.io.files import read_table
+
+    _check_levels(policy)
+    if not policy.models:
+        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    if isinstance(table, str | os.PathLike):
+        path = table
+        table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
+    engine = engine_for(table)
+    policy.schema.released(engine.columns)
+    searched = _with_styles(policy)
+    joint = any(model.is_joint for model in policy.models)
+    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint))
+    if isinstance(population, str | os.PathLike):
+        people = population
+        population = clock.run("read population", lambda: read_table(people)[0])
+    if population is not None:
+        counted = frequency
+        frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))
+    _check_limits(policy, frequency)
+    return _Start(engine, searched, frequency, population, csv_format)
+
+
+def _search(start: _Start, policy: Policy, clock: _Clock) -> Solution:
+    return policy.algorithm.search(
+        start.frequency,
+        policy.models,
+        attributes=start.schema.quasi,
+        max_suppression=policy.max_suppression,
+        progress=clock.progress,
     )
 
 

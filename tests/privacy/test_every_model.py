@@ -117,6 +117,22 @@ def test_monotone_under_generalization(kind, table, limit):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@given(table=counts(least_classes=2), limit=st.floats(0, 1))
+def test_absorbing_models(kind, table, limit):
+    """A class that satisfies such a model satisfies it whatever is merged into it."""
+    merged = [[a + b for a, b in zip(table[0], table[1], strict=True)], *table[2:]]
+    before, after = classes_of(table, kind), classes_of(merged, kind)
+    absorbing = set()
+    for model in variants(kind):
+        for asked in asked_at(model, limit):
+            if asked.monotone.absorbing:
+                absorbing.add(asked.name)
+                if asked.holds(before)[0]:
+                    assert asked.holds(after)[0], asked
+    assert absorbing == {"k-anonymity", "k-map", "l-diversity", "maximum-risk"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @given(table=counts(least_classes=2), data=st.data())
 def test_monotone_under_suppression(kind, table, data):
     classes = classes_of(table, kind)

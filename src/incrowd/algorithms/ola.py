@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
 from incrowd.algorithms.base import FullDomainAlgorithm
-from incrowd.lattice import Lattice
 
 if TYPE_CHECKING:
     from incrowd.lattice import Explorer, Node
@@ -40,6 +39,8 @@ class OLA(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Halve the lattice, then its parts."""
+        from incrowd.lattice import Lattice
+
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice
         waiting = [(lattice.bottom, lattice.top)]

@@ -213,6 +213,9 @@ class _Search:
         if node.bound > 0:
             above = self._slice(self.least, node, down=False)
             np.maximum(above, node.bound, out=above)
+        if node.floor > 0:
+            below = self._slice(self.least, node, down=True)
+            np.maximum(below, node.floor, out=below)
         if node.anonymous and better(node, self.best):
             self.best = node
 

@@ -29,6 +29,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("assess")(data.assess)
 app.command("anonymize")(data.anonymize)
+app.command("lattice")(data.lattice)
 app.command("init")(data.init)
 app.command("verify")(check.verify)
 app.command("list")(check.list_entries)

@@ -1,4 +1,4 @@
-"""Commands that work on a table: assess, anonymize, init."""
+"""Commands that work on a table: assess, anonymize, lattice, init."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.cli import options
 if TYPE_CHECKING:
     from incrowd.policy import Policy
 
-__all__ = ["anonymize", "assess", "init"]
+__all__ = ["anonymize", "assess", "init", "lattice"]
 
 
 def assess(
@@ -88,10 +88,7 @@ def anonymize(
     population: options.People = None,
     algorithm: options.AlgorithmName = None,
     levels: options.Levels = None,
-    max_suppression: Annotated[
-        float | None,
-        typer.Option("--max-suppression", help="Largest share of records that may be suppressed, 0..1."),
-    ] = None,
+    max_suppression: options.Suppression = None,
     style: Annotated[
         str | None,
         typer.Option("--style", metavar="STYLE", help="Cells as auto, range, ancestor, set or mean."),
@@ -179,6 +176,72 @@ def anonymize(
         f"written: {output} ({release.privacy.records:,} rows), every model holds; "
         f"{seconds:.2f} s with reading and writing",
     )
+
+
+def lattice(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741
+    t: options.T = None,
+    model: options.Models = None,
+    population: options.People = None,
+    algorithm: options.AlgorithmName = None,
+    levels: options.Levels = None,
+    max_suppression: options.Suppression = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Also write every node looked at: .parquet or .json."),
+    ] = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Search the lattice of full-domain recodings and show the trade-off; nothing is released.
+
+    Take a node with `anonymize --levels`. Columns without a role do no harm here.
+    """
+    from incrowd.cli.render import console, progress, show_lattice
+    from incrowd.io.files import check_target, read_table
+    from incrowd.policy import Policy
+    from incrowd.release import explore
+
+    models = options.models_of(k, l, t, model)
+    inputs = [path for path in (data, policy, population) if path is not None]
+    if output is not None:
+        check_target(output, inputs, force=force)
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+        )
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        if policy is not None:
+            loaded = _read_policy(policy)
+        else:
+            loaded = Policy(
+                options.schema_of(
+                    table.columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True
+                )
+            )
+        loaded = options.override(loaded, models, algorithm, max_suppression, None)
+        loaded = loaded.with_levels(options.levels_of(levels) or {})
+        space = explore(table, loaded, population=population, csv_format=csv_format, progress=shown)
+    if output is not None:
+        space.save(output)
+    if json:
+        typer.echo(json_module.dumps(space.to_dict(), ensure_ascii=False, indent=1))
+        return
+    show_lattice(console(), space)
+    if output is not None:
+        typer.echo(f"written: {output} ({len(space.nodes):,} nodes)")
 
 
 def init(

@@ -85,8 +85,16 @@ Models = Annotated[list[str] | None, typer.Option("--model", metavar="MODEL:PARA
 AlgorithmName = Annotated[
     str | None,
     typer.Option(
-        "--algorithm", metavar="NAME", help="Search algorithm: " + ", ".join(ALGORITHMS.names()) + "."
+        "--algorithm",
+        metavar="NAME[:PARAMETERS]",
+        help="Search algorithm, e.g. optimal:metric=discernibility,budget=30s. Known: "
+        + ", ".join(ALGORITHMS.names())
+        + ".",
     ),
+]
+Suppression = Annotated[
+    float | None,
+    typer.Option("--max-suppression", help="Largest share of records that may be suppressed, 0..1."),
 ]
 Levels = Annotated[
     str | None,

@@ -19,10 +19,20 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
     from incrowd.assessment import Assessment
+    from incrowd.lattice import SolutionSpace
     from incrowd.privacy import Crowd, Measured
     from incrowd.release import Release
 
-__all__ = ["console", "number", "progress", "show_assessment", "show_release", "show_rows", "verdict"]
+__all__ = [
+    "console",
+    "number",
+    "progress",
+    "show_assessment",
+    "show_lattice",
+    "show_release",
+    "show_rows",
+    "verdict",
+]
 
 
 _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
@@ -216,8 +226,45 @@ def show_release(out: Console, release: Release) -> None:
         )
     out.print(loss)
     out.print()
+    if release.lattice is not None:
+        space = release.lattice
+        chosen = ", ".join(
+            f"{name}={level}" for name, level in zip(space.names, space.best.levels, strict=True)
+        ) if space.best is not None else ""  # fmt: skip
+        out.print(
+            f"levels: {chosen}; {len(space.nodes):,} of {space.size:,} nodes looked at, "
+            + ("proved optimal" if space.proved else "not proved optimal")
+            + f" for {space.metric}"
+        )
     stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in release.seconds.items())
     out.print(f"{sum(release.seconds.values()):.2f} s: {stages}")
+
+
+def show_lattice(out: Console, space: SolutionSpace) -> None:
+    """Print how much of the lattice was looked at, what was chosen and what else there is to choose from."""
+    anonymous = sum(node.anonymous for node in space.nodes)
+    out.print(
+        f"{space.size:,} nodes, {len(space.nodes):,} looked at, {anonymous:,} of them anonymous; "
+        + ("the best is proved" if space.proved else "the best is not proved to be the best of all")
+    )
+    out.print()
+    table = Table(
+        title=f"Loss against risk: {space.metric}; the first is the choice",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for name in space.names:
+        table.add_column(Text(name), justify="right")
+    for name in ("score", "suppressed", "classes", "smallest", "largest risk", "mean risk"):
+        table.add_column(name, justify="right")
+    best = [] if space.best is None else [space.best]
+    for node in best + [node for node in space.front() if node not in best]:
+        kept = max(space.records - node.suppressed, 1)
+        figures = (node.score, node.suppressed, node.classes, node.smallest)
+        risks = (1 / max(node.smallest, 1), node.classes / kept)
+        table.add_row(*map(str, node.levels), *map(number, figures), *map(number, risks))
+    out.print(table)
 
 
 def show_rows(out: Console, title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

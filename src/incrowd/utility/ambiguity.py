@@ -69,3 +69,7 @@ class Ambiguity(Metric):
     def least(self, cells: int, rows: int, kept: int) -> float:
         """Return 1, what nothing falls below."""
         return kept / rows
+
+    def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
+        """Return the mean when all that is kept is not generalized."""
+        return (suppressed * everything + (rows - suppressed)) / rows

@@ -128,6 +128,18 @@ class Metric(Configured, ABC):
         """Return a value that no table undercuts whose classes join these and keep `kept` records."""
         raise NotImplementedError
 
+    def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
+        """Return a value that no table undercuts with so many records suppressed, or more.
+
+        Parameters
+        ----------
+        smallest
+            Records of the smallest class that is kept, at least.
+        everything
+            As in `of_groups`.
+        """
+        return 0.0
+
     def least(self, cells: int, rows: int, kept: int) -> float:
         """Return a value that no table of at most so many classes falls below; as `bound`."""
         raise NotImplementedError

@@ -58,3 +58,7 @@ class Discernibility(Metric):
     def least(self, cells: int, rows: int, kept: int) -> float:
         """Return the sum for classes of equal size."""
         return kept * kept / cells
+
+    def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
+        """Return the cost of the suppressed, and of the others in the smallest classes there may be."""
+        return float(suppressed) * rows + float(rows - suppressed) * min(smallest, rows)
