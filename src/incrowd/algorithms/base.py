@@ -101,6 +101,12 @@ class FullDomainAlgorithm(Algorithm):
     aggregate
         How a loss per attribute becomes one figure: ``mean`` (weighted), ``geometric-mean`` (of 1 + loss,
         less 1) or ``max``; metrics of classes have one figure anyway.
+
+    Attributes
+    ----------
+    tags
+        Whether it rests on models under which generalizing never hurts (with suppression: under which a
+        class that holds absorbs any other), and refuses others.
     """
 
     metric: str = parameter("what is minimized", kind=str, default="loss", choices=tuple(METRICS.names()))
@@ -112,6 +118,7 @@ class FullDomainAlgorithm(Algorithm):
     )
 
     full_domain: ClassVar[bool] = True
+    tags: ClassVar[bool] = False
 
     def search(
         self,

@@ -35,6 +35,7 @@ class Incognito(FullDomainAlgorithm):
     name: ClassVar[str] = "incognito"
     summary: ClassVar[str] = "finds all minimal nodes by subsets of the quasi-identifiers, takes the best"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
+    tags: ClassVar[bool] = True
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Search the subsets of quasi-identifiers, the small ones first."""
