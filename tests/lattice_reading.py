@@ -42,14 +42,17 @@ def schema(*, roots: tuple[str, ...] = ("*", "all", "*"), **attributes) -> ic.Sc
 
 
 @st.composite
-def tables(draw, most: int = 40) -> pl.DataFrame:
-    rows = draw(st.integers(4, most))
+def tables(draw, most: int = 40, gone: int = 3) -> pl.DataFrame:
+    """Skewed tables, of which some records were suppressed before."""
+    rows = draw(st.integers(4 + gone, most))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     skew = draw(st.floats(0.3, 3))
     columns = {}
+    lost = draw(st.integers(0, gone))
     for name, leaves in LEAVES.items():
         shares = rng.dirichlet([skew] * len(leaves))
         columns[name] = rng.choice(leaves, rows, p=shares)
+        columns[name] = [*columns[name].tolist()[: rows - lost], *["*"] * lost]
     columns["s"] = rng.choice(["p", "q", "z"], rows)
     columns["r"] = rng.choice(["k", "m"], rows)
     return pl.DataFrame(columns)
