@@ -50,6 +50,7 @@ class EquivalenceClasses:
         self.members = members
         self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
         self.code_sizes: tuple[int, ...] = ()
+        self._people: tuple[NDArray[np.int64], int] | None = None
         self._counts: dict[int, Counts] = {}
         self._effective: dict[int, NDArray[np.float64]] = {}
 
@@ -154,15 +155,33 @@ class EquivalenceClasses:
             self._effective[attribute] = effective_values(self.counts(attribute), self.sizes)
         return self._effective[attribute]
 
+    def set_population(self, covered: NDArray[np.int64], outside: int) -> None:
+        """Say how many people of the population each class covers, and how many are in none."""
+        self._people = covered, outside
+
+    @property
+    def outside(self) -> int:
+        """People of the population who are in no class."""
+        if self._people is not None:
+            return self._people[1]
+        population = self.frequency.population
+        assert population is not None
+        gone = np.ones(self.frequency.keys, np.bool_)
+        gone[self.members] = False
+        return population.outside + int(population.covered[gone].sum())
+
     @cached_property
     def population(self) -> NDArray[np.int64]:
         """Records of the population that each class's keys cover: int64[classes].
 
-        Where a class joins several keys, records of the population between them are not counted, so
-        the figure is exact for a table as it stands and a lower bound during a search.
+        Where a class joins several keys, records of the population between them are not counted, unless
+        by whoever called `set_population`; so the figure is exact for a table as it stands and else a lower
+        bound.
         """
         from incrowd.kernels.counting import class_sums
 
+        if self._people is not None:
+            return self._people[0]
         assert self.frequency.population is not None
         return class_sums(self.indptr, self.members, self.frequency.population.covered)
 

@@ -83,11 +83,15 @@ class PopulationCounts:
         Records of the population that no key covers.
     records
         Records of the population.
+    people
+        The population itself, its quasi-identifiers as they are written, for searches that count anew what
+        their own cells cover.
     """
 
     covered: NDArray[np.int64]
     outside: int
     records: int
+    people: FrequencyTable | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,8 @@ AGGREGATES = ("mean", "geometric-mean", "max")
 """How the losses of the attributes become one score."""
 
 _COLUMN_SIZE = 4096
-_KEPT_GROUPS = 16_000_000
+_KEPT_BYTES = 256 * 2**20
+"""What kept nodes may take, all together."""
 
 
 class Lattice:
@@ -310,6 +311,17 @@ class _Groups(NamedTuple):
     weights: NDArray[np.int64]
     counted: FrequencyTable | None
 
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+        total = self.keys.nbytes + self.weights.nbytes
+        if self.counted is not None:
+            held = [counts.keys for counts in self.counted.sensitive]
+            if self.counted.joint is not None:
+                held.append(self.counted.joint.keys)
+            total += sum(array.nbytes for counts in held for array in counts)
+        return total
+
 
 class Explorer:
     """Looks at nodes: groups the keys, asks the models, adds up the loss.
@@ -372,6 +384,7 @@ class Explorer:
         self._costs()
         each = np.arange(frequency.keys, dtype=np.int32)
         self._kept: list[_Groups] = [_Groups(each, frequency.weights, frequency)]
+        self._kept_bytes = 0
         self._kept_levels = np.zeros((1024, len(self.lattice.shape)), np.int64)
         self._kept_sizes = np.zeros(1024, np.int64)
         self._kept_sizes[0] = frequency.keys
@@ -394,6 +407,23 @@ class Explorer:
             self._cells.append(cells)
             self._counts.append(counts)
             self._stars.append(stars)
+        self._places: list[list[NDArray[np.int32]]] = []
+        if any(model.needs_population for model in self.models) and frequency.population is not None:
+            from incrowd.population import cells_of
+
+            assert frequency.population.people is not None
+            for j, values in enumerate(frequency.population.people.domains):
+                domain = frequency.domains[j]
+                self._places.append(
+                    [
+                        cells_of(
+                            node_labels(domain, np.unique(domain.tree.climb(level))),
+                            values.values,
+                            self.attributes[j],
+                        )
+                        for level in range(int(self.lattice.highs[j]) + 1)
+                    ]
+                )
         self._columns: list[list[int]] = []
         size = _COLUMN_SIZE + 1
         for j, domain in enumerate(frequency.domains):
@@ -565,9 +595,9 @@ class Explorer:
         if len(groups.keys) > 0.8 * self._kept_sizes[source]:
             return
         kept = len(self._kept)
-        room = max(_KEPT_GROUPS, 4 * self.frequency.keys)
-        if int(self._kept_sizes.sum()) + len(groups.keys) > room:
+        if self._kept_bytes + groups.size > _KEPT_BYTES:
             return
+        self._kept_bytes += groups.size
         if kept == len(self._kept_sizes):
             self._kept_sizes = np.concatenate((self._kept_sizes, np.zeros(kept, np.int64)))
             self._kept_levels = np.vstack((self._kept_levels, np.zeros_like(self._kept_levels)))
@@ -598,8 +628,7 @@ class Explorer:
             below = self._kept[source].counted
             assert below is not None
             classes = EquivalenceClasses.from_assignment(below, ids, len(groups.keys))
-            if any(model.needs_cells for model in self.models):
-                self._name_cells(classes, levels, groups.keys)
+            self._describe(classes, levels, groups.keys)
             failing, hopeless = self._failing(classes, failing, before)
             groups = groups._replace(counted=self._rolled(classes))
         self._keep(levels, groups, source)
@@ -611,8 +640,7 @@ class Explorer:
         good = suppressed <= self.allowed and bool(kept.any())
         if good and self.whole:
             left = EquivalenceClasses.from_assignment(classes.frequency, *_renumbered(classes, kept))
-            if any(model.needs_cells for model in self.whole):
-                self._name_cells(left, levels, groups.keys[kept])
+            self._describe(left, levels, groups.keys[kept])
             good = all(result.holds for model in self.whole for result in model.measure(left))
             hopeless = hopeless or (not good and self.settles and starred is None)
         if not good:
@@ -646,6 +674,9 @@ class Explorer:
             left = EquivalenceClasses.from_assignment(classes.frequency, numbers, count)
             if classes.codes is not None:
                 left.set_codes([codes[kept] for codes in classes.codes], classes.code_sizes)
+            if self._places:
+                lost = int(classes.population[~kept].sum())
+                left.set_population(classes.population[kept], classes.outside + lost)
             still = np.ones(count, np.bool_)
             for model in fickle:
                 still &= model.holds(left)
@@ -655,15 +686,44 @@ class Explorer:
             failing[np.flatnonzero(kept)[~still]] = True
         return failing, settled
 
-    def _name_cells(
+    def _describe(
         self, classes: EquivalenceClasses, levels: tuple[int, ...], keys: NDArray[np.int32]
     ) -> None:
+        """Tell classes their cells and their people, where a model looks at them; one key stands for each."""
+        if not self._places and not any(model.needs_cells for model in self.models):
+            return
         codes, sizes = [], []
         for j, level in enumerate(levels):
             size = self._counts[j][level]
             codes.append(smallest_codes(self._cells[j][level][self.frequency.codes[j][keys]], size))
             sizes.append(size)
         classes.set_codes(codes, sizes)
+        if self._places:
+            classes.set_population(*self._people(levels, codes, sizes))
+
+    def _people(
+        self, levels: tuple[int, ...], codes: list[NDArray[np.unsignedinteger]], sizes: list[int]
+    ) -> tuple[NDArray[np.int64], int]:
+        """Count the people whom each class's cells cover, and those in none, by recoding them alike."""
+        from incrowd.kernels.grouping import group_columns
+
+        population = self.frequency.population
+        assert population is not None
+        people = population.people
+        assert people is not None
+        known = np.ones(people.keys, np.bool_)
+        columns = []
+        for j, level in enumerate(levels):
+            cells = self._places[j][level][people.codes[j]]
+            known &= cells >= 0
+            columns.append(np.concatenate((codes[j], np.maximum(cells, 0))))
+        classes = len(codes[0])
+        ids, _ = group_columns(columns, sizes, classes + people.keys)
+        # Classes come first and differ, so they have the numbers 0, 1, 2, ...
+        found = ids[classes:]
+        known &= found < classes
+        covered = np.bincount(found[known], people.weights[known], minlength=classes).astype(np.int64)
+        return covered, people.rows - int(covered.sum())
 
     def _rolled(self, classes: EquivalenceClasses) -> FrequencyTable:
         """Return the classes as the keys of a smaller table."""
@@ -733,8 +793,7 @@ class Explorer:
         failing = groups.weights < self.least
         if self.judging:
             classes = EquivalenceClasses.from_assignment(self.frequency, ids, len(groups.keys))
-            if any(model.needs_cells for model in self.models):
-                self._name_cells(classes, levels, groups.keys)
+            self._describe(classes, levels, groups.keys)
             allowed, self.allowed = self.allowed, self.frequency.rows
             failing, _ = self._failing(classes, failing, self.frequency.suppressed)
             self.allowed = allowed
@@ -762,7 +821,10 @@ class Explorer:
             numbers, count = _renumbered(
                 EquivalenceClasses.from_assignment(self.frequency, ids, count), ~starred
             )
+            groups = groups._replace(keys=groups.keys[~starred])
         classes = EquivalenceClasses.from_assignment(self.frequency, numbers, count)
+        if count:
+            self._describe(classes, levels, groups.keys)
         found = []
         for model in self.models:
             for result in model.measure(classes) if count else ():

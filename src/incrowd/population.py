@@ -15,7 +15,7 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.recoding import SUPPRESSED
 from incrowd.schema import Attribute
 
-__all__ = ["cover"]
+__all__ = ["cells_of", "cover"]
 
 _NUMBER = NUMBER_PATTERN.strip("^$")
 _NUMBER_RANGE = re.compile(rf"\[(?P<low>{_NUMBER})-(?P<high>{_NUMBER})\]")
@@ -44,7 +44,7 @@ def cover(
     from incrowd.kernels.grouping import group_columns
 
     if not frequency.keys:
-        return PopulationCounts(np.zeros(0, np.int64), everybody.rows, everybody.rows)
+        return PopulationCounts(np.zeros(0, np.int64), everybody.rows, everybody.rows, everybody)
     matches = [
         _matches(domain.values, values.values, attribute)
         for domain, values, attribute in zip(frequency.domains, everybody.domains, attributes, strict=True)
@@ -63,11 +63,25 @@ def cover(
         known &= found < frequency.keys
         covered = np.bincount(found[known], everybody.weights[known], minlength=frequency.keys)
         outside = int(everybody.weights[~known].sum())
-        return PopulationCounts(covered.astype(np.int64), outside + everybody.suppressed, everybody.rows)
+        return PopulationCounts(
+            covered.astype(np.int64), outside + everybody.suppressed, everybody.rows, everybody
+        )
     from incrowd.kernels.coverage import covered_weights
 
     covered, outside = covered_weights(frequency.codes, matches, everybody.codes, everybody.weights)
-    return PopulationCounts(covered, outside + everybody.suppressed, everybody.rows)
+    return PopulationCounts(covered, outside + everybody.suppressed, everybody.rows, everybody)
+
+
+def cells_of(
+    cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
+) -> NDArray[np.int32]:
+    """Return which cell each value is recoded to: int32[values], -1 where none covers it.
+
+    Of several cells, as where short branches of a hierarchy have reached its root, it is the narrowest.
+    """
+    match = _matches(cells, values, attribute)
+    width = np.where(match, match.sum(axis=0), len(values) + 1)
+    return np.where(match.any(axis=1), width.argmin(axis=1), -1).astype(np.int32)
 
 
 def _matches(

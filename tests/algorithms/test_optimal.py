@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,9 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import optimal
+from incrowd.engines import engine_for, with_population
+from incrowd.lattice import Explorer
+from incrowd.recoding import FullDomain
 from incrowd.utility import METRICS
 from lattice_reading import by_rows, close, every_node, explorer, schema, tables
 from test_published import read
@@ -128,6 +132,45 @@ def test_a_large_lattice_is_searched_from_its_top(frame, k):
             return
     assert space.proved
     assert close(space.best.score, min(expected.values()))
+
+
+POPULATION = {
+    "k-map": [ic.KMap(4)],
+    "delta-presence": [ic.DeltaPresence(0.6)],
+    "both bounds": [ic.DeltaPresence(0.8, 0.1)],
+    "with k": [ic.KMap(3), ic.KAnonymity(2)],
+}
+
+
+@pytest.mark.parametrize("models", POPULATION.values(), ids=POPULATION)
+@settings(max_examples=6)
+@given(frame=tables(most=16, gone=0), people=tables(most=40, gone=0), limit=st.sampled_from([0.0, 0.3]))
+def test_populations_are_recoded_like_the_table(models, frame, people, limit):
+    """Every node is applied to the rows and measured as a release; k-map alone may suppress."""
+    everybody = pl.concat([frame, people])
+    # Above, short branches of the first tree reach its root, whose `*` covers the others' values, too.
+    asked = schema(t={"levels": (0, 1)})
+    limit = limit if models[0].name == "k-map" else 0.0
+    frequency = with_population(engine_for(frame).count(asked), asked, everybody)
+    expected = {}
+    for levels in np.ndindex(2, 3, 3):
+        explored = Explorer(frequency, asked.quasi, models, limit, METRICS.get("loss")())
+        recoding = FullDomain.build(frequency, levels, explored.suppressed_keys(levels))
+        released = engine_for(frame).apply(asked, frequency, recoding)
+        assessment = ic.assess(released, asked, models, population=everybody)
+        [node] = explored.look(levels)
+        good = assessment.holds and assessment.suppressed_share <= limit
+        assert node.anonymous == good, levels
+        if good:
+            expected[levels] = node.score
+    try:
+        release = ic.anonymize(
+            frame, asked, models, ic.Optimal(), max_suppression=limit, population=everybody
+        )
+    except ic.InfeasibleError:
+        assert not expected
+        return
+    assert close(release.lattice.best.score, min(expected.values()))
 
 
 def test_a_budget_is_kept_and_said():

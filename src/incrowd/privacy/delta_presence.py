@@ -49,9 +49,9 @@ class DeltaPresence(PrivacyModel):
     -----
     Where cells of several classes cover the same people, each class counts them.
 
-    A search counts only people whose values occur in the table, which errs on the safe side of
-    ``delta_max`` and on the other side of ``delta_min``; the release itself is measured against the whole
-    population, and refused when it falls short.
+    A search for local recoding counts only people whose values occur in the table, which errs on the safe
+    side of ``delta_max`` and on the other side of ``delta_min``. Full-domain searches recode the population,
+    too. The release itself is measured against the whole population, and refused when it falls short.
 
     References
     ----------
@@ -131,19 +131,7 @@ class _Least(PrivacyModel):
         return _presence(classes)
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
-        population = classes.frequency.population
-        assert population is not None
-        # People outside, and those whom only suppressed keys cover, are in no class.
-        return 0.0 if population.outside or _uncovered(classes) else super().overall(classes, values)
-
-
-def _uncovered(classes: EquivalenceClasses) -> bool:
-    import numpy as np
-
-    assert classes.frequency.population is not None
-    gone = np.ones(classes.frequency.keys, np.bool_)
-    gone[classes.members] = False
-    return bool(classes.frequency.population.covered[gone].any())
+        return 0.0 if classes.outside else super().overall(classes, values)
 
 
 def delta_presence(table: Any, quasi: Columns, population: Any) -> tuple[float, float]:

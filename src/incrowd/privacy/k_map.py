@@ -35,8 +35,9 @@ class KMap(PrivacyModel):
 
     Notes
     -----
-    A search counts only people whose values occur in the table, since no others are in its keys; that
-    errs on the safe side. The release itself is measured against the whole population.
+    A search for local recoding counts only people whose values occur in the table, since no others are in its
+    keys; that errs on the safe side. Full-domain searches recode the population, too. The release itself is
+    measured against the whole population.
 
     References
     ----------
