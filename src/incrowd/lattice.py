@@ -424,6 +424,7 @@ class Explorer:
                         for level in range(int(self.lattice.highs[j]) + 1)
                     ]
                 )
+        self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
         self._columns: list[list[int]] = []
         size = _COLUMN_SIZE + 1
         for j, domain in enumerate(frequency.domains):
@@ -555,25 +556,31 @@ class Explorer:
         tables: list[NDArray[np.uint64]] = []
         used: list[int] = []
         found = None
-        for number, column in enumerate(self._columns):
-            width = sum(self._bits(j, levels[j]) for j in column)
+        for number in range(len(self._columns)):
+            table, width = self._table(number, levels)
             if bits + width > 64:
                 found = self._pass(roll_up, groups, tables, used, prefix, bits)
                 prefix = found[0].astype(np.uint64)
                 bits = max(len(found[1]) - 1, 0).bit_length()
                 tables, used = [], []
-            table = np.zeros(1, np.uint64)
-            for j in column:
-                cells = self._cells[j][levels[j]].astype(np.uint64) << np.uint64(bits)
-                bits += self._bits(j, levels[j])
-                table = (table[:, None] | cells[None, :]).ravel()
-            tables.append(table)
+            tables.append(table << np.uint64(bits))
+            bits += width
             used.append(number)
         ids, first, sums = self._pass(roll_up, groups, tables, used, prefix, bits)
         return ids, _Groups(first, sums, None), source
 
-    def _bits(self, j: int, level: int) -> int:
-        return (self._counts[j][level] - 1).bit_length()
+    def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
+        """Return the cells of a column of codes as packed numbers, and how many bits these take."""
+        column = self._columns[number]
+        key = (number, *(levels[j] for j in column))
+        if key not in self._packed:
+            table, bits = np.zeros(1, np.uint64), 0
+            for j in column:
+                cells = self._cells[j][levels[j]].astype(np.uint64) << np.uint64(bits)
+                bits += (self._counts[j][levels[j]] - 1).bit_length()
+                table = (table[:, None] | cells[None, :]).ravel()
+            self._packed[key] = table, bits
+        return self._packed[key]
 
     def _pass(
         self,
