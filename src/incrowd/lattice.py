@@ -497,7 +497,9 @@ class Explorer:
             kept = max(rows - self.allowed, 1)
             most = np.minimum(cells, self.frequency.keys)
             distinct, place = np.unique(most, return_inverse=True)
-            return np.array([self.metric.least(int(count), rows, kept) for count in distinct])[place]
+            return np.array([self.metric.least(int(count), rows, kept, self.least) for count in distinct])[
+                place
+            ]
         total = np.zeros(1)
         scale = self.weights.sum()
         for j, (low, high) in enumerate(zip(lattice.lows, lattice.highs, strict=True)):
@@ -620,7 +622,7 @@ class Explorer:
         leaves = self._leaves(levels, groups.keys) if self.metric.needs_leaves else np.zeros(0)
         rows = self.frequency.rows
         bound = (
-            self.metric.bound(groups.weights, rows, max(rows - self.allowed, 1), leaves)
+            self.metric.bound(groups.weights, rows, max(rows - self.allowed, 1), self.least, leaves)
             if self.by_class
             else 0.0
         )

@@ -254,8 +254,7 @@ def show_lattice(out: Console, space: SolutionSpace) -> None:
         box=None,
         pad_edge=False,
     )
-    for name in space.names:
-        table.add_column(Text(name), justify="right")
+    table.add_column("levels", no_wrap=True)
     for name in ("score", "suppressed", "classes", "smallest", "largest risk", "mean risk"):
         table.add_column(name, justify="right")
     best = [] if space.best is None else [space.best]
@@ -263,8 +262,16 @@ def show_lattice(out: Console, space: SolutionSpace) -> None:
         kept = max(space.records - node.suppressed, 1)
         figures = (node.score, node.suppressed, node.classes, node.smallest)
         risks = (1 / max(node.smallest, 1), node.classes / kept)
-        table.add_row(*map(str, node.levels), *map(number, figures), *map(number, risks))
+        levels = " ".join(map(str, node.levels))
+        table.add_row(levels, *map(number, figures), *map(number, risks))
     out.print(table)
+    out.print()
+    out.print(f"levels are those of {', '.join(space.names)}")
+    if space.best is not None:
+        levels = ",".join(
+            f"{name}={level}" for name, level in zip(space.names, space.best.levels, strict=True)
+        )
+        out.print(f"to take a node, e.g. the first: incrowd anonymize ... --levels {levels}")
 
 
 def show_rows(out: Console, title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -62,11 +62,13 @@ class Ambiguity(Metric):
         total = float(sizes[kept] @ leaves[kept])
         return (total + (rows - int(sizes[kept].sum())) * everything) / rows
 
-    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
+    def bound(
+        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
+    ) -> float:
         """Return the mean without suppression, which generalizing raises."""
         return float(sizes @ leaves) / rows
 
-    def least(self, cells: int, rows: int, kept: int) -> float:
+    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
         """Return 1, what nothing falls below."""
         return kept / rows
 

@@ -50,10 +50,15 @@ class AverageClassSize(Metric):
         kept = sizes[~failing]
         return float(kept.sum()) / len(kept) if len(kept) else 0.0
 
-    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
-        """Return the records that must be kept over the classes, which merging makes fewer."""
-        return kept / len(sizes)
+    def bound(
+        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
+    ) -> float:
+        """Return the records that must be kept over the classes that these can become."""
+        # Merging makes classes fewer, and those that are too small must first become large enough.
+        large = sizes >= smallest
+        classes = int(large.sum()) + int(sizes[~large].sum()) // smallest
+        return kept / max(classes, 1)
 
-    def least(self, cells: int, rows: int, kept: int) -> float:
+    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
         """Return the records that must be kept over the classes there can be."""
-        return kept / cells
+        return kept / min(cells, max(rows // smallest, 1))

@@ -124,8 +124,16 @@ class Metric(Configured, ABC):
         """
         raise NotImplementedError
 
-    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
-        """Return a value that no table undercuts whose classes join these and keep `kept` records."""
+    def bound(
+        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
+    ) -> float:
+        """Return a value that no table undercuts whose classes join these and keep `kept` records.
+
+        Parameters
+        ----------
+        smallest
+            Records of the smallest class that is kept, at least.
+        """
         raise NotImplementedError
 
     def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
@@ -140,7 +148,7 @@ class Metric(Configured, ABC):
         """
         return 0.0
 
-    def least(self, cells: int, rows: int, kept: int) -> float:
+    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
         """Return a value that no table of at most so many classes falls below; as `bound`."""
         raise NotImplementedError
 

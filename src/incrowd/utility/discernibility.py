@@ -51,13 +51,19 @@ class Discernibility(Metric):
         kept = sizes[~failing]
         return float(kept @ kept) + float(rows - int(kept.sum())) * rows
 
-    def bound(self, sizes: NDArray[np.int64], rows: int, kept: int, leaves: NDArray[np.float64]) -> float:
+    def bound(
+        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
+    ) -> float:
         """Return the sum of squares, which merging raises, and suppressing all the more."""
-        return float(sizes @ sizes) + float(rows - int(sizes.sum())) * rows
+        # A record of a class that is too small ends in one that is not, or suppressed.
+        large = sizes[sizes >= smallest]
+        small = int(sizes.sum()) - int(large.sum())
+        before = rows - int(sizes.sum())
+        return float(large @ large) + float(small) * min(smallest, rows) + float(before) * rows
 
-    def least(self, cells: int, rows: int, kept: int) -> float:
+    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
         """Return the sum for classes of equal size."""
-        return kept * kept / cells
+        return kept * kept / min(cells, max(rows // smallest, 1))
 
     def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
         """Return the cost of the suppressed, and of the others in the smallest classes there may be."""
