@@ -571,7 +571,7 @@ def test_order_hierarchy_in_a_policy(check):
         (SIMPLE, ['model = "k-anonymity"\nk = true'], "", "whole number from 1"),
         (SIMPLE, ['model = "k-anonymity"\nk = 2.5'], "", "whole number from 1"),
         (SIMPLE, [K2 + "\nl = 3"], "", "does not know 'l'"),
-        (SIMPLE, ['model = "l-diversity"\nl = 2\nkind = "entropy"'], "", "kind 'entropy'"),
+        (SIMPLE, ['model = "l-diversity"\nl = 2\nkind = "recursive"'], "", "kind 'recursive'"),
         (SIMPLE, ['model = "l-diversity"\nl = 2\nattribute = "zip"'], "", "'zip' is no column"),
         (SIMPLE, [t(1.5)], "", "from 0 to 1"),
         (SIMPLE, [t(math.nan)], "", "from 0 to 1"),

@@ -32,14 +32,13 @@ class Finding:
     Attributes
     ----------
     model
-        k-anonymity, l-diversity or t-closeness.
+        Name of the model.
     attribute
-        The sensitive column; None for k-anonymity.
+        The sensitive column; None where a model asks for a size or a risk.
     asked
-        k (records), l (distinct values) or t (0 to 1).
+        The limit: k (records), l (values), t, alpha or risk (0 to 1), beta.
     reached
-        The size of the smallest class, the least number of distinct values in a class, or the largest
-        distance of a class to the whole table. None if there is no class.
+        What the worst class has; for average-risk, classes over records. None if there is no class.
     holds
         Whether the limit is met; meeting it exactly counts.
     distance
@@ -177,7 +176,9 @@ def verify(
                 for place, column in enumerate(sensitive)
             }
             k = smallest_class(con)
-            findings = tuple(_find(demand, k, attributes) for demand in policy.demands)
+            findings = tuple(
+                _find(demand, k, classes, records - suppressed, attributes) for demand in policy.demands
+            )
         finally:
             con.close()
     return Verification(
@@ -191,10 +192,28 @@ def verify(
     )
 
 
-def _find(demand: Demand, k: int | None, attributes: dict[str, Attribute]) -> Finding:
+def _at_most(reached: float | None, limit: float) -> bool:
+    return reached is not None and reached <= limit + _TOLERANCE * max(1.0, limit)
+
+
+def _find(
+    demand: Demand, k: int | None, classes: int, kept: int, attributes: dict[str, Attribute]
+) -> Finding:
     if demand.attribute is None:
+        if demand.model in ("maximum-risk", "average-risk"):
+            risk = None if k is None else 1 / k if demand.model == "maximum-risk" else classes / kept
+            return Finding(demand.model, None, demand.limit, risk, _at_most(risk, demand.limit))
         return Finding(demand.model, None, demand.limit, k, k is not None and k >= demand.limit)
     attribute = attributes[demand.attribute]
+    if demand.model in ("alpha-k-anonymity", "beta-likeness"):
+        alpha = demand.model == "alpha-k-anonymity"
+        reached = attribute.largest_share() if alpha else attribute.largest_gain()
+        holds = _at_most(reached, demand.limit)
+        return Finding(demand.model, demand.attribute, demand.limit, reached, holds)
+    if demand.kind == "entropy":
+        least = attribute.least_entropy()
+        holds = least is not None and least >= demand.limit - _TOLERANCE * max(1.0, demand.limit)
+        return Finding(demand.model, demand.attribute, demand.limit, least, holds)
     if demand.model == "l-diversity":
         distinct = attribute.distinct()
         holds = distinct is not None and distinct >= demand.limit

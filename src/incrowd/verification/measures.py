@@ -153,6 +153,42 @@ class Attribute:
         )
         return None if least is None else int(least)
 
+    def least_entropy(self) -> float | None:
+        """Return the least exp of the Shannon entropy of a class; None if there is no class."""
+        # With n of s records: exp(-sum n/s ln(n/s)) = s / exp(sum n ln n / s).
+        tables = self._coded(as_text=self._has_leaves)
+        (least,) = _row(
+            self._con,
+            f"""
+            SELECT min(size::DOUBLE / exp(total / size::DOUBLE))
+            FROM (
+                SELECT size, sum(n::DOUBLE * ln(n::DOUBLE)) AS total
+                FROM counts_{tables} GROUP BY class, size
+            )
+            """,
+        )
+        return None if least is None else float(least)
+
+    def largest_share(self) -> float | None:
+        """Return the largest share of one value in a class; None if there is no class."""
+        tables = self._coded(as_text=self._has_leaves)
+        (most,) = _row(self._con, f"SELECT max(n::DOUBLE / size::DOUBLE) FROM counts_{tables}")
+        return None if most is None else float(most)
+
+    def largest_gain(self) -> float | None:
+        """Return the largest relative gain (p - q) / q of a value; None if there is no class."""
+        tables, table_size = self._coded(as_text=self._has_leaves), self._table_size()
+        (most,) = _row(
+            self._con,
+            f"""
+            SELECT max(
+                greatest(counts.n * {table_size} - whole.n * size, 0)::DOUBLE / (whole.n * size)::DOUBLE
+            )
+            FROM counts_{tables} AS counts JOIN whole_{tables} AS whole USING (v)
+            """,
+        )
+        return None if most is None else float(most)
+
     def distance_named(self, name: str) -> str:
         """Say which distance is meant; 'auto': hierarchical with a hierarchy, ordered for numbers, dates.
 

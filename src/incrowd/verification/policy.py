@@ -43,6 +43,7 @@ class Demand:
     attribute: str | None
     limit: float
     distance: str = "auto"
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,37 @@ def _k_anonymity(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) 
 
 def _l_diversity(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) -> list[Demand]:
     kind = entry.get("kind", "distinct")
+    names = _attributes(entry, sensitive, where)
+    if kind == "entropy":
+        least = _amount(entry.get("l"), f"l of {where}", 1)
+        return [Demand("l-diversity", name, least, kind="entropy") for name in names]
     if kind != "distinct":
-        raise PolicyError(f"{where} is of kind {kind!r}; verify knows the kind 'distinct'")
+        raise PolicyError(f"{where} is of kind {kind!r}; verify knows the kinds 'distinct' and 'entropy'")
     limit = _count(entry.get("l"), f"l of {where}")
-    return [Demand("l-diversity", name, limit) for name in _attributes(entry, sensitive, where)]
+    return [Demand("l-diversity", name, limit) for name in names]
+
+
+def _alpha_k(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) -> list[Demand]:
+    alpha = _share(entry.get("alpha"), f"alpha of {where}")
+    size = Demand("alpha-k-anonymity", None, _count(entry.get("k"), f"k of {where}"))
+    names = _attributes(entry, sensitive, where)
+    return [*(Demand("alpha-k-anonymity", name, alpha) for name in names), size]
+
+
+def _beta_likeness(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) -> list[Demand]:
+    kind = entry.get("kind", "basic")
+    if kind != "basic":
+        raise PolicyError(f"{where} is of kind {kind!r}; verify knows the kind 'basic'")
+    beta = _amount(entry.get("beta"), f"beta of {where}", 0)
+    return [Demand("beta-likeness", name, beta) for name in _attributes(entry, sensitive, where)]
+
+
+def _maximum_risk(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) -> list[Demand]:
+    return [Demand("maximum-risk", None, _share(entry.get("risk"), f"risk of {where}"))]
+
+
+def _average_risk(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) -> list[Demand]:
+    return [Demand("average-risk", None, _share(entry.get("risk"), f"risk of {where}"))]
 
 
 def _t_closeness(entry: dict[str, Any], sensitive: tuple[str, ...], where: str) -> list[Demand]:
@@ -168,6 +196,10 @@ MODELS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "k-anonymity": (("k",), _k_anonymity),
     "l-diversity": (("l", "kind", "attribute"), _l_diversity),
     "t-closeness": (("t", "distance", "attribute"), _t_closeness),
+    "alpha-k-anonymity": (("alpha", "k", "attribute"), _alpha_k),
+    "beta-likeness": (("beta", "kind", "attribute"), _beta_likeness),
+    "maximum-risk": (("risk",), _maximum_risk),
+    "average-risk": (("risk",), _average_risk),
 }
 
 
@@ -192,6 +224,12 @@ def _count(value: object, what: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise PolicyError(f"{what} is {value!r}; it must be a whole number from 1")
     return value
+
+
+def _amount(value: object, what: str, least: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < float("inf"):
+        raise PolicyError(f"{what} is {value!r}; it must be a number from {least:g}")
+    return float(value)
 
 
 def _share(value: object, what: str) -> float:
