@@ -147,6 +147,24 @@ class EquivalenceClasses:
             )
         return self._counts[attribute]
 
+    def only(self, kept: NDArray[np.bool_]) -> EquivalenceClasses:
+        """Return some of the classes, with their cells and people; the keys of the others are suppressed.
+
+        Parameters
+        ----------
+        kept
+            bool[classes]
+        """
+        lengths = np.diff(self.indptr)
+        indptr = np.concatenate(([0], np.cumsum(lengths[kept])))
+        left = EquivalenceClasses(self.frequency, indptr, self.members[np.repeat(kept, lengths)])
+        if self.codes is not None:
+            left.set_codes([codes[kept] for codes in self.codes], self.code_sizes)
+        if self._people is not None:
+            covered, outside = self._people
+            left.set_population(covered[kept], outside + int(covered[~kept].sum()))
+        return left
+
     def effective_values(self, attribute: int) -> NDArray[np.float64]:
         """Exponential of the Shannon entropy of a sensitive attribute in each class: float64[classes]."""
         if attribute not in self._effective:

@@ -151,6 +151,11 @@ class FrequencyTable:
             f"{', '.join(domain.name for domain in self.domains)})"
         )
 
+    def totals(self, position: int) -> NDArray[np.int64]:
+        """Return the records of each rank of a quasi-identifier, given its position: int64[size]."""
+        counted = np.bincount(self.codes[position], self.weights, minlength=self.domains[position].size)
+        return counted.astype(np.int64)
+
     def attribute(self, name: str) -> SensitiveCounts:
         """Return the counts of a sensitive attribute.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from incrowd.classes import EquivalenceClasses
 from incrowd.errors import ParameterError, TableError
 from incrowd.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts, smallest_codes
+from incrowd.population import cells_of, recoded
 from incrowd.recoding import SUPPRESSED, node_labels
 from incrowd.schema import Attribute
 
@@ -25,12 +26,10 @@ if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
     from incrowd.utility import LevelCosts, Metric
 
-__all__ = ["AGGREGATES", "Explorer", "Lattice", "Node", "SolutionSpace"]
-
-AGGREGATES = ("mean", "geometric-mean", "max")
-"""How the losses of the attributes become one score."""
+__all__ = ["Explorer", "Lattice", "Node", "SolutionSpace"]
 
 _COLUMN_SIZE = 4096
+_KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk")
 _KEPT_BYTES = 256 * 2**20
 """What kept nodes may take, all together."""
 
@@ -103,6 +102,13 @@ class Lattice:
         """Return the levels of every node: int8[nodes, attributes]."""
         grid = np.indices(self.shape, np.int8).reshape(len(self.shape), -1).T
         return np.ascontiguousarray(grid + self.lows.astype(np.int8))
+
+    def between(self, bottom: Sequence[int], top: Sequence[int]) -> tuple[slice, ...]:
+        """Return where the nodes between two others, these included, stand in an array of `shape`."""
+        return tuple(
+            slice(first - int(low), last - int(low) + 1)
+            for first, last, low in zip(bottom, top, self.lows, strict=True)
+        )
 
     @property
     def bottom(self) -> tuple[int, ...]:
@@ -209,10 +215,6 @@ class SolutionSpace:
     best: Node | None
     proved: bool
     records: int
-    _columns: tuple[str, ...] = field(
-        default=("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk"),
-        repr=False,
-    )
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one mapping per node: levels by quasi-identifier, then what is known.
@@ -235,7 +237,7 @@ class SolutionSpace:
             )
             rows.append(
                 {f"level of {name}": level for name, level in zip(self.names, node.levels, strict=True)}
-                | dict(zip(self._columns, values, strict=True))
+                | dict(zip(_KNOWN, values, strict=True))
             )
         return rows
 
@@ -244,9 +246,7 @@ class SolutionSpace:
         import polars as pl
 
         types = (pl.Boolean, pl.Float64, pl.Int64, pl.Int64, pl.Int64, pl.Float64, pl.Float64)
-        schema = {f"level of {name}": pl.Int64 for name in self.names} | dict(
-            zip(self._columns, types, strict=True)
-        )
+        schema = {f"level of {name}": pl.Int64 for name in self.names} | dict(zip(_KNOWN, types, strict=True))
         return pl.DataFrame(self.to_rows(), schema=schema)
 
     def front(self) -> tuple[Node, ...]:
@@ -341,7 +341,7 @@ class Explorer:
     metric
         What the score is.
     aggregate
-        One of `AGGREGATES`; only for metrics that have a value per attribute.
+        One of `incrowd.utility.AGGREGATES`; only for metrics that have a value per attribute.
     """
 
     def __init__(
@@ -395,35 +395,26 @@ class Explorer:
         self._cells: list[list[NDArray[np.int32]]] = []
         self._counts: list[list[int]] = []
         self._stars: list[list[NDArray[np.bool_]]] = []
+        self._places: list[list[NDArray[np.int32]]] = []
+        people = None
+        if any(model.needs_population for model in self.models) and frequency.population is not None:
+            people = frequency.population.people
         for j, domain in enumerate(frequency.domains):
-            cells, counts, stars = [], [], []
+            cells, counts, stars, places = [], [], [], []
             for level in range(int(self.lattice.highs[j]) + 1):
                 nodes, place = np.unique(domain.tree.climb(level), return_inverse=True)
+                labels = node_labels(domain, nodes)
                 cells.append(place.astype(np.int32))
                 counts.append(len(nodes))
                 # What a class of `*` throughout is: suppressed.
-                star = np.array([label == SUPPRESSED for label in node_labels(domain, nodes)], np.bool_)
-                stars.append(star[place])
+                stars.append(np.array([label == SUPPRESSED for label in labels], np.bool_)[place])
+                if people is not None:
+                    places.append(cells_of(labels, people.domains[j].values, self.attributes[j]))
             self._cells.append(cells)
             self._counts.append(counts)
             self._stars.append(stars)
-        self._places: list[list[NDArray[np.int32]]] = []
-        if any(model.needs_population for model in self.models) and frequency.population is not None:
-            from incrowd.population import cells_of
-
-            assert frequency.population.people is not None
-            for j, values in enumerate(frequency.population.people.domains):
-                domain = frequency.domains[j]
-                self._places.append(
-                    [
-                        cells_of(
-                            node_labels(domain, np.unique(domain.tree.climb(level))),
-                            values.values,
-                            self.attributes[j],
-                        )
-                        for level in range(int(self.lattice.highs[j]) + 1)
-                    ]
-                )
+            if people is not None:
+                self._places.append(places)
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
         self._columns: list[list[int]] = []
         size = _COLUMN_SIZE + 1
@@ -442,8 +433,6 @@ class Explorer:
         largest = max((int(codes.max(initial=0)) for codes in joined), default=0)
         columns = [smallest_codes(codes, max(largest, 256) + 1) for codes in joined]
         self._codes = np.ascontiguousarray(np.column_stack(columns))
-        sizes = [prod(max(frequency.domains[j].size, 1) for j in column) for column in self._columns]
-        self._offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         largest = max((domain.size for domain in frequency.domains), default=1)
         ranks = [smallest_codes(codes, max(largest, 257)) for codes in frequency.codes]
         self._ranks = np.ascontiguousarray(np.column_stack(ranks))
@@ -458,8 +447,8 @@ class Explorer:
         if self.by_class:
             return
         rows = frequency.rows
-        for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
-            totals = np.bincount(codes, weights=frequency.weights, minlength=domain.size).astype(np.int64)
+        for j, domain in enumerate(frequency.domains):
+            totals = frequency.totals(j)
             costs: LevelCosts | None = self.metric.level_costs(domain, totals)
             if costs is None:
                 raise ParameterError(f"{self.metric.name} cannot steer a search of full-domain recodings")
@@ -548,8 +537,6 @@ class Explorer:
     def _roll(
         self, levels: tuple[int, ...], source: int | None = None
     ) -> tuple[NDArray[np.int32], _Groups, int]:
-        from incrowd.kernels.lattice import roll_up
-
         if source is None:
             source = self._source(levels)
         groups = self._kept[source]
@@ -557,18 +544,17 @@ class Explorer:
         bits = 0
         tables: list[NDArray[np.uint64]] = []
         used: list[int] = []
-        found = None
         for number in range(len(self._columns)):
             table, width = self._table(number, levels)
             if bits + width > 64:
-                found = self._pass(roll_up, groups, tables, used, prefix, bits)
-                prefix = found[0].astype(np.uint64)
-                bits = max(len(found[1]) - 1, 0).bit_length()
+                ids, first, _ = self._pass(groups, tables, used, prefix, bits)
+                prefix = ids.astype(np.uint64)
+                bits = max(len(first) - 1, 0).bit_length()
                 tables, used = [], []
             tables.append(table << np.uint64(bits))
             bits += width
             used.append(number)
-        ids, first, sums = self._pass(roll_up, groups, tables, used, prefix, bits)
+        ids, first, sums = self._pass(groups, tables, used, prefix, bits)
         return ids, _Groups(first, sums, None), source
 
     def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
@@ -586,18 +572,22 @@ class Explorer:
 
     def _pass(
         self,
-        roll_up: Any,
         groups: _Groups,
         tables: list[NDArray[np.uint64]],
         used: list[int],
         prefix: NDArray[np.uint64],
         bits: int,
-    ) -> Any:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        from incrowd.kernels.lattice import roll_up
+
         sizes = [len(table) for table in tables]
         offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         codes = self._codes if len(used) == self._codes.shape[1] else self._codes[:, used]
         joined = np.concatenate(tables) if tables else np.zeros(0, np.uint64)
-        return roll_up(groups.keys, groups.weights, codes, joined, offsets, prefix, bits)
+        made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]] = roll_up(  # type: ignore[no-untyped-call]
+            groups.keys, groups.weights, codes, joined, offsets, prefix, bits
+        )
+        return made
 
     def _keep(self, levels: tuple[int, ...], groups: _Groups, source: int) -> None:
         """Keep a node's groups for the nodes above, where that saves work and there is room."""
@@ -638,7 +628,7 @@ class Explorer:
             assert below is not None
             classes = EquivalenceClasses.from_assignment(below, ids, len(groups.keys))
             self._describe(classes, levels, groups.keys)
-            failing, hopeless = self._failing(classes, failing, before)
+            failing, hopeless = self._failing(classes, failing, self.allowed)
             groups = groups._replace(counted=self._rolled(classes))
         self._keep(levels, groups, source)
         starred = self._starred(levels, groups.keys)
@@ -648,8 +638,7 @@ class Explorer:
         kept = ~failing
         good = suppressed <= self.allowed and bool(kept.any())
         if good and self.whole:
-            left = EquivalenceClasses.from_assignment(classes.frequency, *_renumbered(classes, kept))
-            self._describe(left, levels, groups.keys[kept])
+            left = classes.only(kept)
             good = all(result.holds for model in self.whole for result in model.measure(left))
             hopeless = hopeless or (not good and self.settles and starred is None)
         if not good:
@@ -663,37 +652,30 @@ class Explorer:
         return Node(levels, True, suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
 
     def _failing(
-        self, classes: EquivalenceClasses, failing: NDArray[np.bool_], before: int
+        self, classes: EquivalenceClasses, failing: NDArray[np.bool_], allowed: int
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Find the classes to suppress, and whether that settles the nodes below."""
+        """Find the classes to suppress, enough to be too many, and whether that settles the nodes below."""
         sizes = classes.sizes
-        settled = False
+        before = self.frequency.suppressed
         for model in self.judging:
-            absorbing = model.monotone.absorbing
-            exact = self.allowed <= before and model.monotone.generalization
             failing = failing | ~model.holds(classes)
-            if int(sizes[failing].sum()) + before > self.allowed:
+            if int(sizes[failing].sum()) + before > allowed:
                 # The absorbing models come first, so nothing else has been counted yet.
-                return failing, absorbing or (exact and self.settles)
+                exact = allowed <= before and model.monotone.generalization and self.settles
+                return failing, model.monotone.absorbing or exact
         fickle = [model for model in self.judging if not model.monotone.suppression and not model.needs_table]
         while fickle and failing.any() and not failing.all():
             # What is left is judged again: these models look at other classes, too.
-            kept = ~failing
-            numbers, count = _renumbered(classes, kept)
-            left = EquivalenceClasses.from_assignment(classes.frequency, numbers, count)
-            if classes.codes is not None:
-                left.set_codes([codes[kept] for codes in classes.codes], classes.code_sizes)
-            if self._places:
-                lost = int(classes.population[~kept].sum())
-                left.set_population(classes.population[kept], classes.outside + lost)
-            still = np.ones(count, np.bool_)
+            left = classes.only(~failing)
+            still = np.ones(len(left), np.bool_)
             for model in fickle:
                 still &= model.holds(left)
             if still.all():
                 break
+            kept = np.flatnonzero(~failing)
             failing = failing.copy()
-            failing[np.flatnonzero(kept)[~still]] = True
-        return failing, settled
+            failing[kept[~still]] = True
+        return failing, False
 
     def _describe(
         self, classes: EquivalenceClasses, levels: tuple[int, ...], keys: NDArray[np.int32]
@@ -708,31 +690,11 @@ class Explorer:
             sizes.append(size)
         classes.set_codes(codes, sizes)
         if self._places:
-            classes.set_population(*self._people(levels, codes, sizes))
-
-    def _people(
-        self, levels: tuple[int, ...], codes: list[NDArray[np.unsignedinteger]], sizes: list[int]
-    ) -> tuple[NDArray[np.int64], int]:
-        """Count the people whom each class's cells cover, and those in none, by recoding them alike."""
-        from incrowd.kernels.grouping import group_columns
-
-        population = self.frequency.population
-        assert population is not None
-        people = population.people
-        assert people is not None
-        known = np.ones(people.keys, np.bool_)
-        columns = []
-        for j, level in enumerate(levels):
-            cells = self._places[j][level][people.codes[j]]
-            known &= cells >= 0
-            columns.append(np.concatenate((codes[j], np.maximum(cells, 0))))
-        classes = len(codes[0])
-        ids, _ = group_columns(columns, sizes, classes + people.keys)
-        # Classes come first and differ, so they have the numbers 0, 1, 2, ...
-        found = ids[classes:]
-        known &= found < classes
-        covered = np.bincount(found[known], people.weights[known], minlength=classes).astype(np.int64)
-        return covered, people.rows - int(covered.sum())
+            population = self.frequency.population
+            assert population is not None
+            assert population.people is not None
+            places = [self._places[j][level] for j, level in enumerate(levels)]
+            classes.set_population(*recoded(codes, sizes, places, population.people))
 
     def _rolled(self, classes: EquivalenceClasses) -> FrequencyTable:
         """Return the classes as the keys of a smaller table."""
@@ -768,8 +730,7 @@ class Explorer:
     def _leaves(self, levels: tuple[int, ...], keys: NDArray[np.int32]) -> NDArray[np.float64]:
         leaves = np.ones(len(keys))
         for j, domain in enumerate(self.frequency.domains):
-            nodes = domain.tree.climb(levels[j])
-            leaves *= (domain.tree.hi[nodes] - domain.tree.lo[nodes])[self.frequency.codes[j][keys]]
+            leaves *= domain.tree.leaves_at(levels[j])[self.frequency.codes[j][keys]]
         return leaves
 
     def _score(
@@ -780,8 +741,6 @@ class Explorer:
         leaves: NDArray[np.float64],
     ) -> float:
         if self.by_class:
-            if self.metric.needs_leaves and len(leaves) != len(groups.keys):
-                leaves = self._leaves(levels, groups.keys)
             return self.metric.of_groups(
                 groups.weights, failing, self.frequency.rows, leaves, self._everything
             )
@@ -803,9 +762,7 @@ class Explorer:
         if self.judging:
             classes = EquivalenceClasses.from_assignment(self.frequency, ids, len(groups.keys))
             self._describe(classes, levels, groups.keys)
-            allowed, self.allowed = self.allowed, self.frequency.rows
-            failing, _ = self._failing(classes, failing, self.frequency.suppressed)
-            self.allowed = allowed
+            failing, _ = self._failing(classes, failing, self.frequency.rows)
         return np.asarray(failing[ids])
 
     def distinct_cells(self, levels: tuple[int, ...]) -> list[int]:
@@ -824,26 +781,17 @@ class Explorer:
     def failures(self, levels: tuple[int, ...]) -> list[str]:
         """Say which models a node does not satisfy without suppression, and what it reaches."""
         ids, groups, _ = self._roll(levels, 0)
-        numbers, count = ids, len(groups.keys)
+        classes = EquivalenceClasses.from_assignment(self.frequency, ids, len(groups.keys))
+        self._describe(classes, levels, groups.keys)
         starred = self._starred(levels, groups.keys)
         if starred is not None:
-            numbers, count = _renumbered(
-                EquivalenceClasses.from_assignment(self.frequency, ids, count), ~starred
-            )
-            groups = groups._replace(keys=groups.keys[~starred])
-        classes = EquivalenceClasses.from_assignment(self.frequency, numbers, count)
-        if count:
-            self._describe(classes, levels, groups.keys)
-        found = []
-        for model in self.models:
-            for result in model.measure(classes) if count else ():
-                if result.holds is False and result.value is not None:
-                    where = f" for {result.attribute!r}" if result.attribute else ""
-                    found.append(
-                        f"{result.model}{where} reaches {result.quantity}={result.value:g} "
-                        f"where {result.limit:g} was asked"
-                    )
-        return found
+            classes = classes.only(~starred)
+        return [
+            result.shortfall()
+            for model in self.models
+            for result in model.measure(classes)
+            if result.holds is False and result.value is not None
+        ]
 
     def space(self, best: Node | None, *, proved: bool) -> SolutionSpace:
         """Return what was found out."""
@@ -857,12 +805,3 @@ class Explorer:
             proved,
             self.frequency.rows,
         )
-
-
-def _renumbered(classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
-    """Return the kept class of each key, numbered anew, -1 where it is not kept; and how many there are."""
-    numbers = np.full(len(classes), -1, np.int32)
-    numbers[kept] = np.arange(int(kept.sum()), dtype=np.int32)
-    of_key = np.full(classes.frequency.keys, -1, np.int32)
-    of_key[classes.members] = np.repeat(numbers, np.diff(classes.indptr))
-    return of_key, int(kept.sum())

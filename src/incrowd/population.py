@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.domain import NUMBER_PATTERN
-from incrowd.frequency import FrequencyTable, PopulationCounts, smallest_codes
+from incrowd.frequency import FrequencyTable, PopulationCounts
 from incrowd.hierarchy import Hierarchy
 from incrowd.recoding import SUPPRESSED
 from incrowd.schema import Attribute
 
-__all__ = ["cells_of", "cover"]
+__all__ = ["cells_of", "cover", "recoded"]
 
 _NUMBER = NUMBER_PATTERN.strip("^$")
 _NUMBER_RANGE = re.compile(rf"\[(?P<low>{_NUMBER})-(?P<high>{_NUMBER})\]")
@@ -41,8 +41,6 @@ def cover(
     attributes
         The quasi-identifiers with their hierarchies.
     """
-    from incrowd.kernels.grouping import group_columns
-
     if not frequency.keys:
         return PopulationCounts(np.zeros(0, np.int64), everybody.rows, everybody.rows, everybody)
     matches = [
@@ -51,21 +49,11 @@ def cover(
     ]
     if all((match.sum(axis=1) <= 1).all() for match in matches):
         # No two cells of a column cover the same value, so recoding the population is a look-up.
-        known = np.ones(everybody.keys, np.bool_)
-        columns = []
-        for match, keys, codes in zip(matches, frequency.codes, everybody.codes, strict=True):
-            label = match.argmax(axis=1)[codes]
-            known &= np.asarray(match.any(axis=1))[codes]
-            columns.append(np.concatenate((keys, smallest_codes(label, match.shape[1]))))
-        ids, _ = group_columns(columns, [match.shape[1] for match in matches], len(columns[0]))
-        # Keys come first and differ, so they have the numbers 0, 1, 2, ...
-        found = ids[frequency.keys :]
-        known &= found < frequency.keys
-        covered = np.bincount(found[known], everybody.weights[known], minlength=frequency.keys)
-        outside = int(everybody.weights[~known].sum())
-        return PopulationCounts(
-            covered.astype(np.int64), outside + everybody.suppressed, everybody.rows, everybody
+        sizes = [match.shape[1] for match in matches]
+        covered, outside = recoded(
+            frequency.codes, sizes, [_narrowest(match) for match in matches], everybody
         )
+        return PopulationCounts(covered, outside, everybody.rows, everybody)
     from incrowd.kernels.coverage import covered_weights
 
     covered, outside = covered_weights(frequency.codes, matches, everybody.codes, everybody.weights)
@@ -79,8 +67,51 @@ def cells_of(
 
     Of several cells, as where short branches of a hierarchy have reached its root, it is the narrowest.
     """
-    match = _matches(cells, values, attribute)
-    width = np.where(match, match.sum(axis=0), len(values) + 1)
+    return _narrowest(_matches(cells, values, attribute))
+
+
+def recoded(
+    codes: Sequence[NDArray[np.unsignedinteger]],
+    sizes: Sequence[int],
+    places: Sequence[NDArray[np.int32]],
+    people: FrequencyTable,
+) -> tuple[NDArray[np.int64], int]:
+    """Recode a population and count who falls into each class.
+
+    Parameters
+    ----------
+    codes, sizes
+        Per attribute the cell of each class, uint[classes], and the number of cells; classes differ.
+    places
+        Per attribute the cell of each value of the population: int32[values], -1 where there is none.
+
+    Returns
+    -------
+    covered
+        int64[classes]: the people in each class.
+    outside
+        The people in none.
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    classes = len(codes[0])
+    known = np.ones(people.keys, np.bool_)
+    columns = []
+    for mine, place, theirs in zip(codes, places, people.codes, strict=True):
+        cells = place[theirs]
+        known &= cells >= 0
+        columns.append(np.concatenate((mine, np.maximum(cells, 0))))
+    ids, _ = group_columns(columns, sizes, classes + people.keys)
+    # Classes come first and differ, so they have the numbers 0, 1, 2, ...
+    found = ids[classes:]
+    known &= found < classes
+    covered = np.bincount(found[known], people.weights[known], minlength=classes).astype(np.int64)
+    return covered, people.rows - int(covered.sum())
+
+
+def _narrowest(match: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the cell that covers each value and fewest others: int32[values], -1 where none does."""
+    width = np.where(match, match.sum(axis=0), len(match) + 1)
     return np.where(match.any(axis=1), width.argmin(axis=1), -1).astype(np.int32)
 
 

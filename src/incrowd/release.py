@@ -341,13 +341,9 @@ def judge(assessment: Assessment, policy: Policy) -> None:
 
 
 def _shortfall(measured: Measured) -> str:
-    where = f" for {measured.attribute!r}" if measured.attribute else ""
+    text = measured.shortfall()
     if measured.value is None:
-        return f"{measured.model}{where}: {'; '.join(measured.reasons)}"
-    text = (
-        f"{measured.model}{where} reaches {measured.quantity}={measured.value:g} "
-        f"where {measured.limit:g} was asked"
-    )
+        return text
     if measured.failing and measured.failing[0]:
         text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records)"
     return text + "".join(f"; {reason}" for reason in measured.reasons)

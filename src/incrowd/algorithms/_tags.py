@@ -55,13 +55,9 @@ class Tags:
         self.lattice = explorer.lattice
         self.status: NDArray[np.int8] = np.zeros(self.lattice.shape, np.int8)
 
-    def steps(self, levels: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the place of a node in `status`."""
-        return tuple(level - int(low) for level, low in zip(levels, self.lattice.lows, strict=True))
-
     def known(self, levels: tuple[int, ...]) -> int:
         """Return the status of a node."""
-        return int(self.status[self.steps(levels)])
+        return self.status[self.lattice.between(levels, levels)].item()
 
     def ask(self, levels: tuple[int, ...]) -> bool:
         """Say whether a node is anonymous; look at it where that is not known."""
@@ -71,13 +67,13 @@ class Tags:
 
     def mark(self, node: Node) -> None:
         """Tag a node, and with it those above or below."""
-        steps = self.steps(node.levels)
+        lattice = self.lattice
         if node.anonymous:
-            above = self.status[tuple(slice(step, None) for step in steps)]
+            above = self.status[lattice.between(node.levels, lattice.top)]
             above[above == 0] = 1
         elif node.hopeless:
-            self.status[tuple(slice(0, step + 1) for step in steps)] = -1
-        self.status[steps] = 1 if node.anonymous else -1
+            self.status[lattice.between(lattice.bottom, node.levels)] = -1
+        self.status[lattice.between(node.levels, node.levels)] = 1 if node.anonymous else -1
 
     def minimal(self) -> list[tuple[int, ...]]:
         """Return the anonymous nodes that have no anonymous node below, in the order of their levels."""

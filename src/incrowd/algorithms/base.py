@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError
 from incrowd.parameters import Configured, parameter
-from incrowd.utility import METRICS
+from incrowd.utility import AGGREGATES, METRICS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,7 +114,7 @@ class FullDomainAlgorithm(Algorithm):
         "how the losses of the attributes become one",
         kind=str,
         default="mean",
-        choices=("mean", "geometric-mean", "max"),
+        choices=AGGREGATES,
     )
 
     full_domain: ClassVar[bool] = True

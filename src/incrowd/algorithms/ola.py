@@ -47,10 +47,7 @@ class OLA(FullDomainAlgorithm):
         waiting = [(lattice.bottom, lattice.top)]
         while waiting:
             bottom, top = waiting.pop()
-            part = tuple(
-                slice(low, high + 1) for low, high in zip(tags.steps(bottom), tags.steps(top), strict=True)
-            )
-            if tags.status[part].all():
+            if tags.status[lattice.between(bottom, top)].all():
                 continue
             inner = Lattice(lattice.names, bottom, top)
             if inner.height <= 1:

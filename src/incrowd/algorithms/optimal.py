@@ -130,8 +130,7 @@ class _Search:
         """Return the nodes that may still be better than the best: bool[nodes]."""
         if self.best is None:
             return ~self.dead
-        worth = self.best.score - _SLACK * max(1.0, abs(self.best.score))
-        return ~self.dead & (self.least < worth)
+        return ~self.dead & (self.least < worth(self.best))
 
     def _settle(self) -> bool:
         while True:
@@ -221,14 +220,19 @@ class _Search:
 
     def _slice(self, values: NDArray[np.generic], node: Node, *, down: bool) -> NDArray[np.generic]:
         """Return the part of an array over nodes that lies below or above a node, itself included."""
-        steps = [level - int(low) for level, low in zip(node.levels, self.lattice.lows, strict=True)]
-        part = tuple(slice(0, step + 1) if down else slice(step, None) for step in steps)
-        return values.reshape(self.lattice.shape)[part]
+        lattice = self.lattice
+        ends = (lattice.bottom, node.levels) if down else (node.levels, lattice.top)
+        return values.reshape(lattice.shape)[lattice.between(*ends)]
+
+
+def worth(best: Node) -> float:
+    """Return what a score must stay below to beat the best so far by more than rounding."""
+    return best.score - _SLACK * max(1.0, abs(best.score))
 
 
 def better(node: Node, best: Node | None) -> bool:
     """Say whether a node beats the best so far by more than rounding."""
-    return best is None or node.score < best.score - _SLACK * max(1.0, abs(best.score))
+    return best is None or node.score < worth(best)
 
 
 def _from_the_top(explorer: Explorer, budget: _Budget, progress: Progress) -> tuple[Node | None, bool]:

@@ -50,15 +50,10 @@ def assess(
     with progress() as shown:
         shown.stage("read")
         table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
-        if policy is not None:
-            loaded = options.override(_read_policy(policy), models, None, None, None)
-            schema, models = loaded.schema, list(loaded.models)
-        else:
-            schema = options.schema_of(
-                table.columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True
-            )
+        loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        loaded = options.override(loaded, models, None, None, None)
         shown.stage("assess")
-        assessment = measure(table, schema, models, population=population)
+        assessment = measure(table, loaded.schema, loaded.models, population=population)
     if json:
         typer.echo(
             json_module.dumps({"file": str(data), **assessment.to_dict()}, ensure_ascii=False, indent=1)
@@ -209,7 +204,6 @@ def lattice(
     """
     from incrowd.cli.render import console, progress, show_lattice
     from incrowd.io.files import check_target, read_table
-    from incrowd.policy import Policy
     from incrowd.release import explore
 
     models = options.models_of(k, l, t, model)
@@ -223,14 +217,7 @@ def lattice(
     with progress() as shown:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
-        if policy is not None:
-            loaded = _read_policy(policy)
-        else:
-            loaded = Policy(
-                options.schema_of(
-                    table.columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True
-                )
-            )
+        loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
         loaded = options.override(loaded, models, algorithm, max_suppression, None)
         loaded = loaded.with_levels(options.levels_of(levels) or {})
         space = explore(table, loaded, population=population, csv_format=csv_format, progress=shown)
@@ -268,6 +255,24 @@ def init(
     else:
         output.write_text(text, encoding="utf-8")
         typer.echo(f"written: {output}; check every role before you use it")
+
+
+def _policy_or_columns(
+    path: Path | None,
+    columns: list[str],
+    qi: str | None,
+    sensitive: str | None,
+    hierarchies: Path | None,
+    null_value: list[str] | None,
+) -> Policy:
+    """Read the policy, or make one of the options about columns where nothing is released."""
+    from incrowd.policy import Policy
+
+    if path is not None:
+        return _read_policy(path)
+    return Policy(
+        options.schema_of(columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True)
+    )
 
 
 def _read_policy(path: Path) -> Policy:

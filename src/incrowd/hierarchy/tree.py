@@ -282,6 +282,11 @@ class Hierarchy:
                 self._climbed[level] = np.where(above < 0, nodes, above).astype(np.int32)
         return self._climbed[levels]
 
+    def leaves_at(self, levels: int) -> NDArray[np.int32]:
+        """Return how many leaves each leaf rank's node has after climbing `levels` steps."""
+        nodes = self.climb(levels)
+        return self.hi[nodes] - self.lo[nodes]
+
     def path(self, rank: int) -> tuple[str, ...]:
         """Return the labels from a leaf to the root."""
         labels = []

@@ -148,6 +148,13 @@ class Measured:
     ties: int = 0
     examples: tuple[Crowd, ...] = field(default=(), compare=False)
 
+    def shortfall(self) -> str:
+        """Say what was reached where what was asked."""
+        where = f" for {self.attribute!r}" if self.attribute else ""
+        if self.value is None:
+            return f"{self.model}{where}: {'; '.join(self.reasons)}"
+        return f"{self.model}{where} reaches {self.quantity}={self.value:g} where {self.limit:g} was asked"
+
     def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
         """Return plain data for JSON.
 
@@ -394,9 +401,8 @@ class PrivacyModel(Configured, ABC):
         )
         if not asked:
             return made
-        return replace(
-            made, holds=bool(self.accepts(np.array([value]))[0]), **failing(classes, self.accepts(values))
-        )
+        holds = bool(self.accepts(np.array([value]))[0])
+        return replace(made, holds=holds, **failing(classes, self.accepts(values)))
 
     def _shown_limit(self) -> float:
         return getattr(self, self.limit_name, self.limit)

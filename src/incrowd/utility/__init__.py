@@ -5,7 +5,7 @@ from __future__ import annotations
 from incrowd.parameters import Registry
 from incrowd.utility.ambiguity import Ambiguity
 from incrowd.utility.average_class_size import AverageClassSize
-from incrowd.utility.base import LevelCosts, Lost, Metric
+from incrowd.utility.base import AGGREGATES, LevelCosts, Lost, Metric
 from incrowd.utility.discernibility import Discernibility
 from incrowd.utility.loss import Loss
 from incrowd.utility.ncp import NCP
@@ -13,6 +13,7 @@ from incrowd.utility.non_uniform_entropy import NonUniformEntropy
 from incrowd.utility.precision import Precision
 
 __all__ = [
+    "AGGREGATES",
     "METRICS",
     "NCP",
     "Ambiguity",

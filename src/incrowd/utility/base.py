@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
     from incrowd.recoding import FullDomain, Recoding
 
-__all__ = ["LevelCosts", "Lost", "Metric", "cell_costs", "depths", "per_attribute_mean"]
+__all__ = ["AGGREGATES", "LevelCosts", "Lost", "Metric", "cell_costs", "depths", "per_attribute_mean"]
+
+
+AGGREGATES = ("mean", "geometric-mean", "max")
+"""How the losses of the attributes become one score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +202,10 @@ def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) 
     import numpy as np
 
     per_attribute = {}
-    for domain, codes, level in zip(frequency.domains, frequency.codes, recoding.levels, strict=True):
-        totals = np.bincount(codes, weights=frequency.weights, minlength=domain.size).astype(np.int64)
-        costs = metric.level_costs(domain, totals)
+    for j, (domain, codes, level) in enumerate(
+        zip(frequency.domains, frequency.codes, recoding.levels, strict=True)
+    ):
+        costs = metric.level_costs(domain, frequency.totals(j))
         assert costs is not None
         each = np.where(recoding.suppressed, costs.suppressed[codes], costs.levels[level][codes])
         lost = float(each @ frequency.weights) + frequency.suppressed * costs.before

@@ -44,8 +44,5 @@ class Loss(Metric):
         import numpy as np
 
         tree = domain.tree
-        levels = []
-        for level in range(tree.height + 1):
-            nodes = tree.climb(level)
-            levels.append((tree.hi[nodes] - tree.lo[nodes] - 1) / max(domain.size - 1, 1))
+        levels = [(tree.leaves_at(level) - 1) / max(domain.size - 1, 1) for level in range(tree.height + 1)]
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

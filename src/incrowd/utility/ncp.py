@@ -57,7 +57,6 @@ class NCP(Metric):
         tree = domain.tree
         levels = []
         for level in range(tree.height + 1):
-            nodes = tree.climb(level)
-            leaves = tree.hi[nodes] - tree.lo[nodes]
+            leaves = tree.leaves_at(level)
             levels.append(np.where(leaves > 1, leaves / max(domain.size, 1), 0.0))
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

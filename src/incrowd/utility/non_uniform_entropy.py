@@ -60,8 +60,8 @@ class NonUniformEntropy(Metric):
         import numpy as np
 
         per_attribute = {}
-        for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True):
-            totals = np.bincount(codes, weights=frequency.weights, minlength=domain.size).astype(np.int64)
+        for j, (domain, cells) in enumerate(zip(recoding.domains, recoding.cells, strict=True)):
+            codes, totals = frequency.codes[j], frequency.totals(j)
             costs = self.level_costs(domain, totals)
             below = np.concatenate(([0], np.cumsum(totals)))
             covered = (below[cells.hi + 1] - below[cells.lo])[cells.codes]
