@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
 __all__ = ["FrequencyTable", "JointCounts", "PopulationCounts", "SensitiveCounts", "smallest_codes"]
+
+
+Members = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The rows of each key, as `group_members` lists them."""
 
 
 def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsignedinteger]:
@@ -38,11 +42,24 @@ class SensitiveCounts:
         Counts per key of the frequency table.
     totals
         int64[domain.size]: counts in the whole table, suppressed records included.
+    rows
+        int[rows]: rank of each row's value; None where rows are not in memory.
     """
 
     domain: Domain
     keys: Counts
     totals: NDArray[np.int64]
+    rows: NDArray[np.integer] | None = None
+
+    @classmethod
+    def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
+        """Count a column of ranks, int[rows], per key."""
+        return cls(
+            domain,
+            _counted(grouped, ranks, domain.size),
+            np.bincount(ranks, minlength=domain.size).astype(np.int64),
+            ranks,
+        )
 
     @property
     def name(self) -> str:
@@ -119,6 +136,8 @@ class FrequencyTable:
         Counts of the sensitive attributes' combinations, where they were asked for.
     population
         The population that the table is compared with, where there is one.
+    target
+        Counts of the column that a release is to predict, where an algorithm asked for them.
     """
 
     domains: tuple[Domain, ...]
@@ -129,6 +148,7 @@ class FrequencyTable:
     row_keys: NDArray[np.int32] | None = None
     joint: JointCounts | None = None
     population: PopulationCounts | None = None
+    target: SensitiveCounts | None = None
 
     @property
     def keys(self) -> int:
@@ -178,19 +198,19 @@ class FrequencyTable:
         suppressed: NDArray[np.bool_],
         *,
         joint: bool = False,
+        target: tuple[Domain, NDArray[np.integer]] | None = None,
     ) -> FrequencyTable:
         """Count rows that are in memory.
 
         Parameters
         ----------
-        quasi, sensitive
+        quasi, sensitive, target
             Per attribute its domain and the rank of each row's value: int[rows].
         suppressed
             bool[rows]: rows that have no key; their quasi-identifier ranks are not looked at.
         joint
             Whether to count the sensitive attributes' combinations, too.
         """
-        from incrowd.kernels.counting import Counts, class_counts
         from incrowd.kernels.grouping import group_columns, group_members
 
         rows = len(suppressed)
@@ -206,32 +226,85 @@ class FrequencyTable:
             row_keys = np.full(rows, -1, np.int32)
             row_keys[kept] = ids
         weights = np.bincount(ids, minlength=len(first)).astype(np.int64)
-        counted = []
-        combined = None
-        if sensitive:
-            indptr, members = group_members(row_keys, len(first))
-            each = np.arange(rows + 1, dtype=np.int64)
-            ones = np.ones(rows, np.int64)
-            for domain, ranks in sensitive:
-                single = Counts(each, ranks.astype(np.int32, copy=False), ones)
-                counts = class_counts(indptr, members, single, domain.size)
-                totals = np.bincount(ranks, minlength=domain.size).astype(np.int64)
-                counted.append(SensitiveCounts(domain, counts, totals))
-            if joint:
-                ranked = [ranks for _, ranks in sensitive]
-                combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], rows)
-                combined = JointCounts(
-                    tuple(ranks[place].astype(np.int32) for ranks in ranked),
-                    class_counts(indptr, members, Counts(each, combination, ones), len(place)),
-                )
+        grouped = group_members(row_keys, len(first))
         return cls(
             domains=tuple(domain for domain, _ in quasi),
             codes=tuple(column[first] for column in columns),
             weights=weights,
-            sensitive=tuple(counted),
+            sensitive=tuple(SensitiveCounts.of_rows(grouped, *counted) for counted in sensitive),
             suppressed=0 if kept is None else rows - len(kept),
             row_keys=row_keys,
-            joint=combined,
+            joint=_combined(grouped, sensitive) if joint and sensitive else None,
+            target=None if target is None else SensitiveCounts.of_rows(grouped, *target),
+        )
+
+    def by_record(self) -> FrequencyTable:
+        """Return the same table with a key of weight 1 for every record, in the order of the rows.
+
+        Algorithms that may part records with the same quasi-identifiers work on it. It knows no
+        population, because one person could not be counted for several keys.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        if self.row_keys is None:
+            raise TableError("the rows of this table are not in memory, so its records cannot be parted")
+        from incrowd.kernels.grouping import group_members
+
+        kept = np.flatnonzero(self.row_keys >= 0)
+        key = self.row_keys[kept]
+        row_keys = np.full(len(self.row_keys), -1, np.int32)
+        row_keys[kept] = np.arange(len(kept), dtype=np.int32)
+        grouped = group_members(row_keys, len(kept))
+
+        def again(counts: SensitiveCounts) -> SensitiveCounts:
+            assert counts.rows is not None
+            return SensitiveCounts.of_rows(grouped, counts.domain, counts.rows)
+
+        sensitive = [(counts.domain, counts.rows) for counts in self.sensitive if counts.rows is not None]
+        return replace(
+            self,
+            codes=tuple(codes[key] for codes in self.codes),
+            weights=np.ones(len(kept), np.int64),
+            sensitive=tuple(again(counts) for counts in self.sensitive),
+            row_keys=row_keys,
+            joint=None if self.joint is None else _combined(grouped, sensitive),
+            population=None,
+            target=None if self.target is None else again(self.target),
+        )
+
+    def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
+        """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
+
+        Parameters
+        ----------
+        kept
+            bool[keys]
+        """
+        chosen = np.flatnonzero(kept)
+        population = self.population
+        return replace(
+            self,
+            codes=tuple(codes[chosen] for codes in self.codes),
+            weights=self.weights[chosen],
+            sensitive=tuple(
+                replace(counts, keys=_picked(counts.keys, chosen), rows=None) for counts in self.sensitive
+            ),
+            suppressed=0,
+            row_keys=None,
+            joint=None if self.joint is None else replace(self.joint, keys=_picked(self.joint.keys, chosen)),
+            population=None
+            if population is None
+            else replace(
+                population,
+                covered=population.covered[chosen],
+                outside=population.outside + int(population.covered[~kept].sum()),
+            ),
+            target=None
+            if self.target is None
+            else replace(self.target, keys=_picked(self.target.keys, chosen), rows=None),
         )
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -246,3 +319,35 @@ class FrequencyTable:
             }
             for key in range(self.keys)
         ]
+
+
+def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:
+    """Count a column of ranks per key."""
+    from incrowd.kernels.counting import Counts, class_counts
+
+    rows = len(ranks)
+    single = Counts(
+        np.arange(rows + 1, dtype=np.int64), ranks.astype(np.int32, copy=False), np.ones(rows, np.int64)
+    )
+    return class_counts(*grouped, single, size)
+
+
+def _combined(grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.integer]]]) -> JointCounts:
+    """Count the combinations of the sensitive attributes' values per key."""
+    from incrowd.kernels.grouping import group_columns
+
+    ranked = [ranks for _, ranks in sensitive]
+    combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
+    return JointCounts(
+        tuple(ranks[place].astype(np.int32) for ranks in ranked), _counted(grouped, combination, len(place))
+    )
+
+
+def _picked(counts: Counts, chosen: NDArray[np.int64]) -> Counts:
+    """Return the counts of some keys."""
+    from incrowd.kernels.counting import Counts
+
+    lengths = (counts.indptr[1:] - counts.indptr[:-1])[chosen]
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.arange(indptr[-1]) + np.repeat(counts.indptr[chosen] - indptr[:-1], lengths)
+    return Counts(indptr, counts.codes[places], counts.counts[places])

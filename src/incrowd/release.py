@@ -217,8 +217,10 @@ def anonymize(
     start = _start(table, policy, population, csv_format, clock)
     engine, frequency, population = start.engine, start.frequency, start.population
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
+    start = start.prepared(policy)
     solution: Solution = clock.run("search", lambda: _search(start, policy, clock))
     recoding = solution.recoding
+    frequency = start.frequency
     released = clock.run("apply", lambda: engine.apply(policy.schema, frequency, recoding))
     if policy.shuffle:
         released = _shuffled(released, policy.seed)
@@ -281,6 +283,10 @@ class _Start(NamedTuple):
     population: Any
     csv_format: CsvFormat | None
 
+    def prepared(self, policy: Policy) -> _Start:
+        """Count records one by one where the algorithm may part those that look alike."""
+        return self._replace(frequency=self.frequency.by_record()) if policy.algorithm.by_record else self
+
 
 def _start(
     table: Any, policy: Policy, population: Any, csv_format: CsvFormat | None, clock: _Clock
@@ -299,7 +305,8 @@ def _start(
     policy.schema.released(engine.columns)
     searched = _with_styles(policy)
     joint = any(model.is_joint for model in policy.models)
-    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint))
+    target = policy.algorithm.predicts
+    frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint, target=target))
     if isinstance(population, str | os.PathLike):
         people = population
         population = clock.run("read population", lambda: read_table(people)[0])
@@ -317,6 +324,7 @@ def _search(start: _Start, policy: Policy, clock: _Clock) -> Solution:
         attributes=start.schema.quasi,
         max_suppression=policy.max_suppression,
         progress=clock.progress,
+        seed=policy.seed,
     )
 
 
@@ -350,11 +358,16 @@ def _shortfall(measured: Measured) -> str:
 
 
 def _check_levels(policy: Policy) -> None:
+    algorithm = policy.algorithm
     for attribute in policy.schema.quasi:
-        if not policy.algorithm.full_domain and (attribute.levels is not None or attribute.weight != 1):
+        if attribute.levels is not None and not algorithm.full_domain:
             raise ParameterError(
-                f"column {attribute.name!r} has levels or a weight, which {policy.algorithm.name} does not "
-                "know; use a full-domain algorithm, e.g. optimal"
+                f"column {attribute.name!r} has levels, which {algorithm.name} does not know; use a "
+                "full-domain algorithm, e.g. optimal"
+            )
+        if attribute.weight != 1 and not algorithm.weighted:
+            raise ParameterError(
+                f"column {attribute.name!r} has a weight, which {algorithm.name} does not know"
             )
 
 

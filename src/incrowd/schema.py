@@ -193,6 +193,24 @@ class Schema:
             null_values=self.null_values,
         )
 
+    def target(self, name: str, columns: Sequence[str]) -> Attribute:
+        """Return the column that a release is to predict.
+
+        Raises
+        ------
+        SchemaError
+            When the table has no such column, or it is identifying or a quasi-identifier.
+        """
+        if name not in columns:
+            raise SchemaError(f"target: the table has no column {name!r}; it has {_names(columns)}")
+        attribute = self._attributes.get(name) or Attribute(name, "insensitive")
+        if attribute.role in ("identifying", "quasi"):
+            raise SchemaError(
+                f"target: {name!r} is {attribute.role}; name a sensitive or insensitive column, whose values "
+                "are released as they are"
+            )
+        return attribute
+
     def check_columns(self, columns: Sequence[str]) -> None:
         """Check that the table has every named column, once.
 

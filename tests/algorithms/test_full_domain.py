@@ -289,8 +289,10 @@ def test_a_node_can_be_chosen():
         ic.anonymize(frame, schema(), models, levels={"t": 7})
     with pytest.raises(ic.InfeasibleError, match="no full-domain recoding among 1 satisfies"):
         ic.anonymize(frame, schema(), [ic.KAnonymity(6)], levels={"t": 0, "u": 0, "v": 0})
-    with pytest.raises(ic.ParameterError, match="has levels or a weight, which mondrian does not know"):
-        ic.anonymize(frame, schema(t={"weight": 2.0}), models)
+    with pytest.raises(ic.ParameterError, match="'t' has levels, which mondrian does not know"):
+        ic.anonymize(frame, schema(t={"levels": (0, 1)}), models)
+    with pytest.raises(ic.ParameterError, match="'t' has a weight, which random does not know"):
+        ic.anonymize(frame, schema(t={"weight": 2.0}), models, ic.Random())
     with pytest.raises(ic.ParameterError, match="weights of the quasi-identifiers are all 0"):
         ic.anonymize(frame, schema(**{name: {"weight": 0} for name in "tuv"}), models, ic.Optimal())
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from incrowd.algorithms.base import Algorithm, FullDomainAlgorithm, Solution
+from incrowd.algorithms.base import Algorithm, FullDomainAlgorithm, LocalAlgorithm, Solution
 from incrowd.algorithms.bottom_up import BottomUp
+from incrowd.algorithms.clustering import Clustering
 from incrowd.algorithms.datafly import Datafly
 from incrowd.algorithms.flash import Flash
 from incrowd.algorithms.incognito import Incognito
 from incrowd.algorithms.mondrian import Mondrian
 from incrowd.algorithms.ola import OLA
 from incrowd.algorithms.optimal import Optimal
+from incrowd.algorithms.random import Random
 from incrowd.algorithms.samarati import Samarati
 from incrowd.parameters import Registry
 
@@ -18,16 +20,19 @@ __all__ = [
     "OLA",
     "Algorithm",
     "BottomUp",
+    "Clustering",
     "Datafly",
     "Flash",
     "FullDomainAlgorithm",
     "Incognito",
+    "LocalAlgorithm",
     "Mondrian",
     "Optimal",
+    "Random",
     "Samarati",
     "Solution",
 ]
 
 ALGORITHMS: Registry[Algorithm] = Registry(
-    "algorithms", Mondrian, Optimal, BottomUp, Samarati, Incognito, Datafly, OLA, Flash
+    "algorithms", Mondrian, Optimal, BottomUp, Samarati, Incognito, Datafly, OLA, Flash, Clustering, Random
 )

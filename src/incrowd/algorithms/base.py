@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.errors import InfeasibleError
+from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.parameters import Configured, parameter
 from incrowd.utility import AGGREGATES, METRICS
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
-    from incrowd.schema import Attribute
+    from incrowd.schema import Attribute, Style
 
-__all__ = ["Algorithm", "FullDomainAlgorithm", "Solution", "all_hold", "least_size"]
+__all__ = ["Algorithm", "FullDomainAlgorithm", "LocalAlgorithm", "Solution", "all_hold", "least_size"]
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,26 @@ class Algorithm(Configured, ABC):
     Attributes
     ----------
     full_domain
-        Whether it climbs whole columns to levels, so that bounds of levels and weights mean something.
+        Whether it climbs whole columns to levels, so that bounds of levels mean something.
+    weighted
+        Whether it knows weights of attributes.
+    seeded
+        Whether it makes random choices.
     """
 
     full_domain: ClassVar[bool] = False
+    weighted: ClassVar[bool] = True
+    seeded: ClassVar[bool] = False
+
+    @property
+    def by_record(self) -> bool:
+        """Whether it may part records that look alike: it works on `FrequencyTable.by_record`."""
+        return False
+
+    @property
+    def predicts(self) -> str | None:
+        """The column that the release is to predict, where the algorithm looks at one."""
+        return getattr(self, "target", None)
 
     @abstractmethod
     def search(
@@ -66,6 +82,7 @@ class Algorithm(Configured, ABC):
         attributes: Sequence[Attribute],
         max_suppression: float,
         progress: Progress,
+        seed: int = 0,
     ) -> Solution:
         """Find a recoding.
 
@@ -79,12 +96,103 @@ class Algorithm(Configured, ABC):
             Largest share of records that may be suppressed, 0..1.
         progress
             Told how far the search is.
+        seed
+            Seed of random choices.
 
         Raises
         ------
         InfeasibleError
             When no recoding that the algorithm can make satisfies the models.
+        ParameterError
+            When the algorithm does not work with such a table or such models.
         """
+
+
+@dataclass(frozen=True)
+class LocalAlgorithm(Algorithm):
+    """Puts records into classes and gives every class the narrowest cells that cover it.
+
+    What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
+    makes the least loss grow least, until all hold. The whole table as one class has to hold.
+    """
+
+    @property
+    def by_record(self) -> bool:
+        """Whether it may part records with the same quasi-identifiers; most do."""
+        return True
+
+    def search(
+        self,
+        frequency: FrequencyTable,
+        models: Sequence[PrivacyModel],
+        *,
+        attributes: Sequence[Attribute],
+        max_suppression: float,
+        progress: Progress,
+        seed: int = 0,
+    ) -> Solution:
+        """Assign classes, and join those that fail; see `Algorithm.search`."""
+        from incrowd.algorithms._joining import join_failing
+        from incrowd.recoding import Local
+
+        self.check(frequency, models)
+        job = Job(frequency, models, attributes, max_suppression, progress, seed)
+        class_of_key, count = self.assign(job)
+        class_of_key, count = join_failing(job, class_of_key, count)
+        return Solution(Local.build(frequency, class_of_key, count, self.styles(attributes), self.name))
+
+    def check(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
+        """Refuse models that the algorithm cannot work with, or that no assignment satisfies.
+
+        Raises
+        ------
+        InfeasibleError, ParameterError
+        """
+        import numpy as np
+
+        from incrowd.classes import EquivalenceClasses
+
+        for model in models:
+            if self.by_record and model.needs_population:
+                raise ParameterError(
+                    f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
+                    "the population a class covers; use mondrian or a full-domain algorithm"
+                )
+        whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
+        failing = [str(model) for model in models if not model.holds(whole).all()]
+        if failing:
+            raise InfeasibleError(
+                f"{' and '.join(failing)} fails even when all {frequency.records} records are one class; "
+                "loosen that model"
+            )
+
+    def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
+        """Return the output style of each quasi-identifier."""
+        return [attribute.output or "auto" for attribute in attributes]
+
+    @abstractmethod
+    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+        """Put every key into a class: int32[keys] and the number of classes, each of which has a key.
+
+        Every class has at least `Job.least` records where the table has as many.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What a search of classes is given; see `Algorithm.search`."""
+
+    frequency: FrequencyTable
+    models: Sequence[PrivacyModel]
+    attributes: Sequence[Attribute]
+    max_suppression: float
+    progress: Progress
+    seed: int
+
+    @property
+    def least(self) -> int:
+        """Records below which no class can satisfy the models."""
+        return least_size(self.models)
 
 
 @dataclass(frozen=True)
@@ -128,6 +236,7 @@ class FullDomainAlgorithm(Algorithm):
         attributes: Sequence[Attribute],
         max_suppression: float,
         progress: Progress,
+        seed: int = 0,
     ) -> Solution:
         """Choose a node of the lattice; see `Algorithm.search`."""
         from incrowd.lattice import Explorer

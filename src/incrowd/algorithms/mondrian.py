@@ -6,87 +6,133 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.algorithms.base import Algorithm, Solution, all_hold, least_size
-from incrowd.errors import InfeasibleError
+from incrowd.algorithms.base import Job, LocalAlgorithm, all_hold
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
+    from incrowd.domain import Domain
     from incrowd.hierarchy import Hierarchy
     from incrowd.kernels.partition import Axes
-    from incrowd.privacy import PrivacyModel
-    from incrowd.progress import Progress
-    from incrowd.schema import Attribute
 
 __all__ = ["Mondrian"]
 
 
 @dataclass(frozen=True)
-class Mondrian(Algorithm):
-    """Strict Mondrian: cut the table in two, again and again, while both sides satisfy the models.
+class Mondrian(LocalAlgorithm):
+    """Cut the table in two, again and again, while both sides satisfy the models.
 
-    The attribute whose values are spread widest (relative to its column) is tried first, the next one
-    when no cut of it is admissible. Numbers, dates and categories without hierarchy are cut between two
-    values so that both sides weigh as nearly alike as can be (the median). A column with a hierarchy is
-    cut down it: each child of the common ancestor that satisfies the models on its own goes its way, the
+    The attribute whose values are spread widest (relative to its column, times its weight) is tried first,
+    the next one when no cut of it is admissible. Numbers, dates and categories without hierarchy are cut
+    between two values so that both sides weigh as nearly alike as can be (the median). A column with a
+    hierarchy is cut down it: each child of the common ancestor that satisfies the models on its own goes its way, the
     others stay together under the ancestor. Missing values of a number are parted from the others first.
-    Records with the same quasi-identifiers are never parted.
+    Strict, records with the same quasi-identifiers are never parted.
 
     No record is suppressed: the whole table is the first class.
 
+    Parameters
+    ----------
+    mode
+        ``strict``, or ``relaxed``: records at the median are divided so that both sides are equally large.
+    choose
+        Which attribute is tried first: ``range``, the widest share of its column; ``span``, the largest
+        distance in its own units, for categories the number of values; ``gain``, the cut with the largest
+        information gain on `target`, whose thresholds are then chosen for it, too.
+    median
+        Where numbers are cut: ``balanced``, or ``below``: left are the values below the median, so that
+        there is no cut where it is the smallest value. Relaxed and with ``gain`` it does not matter.
+    categories
+        ``hierarchy``: down it, where there is one; ``ordered``: as numbers, in the order of the leaves or
+        texts; ``appearance``: the values in order of their first appearance are halved, the smaller half
+        first.
+    target
+        The sensitive or insensitive column that the release should predict, for ``gain``.
+    max_depth
+        Largest number of cuts on the way to a class; unlimited by default.
+
     References
     ----------
-    LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006.
+    LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006 (strict: section
+    2.1, relaxed: section 2.2); information gain: the same authors, Workload-aware anonymization, KDD 2006,
+    section 4.1. ``choose="span", median="below", categories="appearance"`` are the rules of the
+    teaching notebooks after A. Dewes' implementation of it.
     """
+
+    mode: str = parameter(
+        "whether records at the median may be parted",
+        kind=str,
+        default="strict",
+        choices=("strict", "relaxed"),
+    )
+    choose: str = parameter(
+        "which attribute is cut first", kind=str, default="range", choices=("range", "span", "gain")
+    )
+    median: str = parameter(
+        "where numbers are cut", kind=str, default="balanced", choices=("balanced", "below")
+    )
+    categories: str = parameter(
+        "how categories are cut",
+        kind=str,
+        default="hierarchy",
+        choices=("hierarchy", "ordered", "appearance"),
+    )
+    target: str | None = parameter(
+        "the column that the release should predict", kind=str, default=None, optional=True
+    )
+    max_depth: int | None = parameter(
+        "largest number of cuts on the way to a class", kind=int, default=None, optional=True, low=0
+    )
 
     name: ClassVar[str] = "mondrian"
     summary: ClassVar[str] = "cuts the table at medians and down hierarchies while every side is safe"
     paper: ClassVar[str] = "LeFevre et al. 2006"
 
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-    ) -> Solution:
-        """Cut until no cut is admissible; see `Algorithm.search`."""
-        import numpy as np
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.choose == "gain") != (self.target is not None):
+            raise ParameterError("mondrian: choose=gain and a target belong together; name both or neither")
 
-        from incrowd.classes import EquivalenceClasses
-        from incrowd.recoding import Local
+    @property
+    def by_record(self) -> bool:
+        """Whether records with the same quasi-identifiers may be parted: where relaxed."""
+        return self.mode == "relaxed"
 
-        whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
-        if not all_hold(models, whole).all():
-            failing = [str(model) for model in models if not model.holds(whole).all()]
-            raise InfeasibleError(
-                f"{' and '.join(failing)} fails even when all {frequency.records} records are one class; "
-                "loosen that model"
-            )
-        class_of_key, count = _Search(frequency, models, progress).run()
-        styles = [attribute.output or "auto" for attribute in attributes]
-        return Solution(Local.build(frequency, class_of_key, count, styles, self.name))
+    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+        """Cut until no cut is admissible."""
+        return _Search(self, job).run()
 
 
 class _Search:
     """The state of one search: keys in an order in which every partition is a run."""
 
-    def __init__(self, frequency: FrequencyTable, models: Sequence[PrivacyModel], progress: Progress) -> None:
+    def __init__(self, settings: Mondrian, job: Job) -> None:
         import numpy as np
 
         from incrowd.frequency import smallest_codes
+        from incrowd.kernels import partition
 
+        frequency = job.frequency
         self.frequency = frequency
-        self.models = models
-        self.progress = progress
-        self.least = least_size(models)
+        self.job = job
+        self.max_depth = settings.max_depth
+        self.target = frequency.target if settings.choose == "gain" else None
+        self.where = (
+            partition.GIVEN
+            if self.target is not None
+            else partition.HALVES
+            if settings.by_record
+            else partition.MEDIAN
+            if settings.median == "below"
+            else partition.BALANCED
+        )
+        self.least = job.least
         # Sizes are checked while cuts are proposed; only other models need another look.
-        self.checked = [model for model in models if not model.size_only]
-        self.axes = _axes(frequency)
+        self.checked = [model for model in job.models if not model.size_only]
+        self.axes = _axes(settings, job)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
         self.codes = np.column_stack(columns) if columns else np.zeros((frequency.keys, 0), np.uint8)
@@ -95,30 +141,36 @@ class _Search:
         self.groups = np.zeros(frequency.keys, np.int32)
 
     def run(self) -> tuple[NDArray[np.int32], int]:
-        """Cut until nothing can be cut: class of each key, number of classes."""
+        """Cut until nothing can be cut: class of each key, number of classes.
+
+        Classes are numbered in the order in which a queue of partitions finishes them.
+        """
         import numpy as np
 
         starts = np.zeros(1, np.int64)
         stops = np.array([self.frequency.keys], np.int64)
         totals = np.array([self.frequency.records], np.int64)
-        finished = [np.zeros(0, np.int64)]
-        done = 0
+        finished = []
+        done = depth = 0
         while len(starts):
-            open_ = (totals >= 2 * self.least) & (stops - starts > 1)
-            finished.append(starts[~open_])
+            deep = self.max_depth is not None and depth >= self.max_depth
+            open_ = (totals >= 2 * self.least) & (stops - starts > 1) & (not deep)
+            closed = [starts[~open_]]
             done += int((stops - starts)[~open_].sum())
             starts, stops, uncut = self._level(starts[open_], stops[open_], totals[open_])
-            finished.append(uncut[0])
+            closed.append(uncut[0])
             done += int((uncut[1] - uncut[0]).sum())
+            # What a level closes stands in the table from left to right as it stands in the queue.
+            finished.append(np.sort(np.concatenate(closed)))
             totals = self._sums(starts, stops)
-            self.progress.advance(done, self.frequency.keys)
-        first = np.sort(np.concatenate(finished))
-        numbers = np.repeat(
-            np.arange(len(first), dtype=np.int32), np.diff(np.append(first, self.frequency.keys))
-        )
+            self.job.progress.advance(done, self.frequency.keys)
+            depth += 1
+        by_queue = np.concatenate(finished)
+        by_place = np.argsort(by_queue)
+        lengths = np.diff(np.append(by_queue[by_place], self.frequency.keys))
         class_of_key = np.empty(self.frequency.keys, np.int32)
-        class_of_key[self.keys] = numbers
-        return class_of_key, len(first)
+        class_of_key[self.keys] = np.repeat(by_place.astype(np.int32), lengths)
+        return class_of_key, len(by_queue)
 
     def _sums(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add up the records of each run of keys."""
@@ -141,17 +193,25 @@ class _Search:
         lows, highs = np.empty(shape, self.codes.dtype), np.empty(shape, self.codes.dtype)
         order = np.empty(shape, np.int16)
         tried = np.zeros(len(starts), np.int64)
+        cuts = np.full(shape if self.target is not None else (len(starts), 0), -1, np.int64)
         over_ranges(
             partition.spans, _work(starts, stops), self.codes, starts, stops, self.axes, lows, highs, order
         )
+        if self.target is not None:
+            over_ranges(
+                partition.gains, _work(starts, stops), self.codes, self.weights, self.keys, starts, stops,
+                totals, self.axes, lows, highs, *self.target.keys, self.target.domain.size, self.least, order,
+                cuts,
+            )  # fmt: skip
         part_starts, part_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(starts):
             many = np.zeros(len(starts), np.int64)
             binary = np.zeros(len(starts), np.bool_)
             over_ranges(
-                partition.propose, _work(starts, stops), self.codes, self.weights, starts, stops, totals,
-                self.axes, lows, highs, order, tried, self.least, self.groups, many, binary,
+                partition.propose, _work(starts, stops), self.codes, self.weights, self.keys, starts, stops,
+                totals, self.axes, self.where, lows, highs, order, cuts, tried, self.least, self.groups, many,
+                binary,
             )  # fmt: skip
             none = many == 0
             uncut_starts.append(starts[none])
@@ -160,13 +220,13 @@ class _Search:
             starts, stops, totals, many, binary = (
                 array[some] for array in (starts, stops, totals, many, binary)
             )
-            lows, highs, order, tried = (array[some] for array in (lows, highs, order, tried))
+            lows, highs, order, cuts, tried = (array[some] for array in (lows, highs, order, cuts, tried))
             cut, begins, ends = self._carry_out(starts, stops, many, binary)
             part_starts.append(begins)
             part_stops.append(ends)
             again = ~cut
             starts, stops, totals = starts[again], stops[again], totals[again]
-            lows, highs, order, tried = lows[again], highs[again], order[again], tried[again]
+            lows, highs, order, cuts, tried = (array[again] for array in (lows, highs, order, cuts, tried))
         return (
             np.concatenate(part_starts),
             np.concatenate(part_stops),
@@ -246,11 +306,20 @@ def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int
     return work
 
 
-def _axes(frequency: FrequencyTable) -> Axes:
+def _axes(settings: Mondrian, job: Job) -> Axes:
     """Lay the domains out for the compiled loops."""
     import numpy as np
 
-    from incrowd.kernels.partition import Axes
+    from incrowd.kernels.partition import APPEARANCE, DOWN, ORDERED, Axes
+
+    frequency = job.frequency
+
+    def way(domain: Domain) -> int:
+        if domain.ordered:
+            return ORDERED
+        if settings.categories == "appearance":
+            return APPEARANCE
+        return DOWN if domain.hierarchy is not None and settings.categories == "hierarchy" else ORDERED
 
     positions: list[Any] = [np.zeros(0)]
     extents: list[float] = []
@@ -285,6 +354,10 @@ def _axes(frequency: FrequencyTable) -> Axes:
 
     nothing = np.zeros(0, np.int32)
     return Axes(
+        by_span=np.bool_(settings.choose == "span"),
+        weight=np.array([attribute.weight for attribute in job.attributes], np.float64),
+        counted=np.array([not domain.ordered for domain in frequency.domains], np.bool_),
+        way=np.array([way(domain) for domain in frequency.domains], np.int8),
         is_tree=np.array([tree is not None for tree in trees], np.bool_),
         size=np.array([domain.size for domain in frequency.domains], np.int64),
         missing=np.array(

@@ -30,13 +30,15 @@ class Engine(Protocol):
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
 
-    def count(self, schema: Schema, *, joint: bool = False) -> FrequencyTable:
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows.
 
         Parameters
         ----------
         joint
             Whether to count the sensitive attributes' combinations, too.
+        target
+            A column that the release is to predict, counted besides; any but an identifying one.
 
         Raises
         ------

@@ -55,7 +55,7 @@ class MemoryEngine:
         """Names of the columns, in order."""
         return list(self._names)
 
-    def count(self, schema: Schema, *, joint: bool = False) -> FrequencyTable:
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""
         import numpy as np
 
@@ -79,7 +79,11 @@ class MemoryEngine:
         live = None if not suppressed.any() else ~suppressed
         quasi = [_ranked(encoded[a.name], a, schema.null_values, live) for a in schema.quasi]
         sensitive = [_ranked(encoded[a.name], a, schema.null_values, None) for a in schema.sensitive]
-        return FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint)
+        predicted = None
+        if target is not None:
+            wanted = schema.target(target, self._names)
+            predicted = _ranked(self._series(target), wanted, schema.null_values, None)
+        return FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint, target=predicted)
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows; see `Engine.apply`."""

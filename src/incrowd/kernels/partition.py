@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["Axes", "arrange", "merge_failing", "propose", "spans"]
+__all__ = [
+    "APPEARANCE", "BALANCED", "DOWN", "GIVEN", "HALVES", "MEDIAN", "ORDERED", "Axes", "arrange", "gains",
+    "merge_failing", "propose", "spans",
+]  # fmt: skip
+
+ORDERED, DOWN, APPEARANCE = range(3)
+"""How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values."""
+
+BALANCED, MEDIAN, HALVES, GIVEN = range(4)
+"""Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
+halves that part records with the median; at a given rank."""
 
 
 class Axes(NamedTuple):
@@ -24,9 +34,15 @@ class Axes(NamedTuple):
     interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
     ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth
     (itself where it is shallower), and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
-    ``nodes[j] + node`` describe a node.
+    ``nodes[j] + node`` describe a node. ``way[j]`` is one of `ORDERED`, `DOWN`, `APPEARANCE`. Partitions are
+    as wide as their share of the attribute times ``weight[j]``; where `by_span`, as the distance of their
+    outermost ranks, or the number of their values where ``counted[j]``.
     """
 
+    by_span: np.bool_
+    weight: NDArray[np.float64]
+    counted: NDArray[np.bool_]
+    way: NDArray[np.int8]
     is_tree: NDArray[np.bool_]
     size: NDArray[np.int64]
     missing: NDArray[np.int64]
@@ -58,6 +74,10 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
     """Find each partition's extent, and the order in which to try its attributes (widest first)."""
     attributes = codes.shape[1]
     width = np.empty(attributes)
+    largest = 0
+    for j in range(attributes):
+        largest = max(largest, axes.size[j])
+    seen = np.full(largest if axes.by_span else 0, -1, np.int64)
     for p in range(start, stop):
         first = starts[p]
         for j in range(attributes):
@@ -74,6 +94,20 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
             lo, hi = lows[p, j], highs[p, j]
             if lo == hi:
                 width[j] = 0.0
+            elif axes.by_span:
+                if axes.counted[j]:
+                    found = 0
+                    mark = p * attributes + j
+                    for i in range(first, stops[p]):
+                        if seen[codes[i, j]] != mark:
+                            seen[codes[i, j]] = mark
+                            found += 1
+                    width[j] = found
+                elif hi == axes.missing[j]:
+                    width[j] = axes.extent[j]
+                else:
+                    base = axes.offset[j]
+                    width[j] = axes.positions[base + hi] - axes.positions[base + lo]
             elif axes.is_tree[j]:
                 node = axes.nodes[j] + _ancestor(axes, j, lo, hi)
                 width[j] = (axes.node_hi[node] - axes.node_lo[node] - 1) / (axes.size[j] - 1)
@@ -82,15 +116,121 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
             else:
                 base = axes.offset[j]
                 width[j] = (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
-        for a in range(attributes):
-            order[p, a] = a
-        for a in range(1, attributes):
-            j = order[p, a]
-            b = a - 1
-            while b >= 0 and width[order[p, b]] < width[j]:
-                order[p, b + 1] = order[p, b]
-                b -= 1
-            order[p, b + 1] = j
+            width[j] *= axes.weight[j]
+        _widest_first(width, order[p])
+
+
+@compiled
+def _widest_first(width, order):
+    """Write the attributes in falling order of width, ties in order of the attributes."""
+    for a in range(width.size):
+        order[a] = a
+    for a in range(1, width.size):
+        j = order[a]
+        b = a - 1
+        while b >= 0 and width[order[b]] < width[j]:
+            order[b + 1] = order[b]
+            b -= 1
+        order[b + 1] = j
+
+
+@compiled
+def _scratch(axes):
+    """Length of a buffer for the nodes of any attribute."""
+    deepest = 0
+    for j in range(axes.size.size):
+        deepest = max(deepest, axes.nodes[j + 1] - axes.nodes[j])
+    return deepest
+
+
+@compiled
+def _x_log_x(x):
+    return x * np.log(x) if x > 0 else 0.0
+
+
+@compiled
+def gains(
+    start, stop, codes, weights, keys, starts, stops, totals, axes, lows, highs, target_indptr,
+    target_codes, target_counts, values, least, order, cuts,
+):  # fmt: skip
+    """Order the attributes of each partition by what its best cut tells of the target, the most first.
+
+    The target's values per key are compressed sparse rows. A cut by order is made at the rank of the
+    largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves `least` records on
+    both sides); a cut down the hierarchy parts all children of the common ancestor.
+    """
+    attributes = codes.shape[1]
+    longest = 0
+    for p in range(start, stop):
+        longest = max(longest, stops[p] - starts[p])
+    words = np.empty(longest, np.int64)
+    whole = np.empty(values, np.int64)
+    left = np.empty(values, np.int64)
+    deepest = _scratch(axes)
+    slot = np.full(deepest, -1, np.int64)
+    tally = np.zeros((min(deepest, longest), values), np.int64)
+    gain = np.empty(attributes)
+    for p in range(start, stop):
+        first, last = starts[p], stops[p]
+        whole[:] = 0
+        for i in range(first, last):
+            for entry in range(target_indptr[keys[i]], target_indptr[keys[i] + 1]):
+                whole[target_codes[entry]] += target_counts[entry]
+        base = 0.0
+        for v in range(values):
+            base += _x_log_x(whole[v])
+        base -= _x_log_x(totals[p])
+        for j in range(attributes):
+            gain[j] = -1.0
+            cuts[p, j] = -1
+            if lows[p, j] == highs[p, j]:
+                continue
+            if axes.way[j] == DOWN:
+                node = _ancestor(axes, j, np.int64(lows[p, j]), np.int64(highs[p, j]))
+                rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
+                found = 0
+                for i in range(first, last):
+                    child = axes.at_depth[rung + codes[i, j]]
+                    if slot[child] < 0:
+                        slot[child] = found
+                        tally[found] = 0
+                        found += 1
+                    for entry in range(target_indptr[keys[i]], target_indptr[keys[i] + 1]):
+                        tally[slot[child], target_codes[entry]] += target_counts[entry]
+                gain[j] = -base
+                for s in range(found):
+                    for v in range(values):
+                        gain[j] += _x_log_x(tally[s, v])
+                    gain[j] -= _x_log_x(tally[s].sum())
+                for i in range(first, last):
+                    slot[axes.at_depth[rung + codes[i, j]]] = -1
+                continue
+            rows = last - first
+            for i in range(rows):
+                words[i] = (np.int64(codes[first + i, j]) << 32) | i
+            words[:rows].sort()
+            left[:] = 0
+            on_left, on_right = 0.0, 0.0
+            for v in range(values):
+                on_right += _x_log_x(whole[v])
+            before = np.int64(0)
+            for n in range(rows):
+                rank = words[n] >> 32
+                i = first + (words[n] & 0xFFFFFFFF)
+                if n > 0 and rank != words[n - 1] >> 32 and before >= least and totals[p] - before >= least:
+                    told = on_left - _x_log_x(before) + on_right - _x_log_x(totals[p] - before) - base
+                    if told > gain[j]:
+                        gain[j] = told
+                        cuts[p, j] = rank
+                for entry in range(target_indptr[keys[i]], target_indptr[keys[i] + 1]):
+                    v = target_codes[entry]
+                    on_left -= _x_log_x(left[v])
+                    on_right -= _x_log_x(whole[v] - left[v])
+                    left[v] += target_counts[entry]
+                    on_left += _x_log_x(left[v])
+                    on_right += _x_log_x(whole[v] - left[v])
+                before += weights[i]
+        _widest_first(gain, order[p])
 
 
 @compiled
@@ -140,37 +280,78 @@ def _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram):
 
 
 @compiled
+def _median_cut(codes, weights, first, last, j, total):
+    """Rank of the upper one of the middle records, and the weight below it."""
+    rows = last - first
+    words = np.empty(rows, np.int64)
+    for i in range(rows):
+        words[i] = (np.int64(codes[first + i, j]) << 32) | i
+    words.sort()
+    left = np.int64(0)
+    i = 0
+    while i < rows:
+        rank = words[i] >> 32
+        here = np.int64(0)
+        while i < rows and words[i] >> 32 == rank:
+            here += weights[first + (words[i] & 0xFFFFFFFF)]
+            i += 1
+        if left + here > total // 2:
+            return rank, left
+        left += here
+    return np.int64(codes[first, j]), np.int64(0)
+
+
+@compiled
+def _by_appearance(codes, keys, first, last, j, earliest, groups):
+    """Part the values of a run in halves by first appearance, the smaller half first; how many there are.
+
+    Keys are numbered in the order in which they appear. ``earliest[rank]`` is -1 and is left so.
+    """
+    found = 0
+    for i in range(first, last):
+        rank = codes[i, j]
+        if earliest[rank] < 0:
+            found += 1
+            earliest[rank] = keys[i]
+        elif keys[i] < earliest[rank]:
+            earliest[rank] = keys[i]
+    appeared = np.empty(found, np.int64)
+    found = 0
+    for i in range(first, last):
+        if earliest[codes[i, j]] == keys[i]:
+            appeared[found] = keys[i]
+            found += 1
+    appeared.sort()
+    border = appeared[found // 2]
+    for i in range(first, last):
+        groups[i] = 1 if earliest[codes[i, j]] >= border else 0
+    for i in range(first, last):
+        earliest[codes[i, j]] = -1
+    return found
+
+
+@compiled
 def propose(
-    start,
-    stop,
-    codes,
-    weights,
-    starts,
-    stops,
-    totals,
-    axes,
-    lows,
-    highs,
-    order,
-    tried,
-    least,
-    groups,
-    many,
-    binary,
-):
+    start, stop, codes, weights, keys, starts, stops, totals, axes, where, lows, highs, order, cuts, tried,
+    least, groups, many, binary,
+):  # fmt: skip
     """Write for each partition the next cut whose sides have at least `least` records.
 
     ``tried[p]`` is the number of attributes already tried and moves on. ``groups[i]`` gets the side of
-    key i, ``many[p]`` the number of sides (0: no cut is left), ``binary[p]`` whether the cut goes by order
-    (True) or down a hierarchy (False).
+    key i, ``many[p]`` the number of sides (0: no cut is left), ``binary[p]`` whether there are always two
+    (True) or the cut goes down a hierarchy (False). `where` is one of `BALANCED`, `MEDIAN`, `HALVES`,
+    `GIVEN`; `cuts` matters to the last.
     """
     attributes = codes.shape[1]
     longest = 0
-    deepest = 0
+    largest = 0
     for p in range(start, stop):
         longest = max(longest, stops[p] - starts[p])
     for j in range(attributes):
-        deepest = max(deepest, axes.nodes[j + 1] - axes.nodes[j])
+        if axes.way[j] == APPEARANCE:
+            largest = max(largest, axes.size[j])
+    earliest = np.full(largest, -1, np.int64)
+    deepest = _scratch(axes)
     histogram = np.empty(4 * longest + 64, np.int64)
     below = np.zeros(deepest, np.int64)
     side = np.empty(deepest, np.int64)
@@ -186,7 +367,17 @@ def propose(
             lo, hi = np.int64(lows[p, j]), np.int64(highs[p, j])
             if lo == hi:
                 continue
-            if not axes.is_tree[j]:
+            if axes.way[j] == APPEARANCE:
+                _by_appearance(codes, keys, first, last, j, earliest, groups)
+                left = np.int64(0)
+                for i in range(first, last):
+                    if groups[i] == 0:
+                        left += weights[i]
+                if left >= least and total - left >= least:
+                    many[p] = 2
+                    binary[p] = True
+                continue
+            if axes.way[j] == ORDERED:
                 cut = np.int64(-1)
                 if hi == axes.missing[j]:
                     absent = np.int64(0)
@@ -195,12 +386,27 @@ def propose(
                             absent += weights[i]
                     if absent >= least and total - absent >= least:
                         cut = hi
-                if cut < 0:
-                    cut, left = _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram)
+                shared = np.int64(0)
+                if cut < 0 and where == GIVEN:
+                    cut = cuts[p, j]
+                    if cut < 0:
+                        continue
+                elif cut < 0:
+                    if where == BALANCED:
+                        cut, left = _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram)
+                    else:
+                        cut, left = _median_cut(codes, weights, first, last, j, total)
+                        if where == HALVES:
+                            # Keys are single records here: some of those at the median go to the left.
+                            shared = total // 2 - left
+                            left = total // 2
                     if left < least or total - left < least:
                         continue
                 for i in range(first, last):
                     groups[i] = 1 if codes[i, j] >= cut else 0
+                    if shared > 0 and codes[i, j] == cut:
+                        groups[i] = 0
+                        shared -= 1
                 many[p] = 2
                 binary[p] = True
                 continue

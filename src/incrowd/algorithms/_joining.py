@@ -1,0 +1,61 @@
+"""Joining classes that fail a model with others, until none does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms._points import class_cells, costs_of
+from incrowd.algorithms.base import Job, all_hold
+from incrowd.classes import EquivalenceClasses
+from incrowd.kernels.costs import cell_costs, nearest_class
+from incrowd.kernels.jit import over_ranges
+
+if TYPE_CHECKING:
+    from incrowd.kernels.costs import Costs
+
+__all__ = ["join_failing"]
+
+
+def join_failing(
+    job: Job, class_of_key: NDArray[np.int32], count: int, *, costs: Costs | None = None
+) -> tuple[NDArray[np.int32], int]:
+    """Join every class that fails a model with the class that is nearest to it.
+
+    Nearest is where the loss, summed over records, grows least; of equal ones the first. All that fail
+    choose at once; a class that holds takes in all that chose it, one that fails takes in one.
+
+    Parameters
+    ----------
+    class_of_key, count
+        int32[keys] and the number of classes; a key with -1 is in none and stays so.
+    costs
+        What cells cost; the loss metric by default.
+    """
+    while True:
+        classes = EquivalenceClasses.from_assignment(job.frequency, class_of_key, count)
+        holds = all_hold(job.models, classes)
+        if holds.all() or count == 1:
+            return class_of_key, count
+        costs = costs or costs_of(job.frequency, job.attributes)
+        job.progress.advance(int(holds.sum()), count)
+        asking = np.flatnonzero(~holds)
+        lows, highs = class_cells(job.frequency, classes.indptr, classes.members)
+        own = cell_costs(costs, lows, highs)
+        target = np.empty(len(asking), np.int64)
+        over_ranges(
+            nearest_class, np.arange(len(asking) + 1) * count, asking, lows, highs, classes.sizes, own, costs,
+            target,
+        )  # fmt: skip
+        into = np.arange(count)
+        busy = np.zeros(count, np.bool_)
+        for one, other in zip(asking.tolist(), target.tolist(), strict=True):
+            if busy[one] or (busy[other] and not holds[other]):
+                continue
+            busy[one] = busy[other] = True
+            into[one] = other
+        left, numbers = np.unique(into, return_inverse=True)
+        class_of_key = np.where(class_of_key < 0, -1, numbers[class_of_key]).astype(np.int32)
+        count = len(left)

@@ -1,0 +1,246 @@
+"""The records of a table as points, and what it costs to put them into one class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.costs import Costs, farthest, nearest, reach, take
+from incrowd.kernels.grouping import group_columns, group_members
+from incrowd.kernels.jit import over_ranges
+from incrowd.utility.base import depths
+
+if TYPE_CHECKING:
+    from incrowd.domain import Domain
+    from incrowd.frequency import FrequencyTable
+    from incrowd.schema import Attribute
+
+__all__ = ["Points", "Unused", "class_cells", "costs_of"]
+
+_BITS = 62
+_COMPACT_FROM = 64
+
+
+def costs_of(frequency: FrequencyTable, attributes: Sequence[Attribute], *, levels: bool = False) -> Costs:
+    """Return what cells cost under the loss metric LM, averaged with the attributes' weights.
+
+    Parameters
+    ----------
+    levels
+        Whether to add the levels that two records climb (MD), over the most that two can climb.
+
+    Notes
+    -----
+    Costs are whole multiples of one unit, exactly, while sums over all records fit 63 bits; else they are
+    rounded to as small a unit as fits.
+    """
+    weights = [Fraction(attribute.weight) for attribute in attributes]
+    total = sum(weights, Fraction(0)) or Fraction(1)
+    climbed = 2 * sum(domain.tree.height for domain in frequency.domains)
+    parts = [
+        _Part(domain, weight / total, Fraction(1, climbed) if levels and climbed else Fraction(0))
+        for domain, weight in zip(frequency.domains, weights, strict=True)
+    ]
+    most = 4 * max(frequency.records, 1)
+    unit = math.lcm(*(value.denominator for part in parts for value in part.distinct()))
+    if unit * most >= 1 << _BITS:
+        unit = 1 << (_BITS - most.bit_length())
+
+    def whole(value: Fraction) -> int:
+        return round(value * unit)
+
+    def stacked(arrays: list[Any], dtype: Any) -> Any:
+        return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype)
+
+    def starts(lengths: list[int]) -> NDArray[np.int64]:
+        return np.cumsum([0, *lengths], dtype=np.int64)
+
+    trees = [part.domain.tree if part.is_tree else None for part in parts]
+    known = [tree for tree in trees if tree is not None]
+    return Costs(
+        is_tree=np.array([part.is_tree for part in parts], np.bool_),
+        first=starts([part.domain.size for part in parts]),
+        missing=np.array([-1 if part.is_tree else part.domain.missing for part in parts], np.int64),
+        whole=np.array([whole(part.loss + 2 * part.level) for part in parts], np.int64),
+        step=np.array([whole(2 * part.level) for part in parts], np.int64),
+        place=stacked([[whole(value) for value in part.places()] for part in parts], np.int64),
+        own=stacked([[whole(value) for value in part.own()] for part in parts], np.int64),
+        leaf=stacked(
+            [
+                np.zeros(part.domain.size) if tree is None else tree.leaves
+                for part, tree in zip(parts, trees, strict=True)
+            ],
+            np.int32,
+        ),
+        nodes=starts([0 if tree is None else len(tree.parents) for tree in trees]),
+        node_lo=stacked([tree.lo for tree in known], np.int32),
+        node_hi=stacked([tree.hi for tree in known], np.int32),
+        node_parent=stacked([tree.parents for tree in known], np.int32),
+        node_cost=stacked([[whole(value) for value in part.node_costs()] for part in parts], np.int64),
+    )
+
+
+class _Part:
+    """The exact costs of one attribute."""
+
+    def __init__(self, domain: Domain, loss: Fraction, level: Fraction) -> None:
+        self.domain = domain
+        self.loss = loss
+        self.level = level
+        self.is_tree = not domain.ordered
+
+    def node_costs(self) -> list[Fraction]:
+        if not self.is_tree:
+            return []
+        tree = self.domain.tree
+        scale = self.loss / max(self.domain.size - 1, 1)
+        leaves = (tree.hi - tree.lo).tolist()
+        return [
+            scale * (count - 1) - 2 * self.level * depth
+            for count, depth in zip(leaves, depths(tree).tolist(), strict=True)
+        ]
+
+    def own(self) -> list[Fraction]:
+        if not self.is_tree:
+            return [Fraction(0)] * self.domain.size
+        tree = self.domain.tree
+        return [self.level * depth for depth in depths(tree)[tree.leaves].tolist()]
+
+    def places(self) -> list[Fraction]:
+        if self.is_tree:
+            return [Fraction(0)] * self.domain.size
+        numbers = [Fraction(value) for value in self.domain.numbers.tolist() if not math.isnan(value)]
+        extent = numbers[-1] - numbers[0] if numbers else Fraction(0)
+        places = [self.loss * (value - numbers[0]) / extent if extent else Fraction(0) for value in numbers]
+        return places + [Fraction(0)] * (self.domain.size - len(places))
+
+    def distinct(self) -> set[Fraction]:
+        """Return values whose denominators all others divide."""
+        level = {self.level}
+        if self.is_tree:
+            return level | {self.loss / max(self.domain.size - 1, 1)}
+        return level | {self.loss} | set(self.places())
+
+
+class Points:
+    """The distinct records of a table, and which records share each.
+
+    Attributes
+    ----------
+    spots
+        int32[points, attributes]: the spot of each point's rank; see `incrowd.kernels.costs`.
+    point_of_row
+        int32[records]
+    """
+
+    def __init__(self, frequency: FrequencyTable, costs: Costs) -> None:
+        sizes = [domain.size for domain in frequency.domains]
+        self.records = frequency.keys
+        self.point_of_row, first = group_columns(frequency.codes, sizes, frequency.keys)
+        self.indptr, self.rows = group_members(self.point_of_row, len(first))
+        self.spots = np.empty((len(first), len(sizes)), np.int32)
+        for j, codes in enumerate(frequency.codes):
+            self.spots[:, j] = codes[first] + costs.first[j]
+        self.costs = costs
+        self.attributes = np.arange(len(sizes))
+
+    def ranks(self, row: int) -> NDArray[np.int64]:
+        """Return the rank of a record in each attribute."""
+        spots = self.spots[self.point_of_row[row]]
+        return np.asarray(spots - self.costs.first[:-1], np.int64)
+
+
+class Unused:
+    """The records that no class has taken yet.
+
+    Attributes
+    ----------
+    left
+        How many there are.
+    class_of_row
+        int32[records]: -1 for those.
+    total
+        int64[points]: the sum of all distances that `nearest` was asked for, where `totals` is said.
+    """
+
+    def __init__(self, points: Points, *, totals: bool = False) -> None:
+        self.points = points
+        self.left = points.records
+        self.cursor = points.indptr[:-1].copy()
+        self.ends = points.indptr[1:]
+        self.alive = np.arange(len(self.cursor))
+        self.class_of_row = np.full(points.records, -1, np.int32)
+        self.total = np.zeros(len(self.cursor) if totals else 0, np.int64)
+        self.near = np.zeros(int(points.costs.first[-1]), np.int64)
+        self._work = np.arange(len(self.alive) + 1)
+
+    def aim(
+        self,
+        lo: NDArray[np.int64],
+        hi: NDArray[np.int64],
+        which: NDArray[np.int64] | None = None,
+        *,
+        centre: bool = False,
+    ) -> None:
+        """Measure distances to the class with these cells.
+
+        Parameters
+        ----------
+        which
+            The attributes that have changed; all by default.
+        centre
+            Whether the distance is that of two records, which counts what their own ranks cost.
+        """
+        costs = self.points.costs
+        reach(costs, lo, hi, self.points.attributes if which is None else which, self.near)
+        if centre:
+            self.near += costs.own
+            self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
+
+    def nearest(self, want: int) -> NDArray[np.int64]:
+        """Return the unused records nearest to what was aimed at, in order; ties go to the lowest row."""
+        found = over_ranges(
+            nearest, self._work, want, self.alive, self.points.spots, self.near, self.points.rows,
+            self.cursor, self.ends, self.total,
+        )  # fmt: skip
+        distances = np.concatenate([distance for distance, _ in found])
+        rows = np.concatenate([row for _, row in found])
+        return np.asarray(rows[np.lexsort((rows, distances))[:want]])
+
+    def farthest(self) -> int:
+        """Return the unused record with the largest `total`: of equal ones the lowest, -1 where none is."""
+        found = over_ranges(
+            farthest, self._work, self.alive, self.points.rows, self.cursor, self.ends, self.total
+        )
+        some = [(-total, row) for total, row in found if row >= 0]
+        return int(min(some)[1]) if some else -1
+
+    def take(self, rows: NDArray[np.int64], number: int) -> None:
+        """Put records into a class."""
+        take(rows, number, self.points.point_of_row, self.cursor, self.class_of_row)
+        self.left -= len(rows)
+        if len(self.alive) > _COMPACT_FROM and 2 * self.left < len(self.alive):
+            self.alive = self.alive[self.cursor[self.alive] < self.ends[self.alive]]
+            self._work = np.arange(len(self.alive) + 1)
+
+    def rest(self) -> NDArray[np.int64]:
+        """Return the records that are left, in order."""
+        return np.flatnonzero(self.class_of_row < 0)
+
+
+def class_cells(
+    frequency: FrequencyTable, indptr: NDArray[np.int64], members: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the smallest and largest rank of every class: int64[classes, attributes] each."""
+    shape = (len(indptr) - 1, len(frequency.domains))
+    lows, highs = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for j, codes in enumerate(frequency.codes):
+        ranks = codes[members]
+        lows[:, j] = np.minimum.reduceat(ranks, indptr[:-1])
+        highs[:, j] = np.maximum.reduceat(ranks, indptr[:-1])
+    return lows, highs

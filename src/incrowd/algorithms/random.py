@@ -1,0 +1,47 @@
+"""Random classes: the baseline that every other algorithm should beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import Job, LocalAlgorithm
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Random"]
+
+
+@dataclass(frozen=True)
+class Random(LocalAlgorithm):
+    """Shuffles the records; the first k are a class, the next k another, and the last takes the rest.
+
+    Classes have the least size that the models can accept (k); those that fail a model are joined with
+    their nearest. The policy's seed decides the order: records are permuted as ``numpy.random.seed(seed)``
+    and ``numpy.random.shuffle`` permute an array of them.
+
+    References
+    ----------
+    The baseline of course assignments and of many comparisons; it has no paper of its own. The shuffle is
+    that of COMP 430/530 (Koc University, fall 2024), homework 1, part 2.
+    """
+
+    name: ClassVar[str] = "random"
+    summary: ClassVar[str] = "random classes of k records, the baseline to beat"
+    paper: ClassVar[str] = "folklore"
+    weighted: ClassVar[bool] = False
+    seeded: ClassVar[bool] = True
+
+    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+        """Cut a random order of the records into runs of k."""
+        import numpy as np
+
+        records = job.frequency.keys
+        order = np.arange(records)
+        np.random.RandomState(job.seed % 2**32).shuffle(order)
+        count = max(records // job.least, 1)
+        class_of_row = np.empty(records, np.int32)
+        class_of_row[order] = np.minimum(np.arange(records) // job.least, count - 1)
+        return class_of_row, count

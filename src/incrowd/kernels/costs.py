@@ -1,0 +1,261 @@
+"""What it costs to give records one cell: whole numbers, so that equal costs are equal.
+
+An attribute's cell is the interval of ranks ``lo .. hi``. Ranks of all attributes stand in one row of
+spots: rank r of attribute j is spot ``first[j] + r``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import compiled
+
+__all__ = ["Costs", "cell_costs", "farthest", "nearest", "nearest_centroid", "nearest_class", "reach", "take"]
+
+
+class Costs(NamedTuple):
+    """What the loops know of each attribute j.
+
+    Where ``is_tree[j]``, a cell costs ``node_cost`` of the lowest common ancestor. Else it costs ``place``
+    of its last spot less that of its first, plus ``step[j]`` where the two differ; an interval that joins
+    the missing rank ``missing[j]`` to others costs ``whole[j]``. ``own`` is what a record's own rank costs
+    besides, whatever the cell. ``leaf`` is the node of a spot; node n of attribute j stands at
+    ``nodes[j] + n``.
+    """
+
+    is_tree: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    whole: NDArray[np.int64]
+    step: NDArray[np.int64]
+    place: NDArray[np.int64]
+    own: NDArray[np.int64]
+    leaf: NDArray[np.int32]
+    nodes: NDArray[np.int64]
+    node_lo: NDArray[np.int32]
+    node_hi: NDArray[np.int32]
+    node_parent: NDArray[np.int32]
+    node_cost: NDArray[np.int64]
+
+
+@compiled
+def _number_cost(costs, j, lo, hi):
+    if lo == hi:
+        return np.int64(0)
+    if hi == costs.missing[j]:
+        return costs.whole[j]
+    base = costs.first[j]
+    return costs.place[base + hi] - costs.place[base + lo] + costs.step[j]
+
+
+@compiled
+def _ancestor(costs, j, lo, hi):
+    base = costs.nodes[j]
+    node = costs.leaf[costs.first[j] + lo]
+    while costs.node_hi[base + node] <= hi:
+        node = costs.node_parent[base + node]
+    return node
+
+
+@compiled
+def _cell_cost(costs, j, lo, hi):
+    if costs.is_tree[j]:
+        return costs.node_cost[costs.nodes[j] + _ancestor(costs, j, lo, hi)]
+    return _number_cost(costs, j, lo, hi)
+
+
+@compiled
+def cell_costs(costs: Costs, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cost of each class's cells ``lows[c] .. highs[c]``, without what the records' own ranks cost."""
+    total = np.zeros(lows.shape[0], np.int64)
+    for c in range(lows.shape[0]):
+        for j in range(lows.shape[1]):
+            total[c] += _cell_cost(costs, j, lows[c, j], highs[c, j])
+    return total
+
+
+@compiled
+def pair_cost(costs, a, b):
+    """Cost of two records, given by their spots, in one class."""
+    total = np.int64(0)
+    for j in range(a.size):
+        base = costs.first[j]
+        total += _cell_cost(costs, j, min(a[j], b[j]) - base, max(a[j], b[j]) - base)
+        total += costs.own[a[j]] + costs.own[b[j]]
+    return total
+
+
+@compiled
+def nearest_centroid(
+    costs: Costs, records: NDArray[np.int32], centroids: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return for each record, given by its spots, the nearest centroid; of equal ones the first."""
+    best = np.zeros(records.shape[0], np.int32)
+    for i in range(records.shape[0]):
+        lowest = np.int64(9223372036854775807)
+        for c in range(centroids.shape[0]):
+            cost = pair_cost(costs, records[i], centroids[c])
+            if cost < lowest:
+                lowest = cost
+                best[i] = c
+    return best
+
+
+@compiled
+def reach(
+    costs: Costs,
+    lo: NDArray[np.int64],
+    hi: NDArray[np.int64],
+    which: NDArray[np.int64],
+    cost: NDArray[np.int64],
+) -> None:
+    """Write for every spot of the attributes `which` what the cell ``lo .. hi`` costs with it."""
+    for j in which:
+        base = costs.first[j]
+        size = costs.first[j + 1] - base
+        if costs.is_tree[j]:
+            nodes = costs.nodes[j]
+            node = _ancestor(costs, j, lo[j], hi[j])
+            inner_lo = inner_hi = np.int64(costs.node_lo[nodes + node])
+            while True:
+                outer_lo, outer_hi = costs.node_lo[nodes + node], costs.node_hi[nodes + node]
+                here = costs.node_cost[nodes + node]
+                for r in range(outer_lo, inner_lo):
+                    cost[base + r] = here
+                for r in range(inner_hi, outer_hi):
+                    cost[base + r] = here
+                inner_lo, inner_hi = np.int64(outer_lo), np.int64(outer_hi)
+                if inner_hi - inner_lo == size:
+                    break
+                node = costs.node_parent[nodes + node]
+        else:
+            for r in range(size):
+                cost[base + r] = _number_cost(costs, j, min(lo[j], r), max(hi[j], r))
+
+
+@compiled
+def _before(distance, row, other_distance, other_row):
+    return distance < other_distance or (distance == other_distance and row < other_row)
+
+
+@compiled
+def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):
+    """Find the `want` nearest unused records of points ``alive[start:stop]``, ties to the lowest row.
+
+    A point is what records with equal quasi-identifiers share: ``spots[point]``, its unused records
+    ``rows[cursor[point]:ends[point]]`` in ascending order. The distance of a point is the sum of `near`
+    over its spots; it is added to ``total[point]`` where `total` is not empty. Returns the distances and
+    rows found, in no order.
+    """
+    width = spots.shape[1]
+    distances = np.empty(want, np.int64)
+    found_rows = np.empty(want, np.int64)
+    found = 0
+    for a in range(start, stop):
+        point = alive[a]
+        if cursor[point] == ends[point]:
+            continue
+        distance = np.int64(0)
+        for j in range(width):
+            distance += near[spots[point, j]]
+        if total.size:
+            total[point] += distance
+        for at in range(cursor[point], ends[point]):
+            row = rows[at]
+            if found < want:
+                # Sift up: the worst of the chosen stands on top of the heap.
+                place = found
+                found += 1
+                while place > 0:
+                    above = (place - 1) >> 1
+                    if not _before(distances[above], found_rows[above], distance, row):
+                        break
+                    distances[place] = distances[above]
+                    found_rows[place] = found_rows[above]
+                    place = above
+            else:
+                if want == 0 or not _before(distance, row, distances[0], found_rows[0]):
+                    break
+                place = 0
+                while True:
+                    below = 2 * place + 1
+                    if below >= want:
+                        break
+                    if below + 1 < want and _before(
+                        distances[below], found_rows[below], distances[below + 1], found_rows[below + 1]
+                    ):
+                        below += 1
+                    if not _before(distance, row, distances[below], found_rows[below]):
+                        break
+                    distances[place] = distances[below]
+                    found_rows[place] = found_rows[below]
+                    place = below
+            distances[place] = distance
+            found_rows[place] = row
+    return distances[:found], found_rows[:found]
+
+
+@compiled
+def farthest(start, stop, alive, rows, cursor, ends, total):
+    """Return the largest `total` of points ``alive[start:stop]`` and its lowest unused row, or -1."""
+    best = np.int64(-1)
+    best_row = np.int64(-1)
+    for a in range(start, stop):
+        point = alive[a]
+        if cursor[point] < ends[point]:
+            row = rows[cursor[point]]
+            if best_row < 0 or total[point] > best or (total[point] == best and row < best_row):
+                best = total[point]
+                best_row = row
+    return best, best_row
+
+
+@compiled
+def take(
+    taken: NDArray[np.int64],
+    number: int,
+    point_of_row: NDArray[np.int32],
+    cursor: NDArray[np.int64],
+    class_of_row: NDArray[np.int32],
+) -> None:
+    """Give records a class and mark them used: always the lowest unused ones of their points."""
+    for row in taken:
+        class_of_row[row] = number
+        cursor[point_of_row[row]] += 1
+
+
+@compiled
+def nearest_class(start, stop, asking, lows, highs, sizes, own, costs, best):
+    """Find for each class ``asking[start:stop]`` the one that it is cheapest to join: ``best[i]``.
+
+    ``lows[c]`` and ``highs[c]`` are the ranks of class c's cells, ``own[c]`` what those cost, and sizes
+    count: a join costs what the cells of both grow by, times records. Ties go to the lowest class.
+    """
+    classes, width = lows.shape
+    near = np.empty(costs.first[-1], np.int64)
+    which = np.arange(width)
+    for i in range(start, stop):
+        f = asking[i]
+        reach(costs, lows[f], highs[f], which, near)
+        lowest = np.int64(9223372036854775807)
+        chosen = -1
+        for c in range(classes):
+            if c == f:
+                continue
+            cost = np.int64(0)
+            for j in range(width):
+                lo, hi = lows[c, j], highs[c, j]
+                if costs.is_tree[j]:
+                    # Both ancestors lie on the way from f's cell to the root: the upper one covers all.
+                    base = costs.first[j]
+                    cost += max(near[base + lo], near[base + hi])
+                else:
+                    cost += _number_cost(costs, j, min(lo, lows[f, j]), max(hi, highs[f, j]))
+            grown = sizes[f] * (cost - own[f]) + sizes[c] * (cost - own[c])
+            if grown < lowest:
+                lowest = grown
+                chosen = c
+        best[i] = chosen
