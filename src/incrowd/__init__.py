@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from incrowd import privacy
     from incrowd.algorithms import (
         ALGORITHMS,
+        MDAV,
+        OKA,
         OLA,
         Algorithm,
         BottomUp,
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
         Datafly,
         Flash,
         Incognito,
+        KMember,
+        Microaggregation,
         Mondrian,
         Optimal,
         Random,
@@ -66,6 +70,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "algorithms": (
         "ALGORITHMS",
+        "MDAV",
+        "OKA",
         "OLA",
         "Algorithm",
         "BottomUp",
@@ -73,6 +79,8 @@ _HOMES = {
         "Datafly",
         "Flash",
         "Incognito",
+        "KMember",
+        "Microaggregation",
         "Mondrian",
         "Optimal",
         "Random",
@@ -125,8 +133,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALGORITHMS",
+    "MDAV",
     "METRICS",
     "MODELS",
+    "OKA",
     "OLA",
     "P29",
     "RISKS",
@@ -152,10 +162,12 @@ __all__ = [
     "InputError",
     "KAnonymity",
     "KMap",
+    "KMember",
     "LDiversity",
     "LKCPrivacy",
     "Local",
     "MaximumRisk",
+    "Microaggregation",
     "MissingExtraError",
     "Mondrian",
     "NormalizedEntropy",

@@ -8,7 +8,11 @@ from incrowd.algorithms.clustering import Clustering
 from incrowd.algorithms.datafly import Datafly
 from incrowd.algorithms.flash import Flash
 from incrowd.algorithms.incognito import Incognito
+from incrowd.algorithms.k_member import KMember
+from incrowd.algorithms.mdav import MDAV
+from incrowd.algorithms.microaggregation import Microaggregation
 from incrowd.algorithms.mondrian import Mondrian
+from incrowd.algorithms.oka import OKA
 from incrowd.algorithms.ola import OLA
 from incrowd.algorithms.optimal import Optimal
 from incrowd.algorithms.random import Random
@@ -17,6 +21,8 @@ from incrowd.parameters import Registry
 
 __all__ = [
     "ALGORITHMS",
+    "MDAV",
+    "OKA",
     "OLA",
     "Algorithm",
     "BottomUp",
@@ -25,7 +31,9 @@ __all__ = [
     "Flash",
     "FullDomainAlgorithm",
     "Incognito",
+    "KMember",
     "LocalAlgorithm",
+    "Microaggregation",
     "Mondrian",
     "Optimal",
     "Random",
@@ -34,5 +42,19 @@ __all__ = [
 ]
 
 ALGORITHMS: Registry[Algorithm] = Registry(
-    "algorithms", Mondrian, Optimal, BottomUp, Samarati, Incognito, Datafly, OLA, Flash, Clustering, Random
+    "algorithms",
+    Mondrian,
+    Optimal,
+    BottomUp,
+    Samarati,
+    Incognito,
+    Datafly,
+    OLA,
+    Flash,
+    Clustering,
+    KMember,
+    OKA,
+    MDAV,
+    Microaggregation,
+    Random,
 )

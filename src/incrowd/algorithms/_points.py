@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.costs import Costs, farthest, nearest, reach, take
+from incrowd.kernels.costs import Costs, farthest, measure, nearest, reach, take
 from incrowd.kernels.grouping import group_columns, group_members
 from incrowd.kernels.jit import over_ranges
 from incrowd.utility.base import depths
@@ -18,6 +18,7 @@ from incrowd.utility.base import depths
 if TYPE_CHECKING:
     from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
+    from incrowd.hierarchy import Hierarchy
     from incrowd.schema import Attribute
 
 __all__ = ["Points", "Unused", "class_cells", "costs_of"]
@@ -26,11 +27,19 @@ _BITS = 62
 _COMPACT_FROM = 64
 
 
-def costs_of(frequency: FrequencyTable, attributes: Sequence[Attribute], *, levels: bool = False) -> Costs:
+def costs_of(
+    frequency: FrequencyTable,
+    attributes: Sequence[Attribute],
+    *,
+    levels: bool = False,
+    heights: bool = False,
+) -> Costs:
     """Return what cells cost under the loss metric LM, averaged with the attributes' weights.
 
     Parameters
     ----------
+    heights
+        Whether a node of a hierarchy costs the height of what is below it over that of the tree instead.
     levels
         Whether to add the levels that two records climb (MD), over the most that two can climb.
 
@@ -43,7 +52,7 @@ def costs_of(frequency: FrequencyTable, attributes: Sequence[Attribute], *, leve
     total = sum(weights, Fraction(0)) or Fraction(1)
     climbed = 2 * sum(domain.tree.height for domain in frequency.domains)
     parts = [
-        _Part(domain, weight / total, Fraction(1, climbed) if levels and climbed else Fraction(0))
+        _Part(domain, weight / total, Fraction(1, climbed) if levels and climbed else Fraction(0), heights)
         for domain, weight in zip(frequency.domains, weights, strict=True)
     ]
     most = 4 * max(frequency.records, 1)
@@ -88,8 +97,9 @@ def costs_of(frequency: FrequencyTable, attributes: Sequence[Attribute], *, leve
 class _Part:
     """The exact costs of one attribute."""
 
-    def __init__(self, domain: Domain, loss: Fraction, level: Fraction) -> None:
+    def __init__(self, domain: Domain, loss: Fraction, level: Fraction, heights: bool) -> None:
         self.domain = domain
+        self.heights = heights
         self.loss = loss
         self.level = level
         self.is_tree = not domain.ordered
@@ -98,6 +108,9 @@ class _Part:
         if not self.is_tree:
             return []
         tree = self.domain.tree
+        if self.heights:
+            scale = self.loss / max(tree.height, 1)
+            return [scale * height for height in _heights(tree).tolist()]
         scale = self.loss / max(self.domain.size - 1, 1)
         leaves = (tree.hi - tree.lo).tolist()
         return [
@@ -123,8 +136,19 @@ class _Part:
         """Return values whose denominators all others divide."""
         level = {self.level}
         if self.is_tree:
-            return level | {self.loss / max(self.domain.size - 1, 1)}
+            steps = self.domain.tree.height if self.heights else self.domain.size - 1
+            return level | {self.loss / max(steps, 1)}
         return level | {self.loss} | set(self.places())
+
+
+def _heights(tree: Hierarchy) -> NDArray[np.int64]:
+    """Return the steps from each node to the deepest leaf below it: int64[nodes]."""
+    found = np.zeros(len(tree.parents), np.int64)
+    # Nodes stand in depth-first order, so a child is met before its parent on the way back.
+    for node in range(len(found) - 1, 0, -1):
+        above = tree.parents[node]
+        found[above] = max(found[above], found[node] + 1)
+    return found
 
 
 class Points:
@@ -165,17 +189,17 @@ class Unused:
     class_of_row
         int32[records]: -1 for those.
     total
-        int64[points]: the sum of all distances that `nearest` was asked for, where `totals` is said.
+        int64[points]: a distance of each point; see `nearest` and `measure`.
     """
 
-    def __init__(self, points: Points, *, totals: bool = False) -> None:
+    def __init__(self, points: Points) -> None:
         self.points = points
         self.left = points.records
         self.cursor = points.indptr[:-1].copy()
         self.ends = points.indptr[1:]
         self.alive = np.arange(len(self.cursor))
         self.class_of_row = np.full(points.records, -1, np.int32)
-        self.total = np.zeros(len(self.cursor) if totals else 0, np.int64)
+        self.total = np.zeros(len(self.cursor), np.int64)
         self.near = np.zeros(int(points.costs.first[-1]), np.int64)
         self._work = np.arange(len(self.alive) + 1)
 
@@ -202,15 +226,27 @@ class Unused:
             self.near += costs.own
             self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
 
-    def nearest(self, want: int) -> NDArray[np.int64]:
-        """Return the unused records nearest to what was aimed at, in order; ties go to the lowest row."""
+    def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
+        """Return the unused records nearest to what was aimed at, in order; ties go to the lowest row.
+
+        Parameters
+        ----------
+        add
+            Whether every distance is added to `total`.
+        """
         found = over_ranges(
             nearest, self._work, want, self.alive, self.points.spots, self.near, self.points.rows,
-            self.cursor, self.ends, self.total,
+            self.cursor, self.ends, self.total if add else self.total[:0],
         )  # fmt: skip
         distances = np.concatenate([distance for distance, _ in found])
         rows = np.concatenate([row for _, row in found])
         return np.asarray(rows[np.lexsort((rows, distances))[:want]])
+
+    def measure(self) -> None:
+        """Write the distance of every unused record to what was aimed at into `total`."""
+        over_ranges(
+            measure, self._work, self.alive, self.points.spots, self.near, self.cursor, self.ends, self.total
+        )
 
     def farthest(self) -> int:
         """Return the unused record with the largest `total`: of equal ones the lowest, -1 where none is."""

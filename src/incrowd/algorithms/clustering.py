@@ -45,7 +45,7 @@ class Clustering(LocalAlgorithm):
         from incrowd.kernels.costs import nearest_centroid
 
         points = Points(job.frequency, costs_of(job.frequency, job.attributes, levels=True))
-        unused = Unused(points, totals=True)
+        unused = Unused(points)
         k = job.least
         centroids: list[int] = []
         centroid = 0
@@ -53,7 +53,7 @@ class Clustering(LocalAlgorithm):
             ranks = points.ranks(centroid)
             unused.take(np.array([centroid]), len(centroids))
             unused.aim(ranks, ranks, centre=True)
-            unused.take(unused.nearest(k - 1), len(centroids))
+            unused.take(unused.nearest(k - 1, add=True), len(centroids))
             centroids.append(centroid)
             if unused.left >= k:
                 centroid = unused.farthest()

@@ -28,9 +28,9 @@ class Mondrian(LocalAlgorithm):
     The attribute whose values are spread widest (relative to its column, times its weight) is tried first,
     the next one when no cut of it is admissible. Numbers, dates and categories without hierarchy are cut
     between two values so that both sides weigh as nearly alike as can be (the median). A column with a
-    hierarchy is cut down it: each child of the common ancestor that satisfies the models on its own goes its way, the
-    others stay together under the ancestor. Missing values of a number are parted from the others first.
-    Strict, records with the same quasi-identifiers are never parted.
+    hierarchy is cut down it: each child of the common ancestor that satisfies the models on its own goes
+    its way, the others stay together under the ancestor. Missing values of a number are parted from the
+    others first. Strict, records with the same quasi-identifiers are never parted.
 
     No record is suppressed: the whole table is the first class.
 

@@ -13,7 +13,19 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["Costs", "cell_costs", "farthest", "nearest", "nearest_centroid", "nearest_class", "reach", "take"]
+__all__ = [
+    "Costs",
+    "cell_cost",
+    "cell_costs",
+    "cheapest_class",
+    "farthest",
+    "measure",
+    "nearest",
+    "nearest_centroid",
+    "nearest_class",
+    "reach",
+    "take",
+]
 
 
 class Costs(NamedTuple):
@@ -61,7 +73,8 @@ def _ancestor(costs, j, lo, hi):
 
 
 @compiled
-def _cell_cost(costs, j, lo, hi):
+def cell_cost(costs, j, lo, hi):
+    """Cost of the cell ``lo .. hi`` of attribute j, without what the records' own ranks cost."""
     if costs.is_tree[j]:
         return costs.node_cost[costs.nodes[j] + _ancestor(costs, j, lo, hi)]
     return _number_cost(costs, j, lo, hi)
@@ -73,7 +86,7 @@ def cell_costs(costs: Costs, lows: NDArray[np.int64], highs: NDArray[np.int64]) 
     total = np.zeros(lows.shape[0], np.int64)
     for c in range(lows.shape[0]):
         for j in range(lows.shape[1]):
-            total[c] += _cell_cost(costs, j, lows[c, j], highs[c, j])
+            total[c] += cell_cost(costs, j, lows[c, j], highs[c, j])
     return total
 
 
@@ -83,7 +96,7 @@ def pair_cost(costs, a, b):
     total = np.int64(0)
     for j in range(a.size):
         base = costs.first[j]
-        total += _cell_cost(costs, j, min(a[j], b[j]) - base, max(a[j], b[j]) - base)
+        total += cell_cost(costs, j, min(a[j], b[j]) - base, max(a[j], b[j]) - base)
         total += costs.own[a[j]] + costs.own[b[j]]
     return total
 
@@ -199,6 +212,18 @@ def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):
 
 
 @compiled
+def measure(start, stop, alive, spots, near, cursor, ends, total):
+    """Write the distance of points ``alive[start:stop]`` to ``total[point]``; see `nearest`."""
+    for a in range(start, stop):
+        point = alive[a]
+        if cursor[point] < ends[point]:
+            distance = np.int64(0)
+            for j in range(spots.shape[1]):
+                distance += near[spots[point, j]]
+            total[point] = distance
+
+
+@compiled
 def farthest(start, stop, alive, rows, cursor, ends, total):
     """Return the largest `total` of points ``alive[start:stop]`` and its lowest unused row, or -1."""
     best = np.int64(-1)
@@ -228,34 +253,50 @@ def take(
 
 
 @compiled
-def nearest_class(start, stop, asking, lows, highs, sizes, own, costs, best):
-    """Find for each class ``asking[start:stop]`` the one that it is cheapest to join: ``best[i]``.
+def cheapest_class(
+    costs: Costs,
+    near: NDArray[np.int64],
+    lo: NDArray[np.int64],
+    hi: NDArray[np.int64],
+    size: int,
+    itself: int,
+    lows: NDArray[np.int64],
+    highs: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    own: NDArray[np.int64],
+) -> np.int64:
+    """Find the class that records with the cells ``lo .. hi`` are cheapest to join; of equal ones the first.
 
-    ``lows[c]`` and ``highs[c]`` are the ranks of class c's cells, ``own[c]`` what those cost, and sizes
-    count: a join costs what the cells of both grow by, times records. Ties go to the lowest class.
+    ``lows[c]`` and ``highs[c]`` are the ranks of class c's cells, ``own[c]`` what those cost. A join costs
+    what the cells of both grow by, times records. ``near`` is what `reach` wrote for ``lo .. hi``; class
+    `itself` is left out.
     """
-    classes, width = lows.shape
+    lowest = np.int64(9223372036854775807)
+    chosen = np.int64(-1)
+    for c in range(lows.shape[0]):
+        if c == itself:
+            continue
+        cost = np.int64(0)
+        for j in range(lows.shape[1]):
+            if costs.is_tree[j]:
+                # Both ancestors lie on the way from the cell to the root: the upper one covers all.
+                base = costs.first[j]
+                cost += max(near[base + lows[c, j]], near[base + highs[c, j]])
+            else:
+                cost += _number_cost(costs, j, min(lows[c, j], lo[j]), max(highs[c, j], hi[j]))
+        grown = size * cost + sizes[c] * (cost - own[c])
+        if grown < lowest:
+            lowest = grown
+            chosen = np.int64(c)
+    return chosen
+
+
+@compiled
+def nearest_class(start, stop, asking, lows, highs, sizes, own, costs, best):
+    """Write the class that is cheapest to join for each class ``asking[start:stop]``."""
     near = np.empty(costs.first[-1], np.int64)
-    which = np.arange(width)
+    which = np.arange(lows.shape[1])
     for i in range(start, stop):
         f = asking[i]
         reach(costs, lows[f], highs[f], which, near)
-        lowest = np.int64(9223372036854775807)
-        chosen = -1
-        for c in range(classes):
-            if c == f:
-                continue
-            cost = np.int64(0)
-            for j in range(width):
-                lo, hi = lows[c, j], highs[c, j]
-                if costs.is_tree[j]:
-                    # Both ancestors lie on the way from f's cell to the root: the upper one covers all.
-                    base = costs.first[j]
-                    cost += max(near[base + lo], near[base + hi])
-                else:
-                    cost += _number_cost(costs, j, min(lo, lows[f, j]), max(hi, highs[f, j]))
-            grown = sizes[f] * (cost - own[f]) + sizes[c] * (cost - own[c])
-            if grown < lowest:
-                lowest = grown
-                chosen = c
-        best[i] = chosen
+        best[i] = cheapest_class(costs, near, lows[f], highs[f], sizes[f], f, lows, highs, sizes, own)
