@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         OLA,
         Algorithm,
         BottomUp,
+        BottomUpGeneralization,
+        CellSuppression,
         Clustering,
         Datafly,
         Flash,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         Optimal,
         Random,
         Samarati,
+        TopDownSpecialization,
     )
     from incrowd.assessment import Assessment, assess
     from incrowd.errors import (
@@ -59,7 +62,12 @@ if TYPE_CHECKING:
         RecordsAtRisk,
         TCloseness,
     )
-    from incrowd.recoding import FullDomain, Local, Recoding
+    from incrowd.recoding import (
+        FullDomain,
+        Local,
+        Recoding,
+        SingleDimensional,
+    )
     from incrowd.release import Release, anonymize, explore
     from incrowd.risk import RISKS
     from incrowd.schema import Attribute, Schema
@@ -75,6 +83,8 @@ _HOMES = {
         "OLA",
         "Algorithm",
         "BottomUp",
+        "BottomUpGeneralization",
+        "CellSuppression",
         "Clustering",
         "Datafly",
         "Flash",
@@ -85,6 +95,7 @@ _HOMES = {
         "Optimal",
         "Random",
         "Samarati",
+        "TopDownSpecialization",
     ),
     "assessment": ("Assessment", "assess"),
     "errors": (
@@ -120,7 +131,12 @@ _HOMES = {
         "RecordsAtRisk",
         "TCloseness",
     ),
-    "recoding": ("FullDomain", "Local", "Recoding"),
+    "recoding": (
+        "FullDomain",
+        "Local",
+        "Recoding",
+        "SingleDimensional",
+    ),
     "release": ("Release", "anonymize", "explore"),
     "risk": ("RISKS",),
     "schema": ("Attribute", "Schema"),
@@ -147,6 +163,8 @@ __all__ = [
     "AverageRisk",
     "BetaLikeness",
     "BottomUp",
+    "BottomUpGeneralization",
+    "CellSuppression",
     "Clustering",
     "CsvFormat",
     "Datafly",
@@ -184,8 +202,10 @@ __all__ = [
     "Samarati",
     "Schema",
     "SchemaError",
+    "SingleDimensional",
     "TCloseness",
     "TableError",
+    "TopDownSpecialization",
     "Verification",
     "anonymize",
     "assess",

@@ -36,7 +36,8 @@ class Policy:
     max_suppression
         Largest share of records that may be suppressed, 0..1.
     output
-        Output style: ``range``, ``ancestor``, ``set``, ``mean``, or ``auto`` for what suits each column.
+        Output style: ``range``, ``ancestor``, ``set``, ``mean``, ``suppress`` (the value where a class has
+        one, else ``*``), or ``auto`` for what suits each column.
     shuffle
         Whether the rows are put in a random order, which `seed` decides.
     seed

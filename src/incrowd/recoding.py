@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,19 @@ from incrowd.frequency import FrequencyTable, smallest_codes
 from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Style
 
-__all__ = ["SUPPRESSED", "Cells", "FullDomain", "Local", "Recoding", "effective_style"]
+__all__ = [
+    "SUPPRESSED",
+    "Cells",
+    "FullDomain",
+    "Local",
+    "Recoding",
+    "SingleDimensional",
+    "ValueCells",
+    "effective_style",
+    "interval_cells",
+    "level_cells",
+    "node_cells",
+]
 
 SUPPRESSED = "*"
 """What a suppressed record has in every quasi-identifier."""
@@ -184,7 +196,11 @@ class Recoding(ABC):
             ),
             "suppressed": table["suppressed"].to_numpy(),
         }
-        kinds: dict[str, type[Local | FullDomain]] = {Local.kind: Local, FullDomain.kind: FullDomain}
+        kinds: dict[str, type[Local | FullDomain | SingleDimensional]] = {
+            Local.kind: Local,
+            FullDomain.kind: FullDomain,
+            SingleDimensional.kind: SingleDimensional,
+        }
         return kinds[document["kind"]]._restore(common, document, table)
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
@@ -312,7 +328,7 @@ class FullDomain(Recoding):
         if suppressed is None:
             suppressed = np.zeros(frequency.keys, np.bool_)
         cells = tuple(
-            _level_cells(domain, codes, level, suppressed)
+            _value_cells(codes, np.where(suppressed, -1, 0), [level_cells(domain, level)], domain)
             for domain, codes, level in zip(frequency.domains, frequency.codes, levels, strict=True)
         )
         return cls(frequency.domains, frequency.codes, cells, suppressed, tuple(levels))
@@ -327,13 +343,86 @@ class FullDomain(Recoding):
         return cls(**common, levels=tuple(document["decisions"]["levels"].values()))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SingleDimensional(Recoding):
+    """Single-dimensional recoding: every value of a column has one cell, whatever else the record holds.
+
+    Where it comes in rounds, it has one cell per round, and every record belongs to one round.
+
+    Attributes
+    ----------
+    round_of_key
+        int32[keys]: round of each key from 0, -1 for a suppressed one.
+    count
+        Number of rounds.
+    algorithm
+        What made it.
+    """
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    round_of_key: NDArray[np.int32]
+    count: int
+    algorithm: str
+    kind: ClassVar[str] = "single-dimensional"
+
+    @classmethod
+    def build(
+        cls,
+        frequency: FrequencyTable,
+        rounds: Sequence[Sequence[ValueCells]],
+        round_of_key: NDArray[np.int32],
+        algorithm: str,
+    ) -> SingleDimensional:
+        """Give every key the cells of its round.
+
+        Parameters
+        ----------
+        rounds
+            Per round and quasi-identifier the cells of its values; see `level_cells`, `interval_cells`.
+        round_of_key
+            int32[keys], -1 for a suppressed key.
+        """
+        cells = tuple(
+            _value_cells(codes, round_of_key, [cells[j] for cells in rounds], domain)
+            for j, (domain, codes) in enumerate(zip(frequency.domains, frequency.codes, strict=True))
+        )
+        return cls(
+            frequency.domains, frequency.codes, cells, round_of_key < 0, round_of_key, len(rounds), algorithm
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the algorithm, the number of rounds, and of cells per quasi-identifier."""
+        names = (domain.name for domain in self.domains)
+        cells = {
+            name: len(set(cells.labels) - {SUPPRESSED}) or 1
+            for name, cells in zip(names, self.cells, strict=True)
+        }
+        return {"algorithm": self.algorithm, "rounds": self.count, "cells": cells}
+
+    def _key_columns(self) -> dict[str, NDArray[np.generic]]:
+        return {"round": self.round_of_key}
+
+    @classmethod
+    def _restore(cls, common: dict[str, Any], document: dict[str, Any], table: Any) -> SingleDimensional:
+        decisions = document["decisions"]
+        return cls(
+            **common,
+            round_of_key=table["round"].to_numpy(),
+            count=decisions["rounds"],
+            algorithm=decisions["algorithm"],
+        )
+
+
 def effective_style(style: Style, domain: Domain) -> Style:
     """Say which style a column's cells really get.
 
     ``auto`` is the common ancestor where there is a hierarchy, a range for numbers and dates and a set
     for other categories; a style that a column cannot have falls back to that.
     """
-    if style in ("set", "mean"):
+    if style in ("set", "mean", "suppress"):
         return style
     if style == "range" and domain.ordered:
         return "range"
@@ -367,13 +456,23 @@ def _class_cells(
     lo = np.minimum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
     hi = np.maximum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
     labels: list[str | None]
-    if style in ("range", "ancestor"):
+    if style == "suppress":
+        # Whatever a class with several values has, it is one cell.
+        several = lo != hi
+        lo = np.where(several, 0, lo)
+        hi = np.where(several, domain.size - 1, hi)
+    if style in ("range", "ancestor", "suppress"):
         pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
         lo = (pairs // domain.size).astype(np.int32)
         hi = (pairs % domain.size).astype(np.int32)
         loss = domain.span(lo, hi)
-        if style == "ancestor":
-            labels = node_labels(domain, domain.ancestors(lo, hi))
+        if style == "suppress":
+            labels = [domain.values[a] if a == b else SUPPRESSED for a, b in zip(lo, hi, strict=True)]
+            loss = np.where(lo == hi, 0.0, 1.0)
+        elif style == "ancestor":
+            nodes = domain.ancestors(lo, hi)
+            labels = node_labels(domain, nodes)
+            lo, hi = domain.tree.lo[nodes].astype(np.int32), domain.tree.hi[nodes].astype(np.int32) - 1
         else:
             labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
     else:
@@ -394,18 +493,79 @@ def _class_cells(
     return _with_suppressed(domain, class_of_key, entry, labels, lo, hi, loss)
 
 
-def _level_cells(
-    domain: Domain, codes: NDArray[np.unsignedinteger], level: int, suppressed: NDArray[np.bool_]
-) -> Cells:
+class ValueCells(NamedTuple):
+    """One cell for every rank of an attribute.
+
+    ``entry[rank]`` is the rank's cell; ``labels``, ``lo``, ``hi`` and ``loss`` are those of `Cells`.
+    """
+
+    entry: NDArray[np.integer]
+    labels: list[str | None]
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    loss: NDArray[np.float64]
+
+
+def level_cells(domain: Domain, level: int) -> ValueCells:
+    """Let every value climb so many levels.
+
+    Raises
+    ------
+    ParameterError
+        When the hierarchy has no such level.
+    """
     tree = domain.tree
     if not 0 <= level <= tree.height:
         raise ParameterError(f"column {domain.name!r}: level {level} is outside 0 .. {tree.height}")
-    nodes, entry = np.unique(tree.climb(level), return_inverse=True)
+    return node_cells(domain, tree.climb(level))
+
+
+def node_cells(domain: Domain, node_of_rank: NDArray[np.integer]) -> ValueCells:
+    """Let a node of the tree stand for every rank: int[size]."""
+    tree = domain.tree
+    nodes, entry = np.unique(node_of_rank, return_inverse=True)
     lo = tree.lo[nodes].astype(np.int32)
     hi = (tree.hi[nodes] - 1).astype(np.int32)
-    numbers = np.where(suppressed, -1, codes.astype(np.int32))
+    return ValueCells(entry, node_labels(domain, nodes), lo, hi, _tree_loss(domain, lo, hi))
+
+
+def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
+    """Cut the ranks of an attribute into intervals: ranges of numbers and dates, else nodes of the tree.
+
+    Parameters
+    ----------
+    starts
+        int[cells]: the first rank of each cell, ascending from 0; of a hierarchy's ranks each must be all
+        those below a node.
+    """
+    lo = np.asarray(starts, np.int32)
+    hi = np.append(lo[1:], domain.size).astype(np.int32) - 1
+    entry = np.repeat(np.arange(len(lo)), hi - lo + 1)
+    if domain.ordered:
+        labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+        return ValueCells(entry, labels, lo, hi, domain.span(lo, hi))
+    labels = node_labels(domain, domain.ancestors(lo, hi))
+    return ValueCells(entry, labels, lo, hi, _tree_loss(domain, lo, hi))
+
+
+def _value_cells(
+    codes: NDArray[np.unsignedinteger],
+    round_of_key: NDArray[np.integer],
+    rounds: Sequence[ValueCells],
+    domain: Domain,
+) -> Cells:
+    """Look up the cell of each key's rank in the key's round; a negative round is suppressed."""
+    first = np.cumsum([0, *(len(cells.labels) for cells in rounds)])[:-1]
+    entry = np.stack([start + cells.entry for start, cells in zip(first, rounds, strict=True)])
+    of_key = np.where(round_of_key < 0, -1, entry[np.maximum(round_of_key, 0), codes])
     return _with_suppressed(
-        domain, numbers, entry, node_labels(domain, nodes), lo, hi, _tree_loss(domain, lo, hi)
+        domain,
+        of_key,
+        np.arange(sum(len(cells.labels) for cells in rounds)),
+        [label for cells in rounds for label in cells.labels],
+        np.concatenate([cells.lo for cells in rounds]),
+        np.concatenate([cells.hi for cells in rounds]),
+        np.concatenate([cells.loss for cells in rounds]),
     )
 
 

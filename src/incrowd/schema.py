@@ -17,11 +17,11 @@ __all__ = ["KINDS", "ROLES", "STYLES", "Attribute", "Kind", "Role", "Schema", "S
 
 Role = Literal["identifying", "quasi", "sensitive", "insensitive"]
 Kind = Literal["auto", "number", "date", "category"]
-Style = Literal["auto", "range", "ancestor", "set", "mean"]
+Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 
 ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
-STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean")
+STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 
 @dataclass(frozen=True, slots=True)

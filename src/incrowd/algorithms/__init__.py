@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from incrowd.algorithms.base import Algorithm, FullDomainAlgorithm, LocalAlgorithm, Solution
 from incrowd.algorithms.bottom_up import BottomUp
+from incrowd.algorithms.bottom_up_generalization import BottomUpGeneralization
+from incrowd.algorithms.cell_suppression import CellSuppression
 from incrowd.algorithms.clustering import Clustering
 from incrowd.algorithms.datafly import Datafly
 from incrowd.algorithms.flash import Flash
@@ -17,6 +19,7 @@ from incrowd.algorithms.ola import OLA
 from incrowd.algorithms.optimal import Optimal
 from incrowd.algorithms.random import Random
 from incrowd.algorithms.samarati import Samarati
+from incrowd.algorithms.top_down_specialization import TopDownSpecialization
 from incrowd.parameters import Registry
 
 __all__ = [
@@ -26,6 +29,8 @@ __all__ = [
     "OLA",
     "Algorithm",
     "BottomUp",
+    "BottomUpGeneralization",
+    "CellSuppression",
     "Clustering",
     "Datafly",
     "Flash",
@@ -39,6 +44,7 @@ __all__ = [
     "Random",
     "Samarati",
     "Solution",
+    "TopDownSpecialization",
 ]
 
 ALGORITHMS: Registry[Algorithm] = Registry(
@@ -56,5 +62,8 @@ ALGORITHMS: Registry[Algorithm] = Registry(
     OKA,
     MDAV,
     Microaggregation,
+    CellSuppression,
+    TopDownSpecialization,
+    BottomUpGeneralization,
     Random,
 )

@@ -33,6 +33,7 @@ def costs_of(
     *,
     levels: bool = False,
     heights: bool = False,
+    blanks: bool = False,
 ) -> Costs:
     """Return what cells cost under the loss metric LM, averaged with the attributes' weights.
 
@@ -40,6 +41,8 @@ def costs_of(
     ----------
     heights
         Whether a node of a hierarchy costs the height of what is below it over that of the tree instead.
+    blanks
+        Whether every cell with more than one value costs the attribute's whole weight.
     levels
         Whether to add the levels that two records climb (MD), over the most that two can climb.
 
@@ -52,7 +55,13 @@ def costs_of(
     total = sum(weights, Fraction(0)) or Fraction(1)
     climbed = 2 * sum(domain.tree.height for domain in frequency.domains)
     parts = [
-        _Part(domain, weight / total, Fraction(1, climbed) if levels and climbed else Fraction(0), heights)
+        _Part(
+            domain,
+            weight / total,
+            Fraction(1, climbed) if levels and climbed else Fraction(0),
+            heights,
+            blanks,
+        )
         for domain, weight in zip(frequency.domains, weights, strict=True)
     ]
     most = 4 * max(frequency.records, 1)
@@ -76,7 +85,7 @@ def costs_of(
         first=starts([part.domain.size for part in parts]),
         missing=np.array([-1 if part.is_tree else part.domain.missing for part in parts], np.int64),
         whole=np.array([whole(part.loss + 2 * part.level) for part in parts], np.int64),
-        step=np.array([whole(2 * part.level) for part in parts], np.int64),
+        step=np.array([whole(part.step) for part in parts], np.int64),
         place=stacked([[whole(value) for value in part.places()] for part in parts], np.int64),
         own=stacked([[whole(value) for value in part.own()] for part in parts], np.int64),
         leaf=stacked(
@@ -97,12 +106,17 @@ def costs_of(
 class _Part:
     """The exact costs of one attribute."""
 
-    def __init__(self, domain: Domain, loss: Fraction, level: Fraction, heights: bool) -> None:
+    def __init__(self, domain: Domain, loss: Fraction, level: Fraction, heights: bool, blanks: bool) -> None:
         self.domain = domain
         self.heights = heights
+        self.blanks = blanks
         self.loss = loss
         self.level = level
-        self.is_tree = not domain.ordered
+        self.is_tree = not domain.ordered and not blanks
+
+    @property
+    def step(self) -> Fraction:
+        return self.loss if self.blanks else 2 * self.level
 
     def node_costs(self) -> list[Fraction]:
         if not self.is_tree:
@@ -125,7 +139,7 @@ class _Part:
         return [self.level * depth for depth in depths(tree)[tree.leaves].tolist()]
 
     def places(self) -> list[Fraction]:
-        if self.is_tree:
+        if self.is_tree or self.blanks:
             return [Fraction(0)] * self.domain.size
         numbers = [Fraction(value) for value in self.domain.numbers.tolist() if not math.isnan(value)]
         extent = numbers[-1] - numbers[0] if numbers else Fraction(0)

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Style
 
-__all__ = ["Algorithm", "FullDomainAlgorithm", "LocalAlgorithm", "Solution", "all_hold", "least_size"]
+__all__ = [
+    "Algorithm",
+    "FullDomainAlgorithm",
+    "LocalAlgorithm",
+    "Solution",
+    "all_hold",
+    "least_size",
+    "refuse_infeasible",
+]
+
+_ROUND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -148,23 +158,13 @@ class LocalAlgorithm(Algorithm):
         ------
         InfeasibleError, ParameterError
         """
-        import numpy as np
-
-        from incrowd.classes import EquivalenceClasses
-
         for model in models:
             if self.by_record and model.needs_population:
                 raise ParameterError(
                     f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
                     "the population a class covers; use mondrian or a full-domain algorithm"
                 )
-        whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
-        failing = [str(model) for model in models if not model.holds(whole).all()]
-        if failing:
-            raise InfeasibleError(
-                f"{' and '.join(failing)} fails even when all {frequency.records} records are one class; "
-                "loosen that model"
-            )
+        refuse_infeasible(frequency, models)
 
     def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
         """Return the output style of each quasi-identifier."""
@@ -209,6 +209,9 @@ class FullDomainAlgorithm(Algorithm):
     aggregate
         How a loss per attribute becomes one figure: ``mean`` (weighted), ``geometric-mean`` (of 1 + loss,
         less 1) or ``max``; metrics of classes have one figure anyway.
+    recode_suppressed
+        Whether the suppressed records are then recoded on their own, with half of them suppressed at most
+        where that is possible, and so on until that helps nobody; the result is local recoding in rounds.
 
     Attributes
     ----------
@@ -223,6 +226,12 @@ class FullDomainAlgorithm(Algorithm):
         kind=str,
         default="mean",
         choices=AGGREGATES,
+    )
+
+    recode_suppressed: bool = parameter(
+        "whether the suppressed records are recoded on their own, round after round",
+        kind=bool,
+        default=False,
     )
 
     full_domain: ClassVar[bool] = True
@@ -247,8 +256,47 @@ class FullDomainAlgorithm(Algorithm):
         best, proved = self.choose(explorer, progress)
         if best is None:
             raise InfeasibleError(explain(explorer, max_suppression))
-        recoding = FullDomain.build(frequency, best.levels, explorer.suppressed_keys(best.levels))
-        return Solution(recoding, explorer.space(best, proved=proved))
+        suppressed = explorer.suppressed_keys(best.levels)
+        space = explorer.space(best, proved=proved)
+        if self.recode_suppressed and suppressed.any():
+            return Solution(self._rounds(explorer, best.levels, suppressed, progress), space)
+        return Solution(FullDomain.build(frequency, best.levels, suppressed), space)
+
+    def _rounds(
+        self, explorer: Explorer, levels: tuple[int, ...], suppressed: NDArray[np.bool_], progress: Progress
+    ) -> Recoding:
+        """Recode what was suppressed, again and again, while that releases a record."""
+        import numpy as np
+
+        from incrowd.lattice import Explorer as Again
+        from incrowd.recoding import SingleDimensional, level_cells
+
+        frequency = explorer.frequency
+        round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
+        rounds = [levels]
+        while (left := np.flatnonzero(round_of_key < 0)).size:
+            part = frequency.only(round_of_key < 0)
+            # A lower limit settles more nodes; half of them costs no quality that we could measure.
+            for share in (_ROUND_SHARE, 1.0):
+                rest = Again(
+                    part, explorer.attributes, explorer.models, share, explorer.metric, explorer.aggregate
+                )
+                best, _ = self.choose(rest, progress)
+                if best is not None:
+                    break
+            if best is None or best.suppressed >= part.rows:
+                break
+            round_of_key[left[~rest.suppressed_keys(best.levels)]] = len(rounds)
+            rounds.append(best.levels)
+        return SingleDimensional.build(
+            frequency,
+            [
+                [level_cells(domain, level) for domain, level in zip(frequency.domains, chosen, strict=True)]
+                for chosen in rounds
+            ],
+            round_of_key,
+            self.name,
+        )
 
     @abstractmethod
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
@@ -297,6 +345,26 @@ def _largest_k(sizes: NDArray[np.int64], allowed: int) -> int:
     lost = np.concatenate(([0], np.cumsum(ordered)[:-1]))
     within = lost <= allowed
     return int(ordered[within][-1]) if within.any() else 0
+
+
+def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
+    """Refuse models that the whole table as one class does not satisfy.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    import numpy as np
+
+    from incrowd.classes import EquivalenceClasses
+
+    whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
+    failing = [str(model) for model in models if not model.holds(whole).all()]
+    if failing:
+        raise InfeasibleError(
+            f"{' and '.join(failing)} fails even when all {frequency.records} records are one class; "
+            "loosen that model"
+        )
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:

@@ -86,7 +86,9 @@ def anonymize(
     max_suppression: options.Suppression = None,
     style: Annotated[
         str | None,
-        typer.Option("--style", metavar="STYLE", help="Cells as auto, range, ancestor, set or mean."),
+        typer.Option(
+            "--style", metavar="STYLE", help="Cells as auto, range, ancestor, set, mean or suppress."
+        ),
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Put the rows in a random order; else row N stays row N.")

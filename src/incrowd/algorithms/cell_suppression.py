@@ -1,0 +1,128 @@
+"""Cell suppression: blanking single cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import Job, LocalAlgorithm
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.schema import Attribute, Style
+
+__all__ = ["CellSuppression"]
+
+_SUBSETS = 4096
+
+
+@dataclass(frozen=True)
+class CellSuppression(LocalAlgorithm):
+    """Replaces single cells by ``*`` and leaves all others as they are.
+
+    Records whose class holds keep every cell. Of the others, those that share all cells but some become a
+    class with those blanked, where that class holds; the sets of attributes to blank are tried in rising
+    order of their weights in sum, so a weight is the importance of a column. Records that no set helps
+    are suppressed where `max_suppression` allows it and that blanks no more, and else joined with the
+    class at the least cost in blanked cells. The number of blanked cells is small, not the least
+    possible, which is hard to find.
+
+    A blank is a value of its own here: a record is in the crowd of those with the same blanks. Where ``*`` is
+    read as matching any value, as sdcMicro's ``kAnon`` reads it, the same table has larger classes.
+
+    A quasi-identifier with an output style of its own gets that instead of ``*``.
+
+    References
+    ----------
+    Local suppression as in Hundepool et al., Statistical Disclosure Control, 2012, section 3.2.3, and in
+    Templ, Kowarik and Meindl, Statistical disclosure control for micro-data using the R package sdcMicro,
+    JSS 67(4), 2015, section 4.1; Meyerson and Williams, On the complexity of optimal k-anonymity, PODS
+    2004.
+    """
+
+    name: ClassVar[str] = "cell-suppression"
+    summary: ClassVar[str] = "blanks as few cells as it can and leaves all others as they are"
+    paper: ClassVar[str] = "Templ et al. 2015"
+
+    @property
+    def by_record(self) -> bool:
+        """Whether records with the same quasi-identifiers may be parted: never."""
+        return False
+
+    def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
+        """Return ``suppress`` where the policy asks for nothing else."""
+        return [
+            "suppress" if attribute.output in (None, "auto") else attribute.output for attribute in attributes
+        ]
+
+    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+        """Blank set after set of attributes, then deal with what is left."""
+        import numpy as np
+
+        from incrowd.algorithms._joining import join_failing
+        from incrowd.algorithms._points import costs_of
+        from incrowd.algorithms.base import all_hold
+        from incrowd.classes import EquivalenceClasses
+        from incrowd.kernels.grouping import group_columns
+
+        frequency = job.frequency
+        sizes = [domain.size for domain in frequency.domains]
+        class_of_key = np.full(frequency.keys, -1, np.int32)
+        left = np.arange(frequency.keys)
+        count = 0
+        tried = list(islice(_blanks([attribute.weight for attribute in job.attributes]), _SUBSETS))
+        for done, blanked in enumerate(tried):
+            kept = [j for j in range(len(sizes)) if j not in blanked]
+            of_left, first = group_columns(
+                [frequency.codes[j][left] for j in kept], [sizes[j] for j in kept], len(left)
+            )
+            ids = np.full(frequency.keys, -1, np.int32)
+            ids[left] = of_left
+            holds = all_hold(job.models, EquivalenceClasses.from_assignment(frequency, ids, len(first)))
+            numbers = np.where(holds, count + np.cumsum(holds) - 1, -1)
+            class_of_key[left] = numbers[of_left]
+            count += int(holds.sum())
+            left = left[~holds[of_left]]
+            job.progress.advance(done, len(tried))
+            if not len(left):
+                return class_of_key, count
+        joined = class_of_key.copy()
+        joined[left] = count + np.arange(len(left))
+        joined, joined_count = join_failing(
+            job, joined, count + len(left), costs=costs_of(frequency, job.attributes, blanks=True)
+        )
+        lost = int(frequency.weights[left].sum())
+        fits = (lost + frequency.suppressed) / frequency.rows <= job.max_suppression
+        if (
+            fits
+            and count
+            and lost * len(sizes) <= _blanked(job, joined, joined_count) - _blanked(job, class_of_key, count)
+        ):
+            return class_of_key, count
+        return joined, joined_count
+
+
+def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
+    """List sets of attributes to blank, but not all: rising weight in sum, fewer first, then in order."""
+    width = len(weights)
+    if width <= 16:
+        every = [blanked for size in range(width) for blanked in combinations(range(width), size)]
+        return iter(sorted(every, key=lambda blanked: (sum(weights[j] for j in blanked), len(blanked))))
+    return (blanked for size in range(width) for blanked in combinations(range(width), size))
+
+
+def _blanked(job: Job, class_of_key: NDArray[np.int32], count: int) -> int:
+    """Count the cells of released records that are blanked."""
+    import numpy as np
+
+    from incrowd.algorithms._points import class_cells
+    from incrowd.kernels.grouping import group_members
+
+    indptr, members = group_members(class_of_key, count)
+    lows, highs = class_cells(job.frequency, indptr, members)
+    records = np.add.reduceat(job.frequency.weights[members], indptr[:-1]) if count else np.zeros(0)
+    return int(((lows != highs).sum(axis=1) * records).sum())
