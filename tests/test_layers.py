@@ -13,7 +13,7 @@ PACKAGE = Path(incrowd.__file__).parent
 
 # From the ground up; a module may import what stands in a lower row, or beside it in its own package.
 ROWS = (
-    {"errors", "progress"},
+    {"errors", "progress", "chance"},
     {"parameters"},
     {"kernels"},
     {"hierarchy", "schema"},
@@ -21,13 +21,14 @@ ROWS = (
     {"frequency"},
     {"classes"},
     {"recoding"},
-    {"io", "population"},
+    {"io", "population", "class_table"},
     {"engines"},
     {"privacy", "utility", "risk"},
     {"lattice"},
     {"algorithms"},
     {"policy", "_policy_file", "assessment", "guess", "reference"},
-    {"release"},
+    {"release", "anatomy"},
+    {"comparison"},
     {"samples"},
     {"verification"},
     {"cli", "__main__", "__init__"},

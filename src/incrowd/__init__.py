@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         Samarati,
         TopDownSpecialization,
     )
+    from incrowd.anatomy import Anatomy, anatomize
     from incrowd.assessment import Assessment, assess
+    from incrowd.comparison import Comparison, compare
     from incrowd.errors import (
         HierarchyError,
         IncrowdError,
@@ -76,6 +78,14 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
+    "anatomy": (
+        "Anatomy",
+        "anatomize",
+    ),
+    "comparison": (
+        "Comparison",
+        "compare",
+    ),
     "algorithms": (
         "ALGORITHMS",
         "MDAV",
@@ -158,6 +168,7 @@ __all__ = [
     "RISKS",
     "Algorithm",
     "AlphaKAnonymity",
+    "Anatomy",
     "Assessment",
     "Attribute",
     "AverageRisk",
@@ -166,6 +177,7 @@ __all__ = [
     "BottomUpGeneralization",
     "CellSuppression",
     "Clustering",
+    "Comparison",
     "CsvFormat",
     "Datafly",
     "DeltaDisclosure",
@@ -207,8 +219,10 @@ __all__ = [
     "TableError",
     "TopDownSpecialization",
     "Verification",
+    "anatomize",
     "anonymize",
     "assess",
+    "compare",
     "explore",
     "privacy",
     "verify",

@@ -140,6 +140,11 @@ class Configured:
         """Return the declared parameters by name, in order."""
         return {field.name: field.metadata["parameter"] for field in dataclasses.fields(cls)}
 
+    @classmethod
+    def needed(cls) -> list[str]:
+        """Return the names of the parameters that have no default."""
+        return [field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING]
+
     def settings(self) -> dict[str, Any]:
         """Return the parameter values by name, without None and without truth values that are the default."""
         values = {field: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -164,11 +169,9 @@ class Configured:
                 raise ParameterError(
                     f"{cls.name}: unknown parameter {name!r}; it has {', '.join(known) or 'none'}"
                 )
-        for field in dataclasses.fields(cls):
-            if field.default is dataclasses.MISSING and field.name not in settings:
-                raise ParameterError(
-                    f"{cls.name}: {field.name} is missing; give {known[field.name].describe()}"
-                )
+        for name in cls.needed():
+            if name not in settings:
+                raise ParameterError(f"{cls.name}: {name} is missing; give {known[name].describe()}")
         return cls(**settings)
 
     @classmethod
@@ -190,7 +193,15 @@ class Configured:
         return cls.from_settings(settings)
 
     def __str__(self) -> str:
-        inner = ", ".join(f"{name}={value}" for name, value in self.settings().items())
+        return self._written(self.settings())
+
+    def brief(self) -> str:
+        """Write the entry with those parameters alone that are not the default."""
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        return self._written({name: x for name, x in self.settings().items() if x != usual[name]})
+
+    def _written(self, settings: Mapping[str, Any]) -> str:
+        inner = ", ".join(f"{name}={value}" for name, value in settings.items())
         return f"{self.name}({inner})" if inner else self.name
 
 

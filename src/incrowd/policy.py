@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,12 @@ class Policy:
         )
         algorithm = self.algorithm if self.algorithm.full_domain else Optimal()
         return replace(self, schema=schema, algorithm=algorithm)
+
+    def with_models(self, models: Sequence[PrivacyModel]) -> Policy:
+        """Add models; each takes the place of those of the same name."""
+        named = {model.name for model in models}
+        kept = (model for model in self.models if model.name not in named)
+        return replace(self, models=(*kept, *models))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:

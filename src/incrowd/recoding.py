@@ -68,6 +68,18 @@ class Cells:
     hi: NDArray[np.int32]
     loss: NDArray[np.float64]
 
+    def climbed(self, domain: Domain, codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
+        """Return the steps from each key's value to the lowest node that covers its cell: int64[keys].
+
+        Parameters
+        ----------
+        codes
+            uint[keys]: the rank of each key's value.
+        """
+        deep = domain.tree.depths.astype(np.int64)
+        nodes = domain.ancestors(self.lo, self.hi)
+        return np.asarray(deep[domain.tree.leaves[codes]] - deep[nodes][self.codes])
+
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
         """Each entry's position among the distinct labels, and those labels."""

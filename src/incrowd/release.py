@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.assessment import Assessment, assess, assess_classes
+from incrowd.chance import guarded_random
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
@@ -19,6 +20,8 @@ from incrowd.schema import Schema, Style
 from incrowd.utility import METRICS, Lost
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.algorithms import Solution
     from incrowd.engines import Engine
     from incrowd.frequency import FrequencyTable
@@ -56,6 +59,8 @@ class Release:
         The people that it was compared with, where a model needed them.
     lattice
         The full-domain recodings that the search looked at, where it looked at such.
+    frequency
+        The keys that were recoded, as they came in.
     """
 
     table: Any
@@ -68,6 +73,7 @@ class Release:
     csv_format: CsvFormat | None = None
     population: Any = field(default=None, repr=False)
     lattice: SolutionSpace | None = field(default=None, repr=False)
+    frequency: FrequencyTable = field(kw_only=True, repr=False)
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -89,6 +95,34 @@ class Release:
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
             "seconds": self.seconds,
         }
+
+    def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
+        """Summarize the release: a row per class and sensitive value in it, with the number of records.
+
+        A quasi-identifier is the mean over the class for numbers, the mean day for dates, and else the values
+        that occur in it, joined by commas in order; missing values are left out. Suppressed records are, too.
+        It knows values before recoding as means and sets do: look at the `mean` and `set` output styles.
+
+        Parameters
+        ----------
+        sensitive
+            The sensitive attribute; may be left out where there is one.
+
+        Returns
+        -------
+        A Polars frame with the quasi-identifiers, the sensitive attribute and ``count``; classes as they are
+        numbered, values in order.
+
+        Raises
+        ------
+        SchemaError
+            When the attribute is not a sensitive one, or there are several and none is named.
+        ParameterError
+            When the recoding is not local, so that it has no classes of its own.
+        """
+        from incrowd.class_table import class_table
+
+        return class_table(self.frequency, self.recoding, sensitive)
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
@@ -223,7 +257,7 @@ def anonymize(
     frequency = start.frequency
     released = clock.run("apply", lambda: engine.apply(policy.schema, frequency, recoding))
     if policy.shuffle:
-        released = _shuffled(released, policy.seed)
+        released = _shuffled(released, policy.seed, frequency)
     # What counts is the table that leaves, not what was meant.
     after = clock.run("check", lambda: assess(released, policy.schema, policy.models, population=population))
     judge(after, policy)
@@ -241,6 +275,7 @@ def anonymize(
         start.csv_format,
         population,
         solution.lattice,
+        frequency=frequency,
     )
 
 
@@ -392,12 +427,13 @@ def _with_styles(policy: Policy) -> Schema:
     )
 
 
-def _shuffled(table: Any, seed: int) -> Any:
+def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
     import narwhals as nw
-    import numpy as np
 
     frame = nw.from_native(table, eager_only=True)
-    order = np.random.default_rng(seed).permutation(len(frame))
+    assert frequency.row_keys is not None
+    rows = [codes[frequency.row_keys] for codes in frequency.codes]
+    order = guarded_random(seed, *rows).permutation(len(frame))
     native = frame[order.tolist()].to_native()
     return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
 

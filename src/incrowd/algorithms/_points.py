@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from incrowd.kernels.costs import Costs, farthest, measure, nearest, reach, take
 from incrowd.kernels.grouping import group_columns, group_members
 from incrowd.kernels.jit import over_ranges
-from incrowd.utility.base import depths
 
 if TYPE_CHECKING:
     from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
-    from incrowd.hierarchy import Hierarchy
     from incrowd.schema import Attribute
 
 __all__ = ["Points", "Unused", "class_cells", "costs_of"]
@@ -124,19 +122,19 @@ class _Part:
         tree = self.domain.tree
         if self.heights:
             scale = self.loss / max(tree.height, 1)
-            return [scale * height for height in _heights(tree).tolist()]
+            return [scale * height for height in tree.heights.tolist()]
         scale = self.loss / max(self.domain.size - 1, 1)
         leaves = (tree.hi - tree.lo).tolist()
         return [
             scale * (count - 1) - 2 * self.level * depth
-            for count, depth in zip(leaves, depths(tree).tolist(), strict=True)
+            for count, depth in zip(leaves, tree.depths.tolist(), strict=True)
         ]
 
     def own(self) -> list[Fraction]:
         if not self.is_tree:
             return [Fraction(0)] * self.domain.size
         tree = self.domain.tree
-        return [self.level * depth for depth in depths(tree)[tree.leaves].tolist()]
+        return [self.level * depth for depth in tree.depths[tree.leaves].tolist()]
 
     def places(self) -> list[Fraction]:
         if self.is_tree or self.blanks:
@@ -153,16 +151,6 @@ class _Part:
             steps = self.domain.tree.height if self.heights else self.domain.size - 1
             return level | {self.loss / max(steps, 1)}
         return level | {self.loss} | set(self.places())
-
-
-def _heights(tree: Hierarchy) -> NDArray[np.int64]:
-    """Return the steps from each node to the deepest leaf below it: int64[nodes]."""
-    found = np.zeros(len(tree.parents), np.int64)
-    # Nodes stand in depth-first order, so a child is met before its parent on the way back.
-    for node in range(len(found) - 1, 0, -1):
-        above = tree.parents[node]
-        found[above] = max(found[above], found[node] + 1)
-    return found
 
 
 class Points:

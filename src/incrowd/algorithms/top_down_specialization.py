@@ -24,7 +24,7 @@ __all__ = ["TopDownSpecialization"]
 
 @dataclass(frozen=True)
 class TopDownSpecialization(Algorithm):
-    """TDS: starts from ``*`` everywhere and specializes what tells most of a target for the anonymity it costs.
+    """TDS: starts from ``*`` everywhere and specializes what tells most of a target for what it costs.
 
     A specialization replaces a node of a hierarchy by its children in all records, or cuts an interval of
     a number or date in two where that tells most. Of those after which all models hold, the one with the
@@ -137,7 +137,7 @@ class _State:
         self.starts = [{0} for _ in frequency.domains]
 
     def step(self, tables: Sequence[TargetTable], j: int, lo: int, hi: int) -> _Step | None:
-        """Describe the specialization of some ranks; None where there is none, or the target does not differ."""
+        """Describe the specialization of some ranks; None where there is none or the target is one."""
         import numpy as np
 
         from incrowd.algorithms._target import children_of

@@ -1,4 +1,4 @@
-"""Commands that work on a table: assess, anonymize, lattice, init."""
+"""Commands that work on a table: assess, anonymize, anatomize, lattice, compare, init."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.cli import options
 if TYPE_CHECKING:
     from incrowd.policy import Policy
 
-__all__ = ["anonymize", "assess", "init", "lattice"]
+__all__ = ["anatomize", "anonymize", "assess", "compare", "init", "lattice"]
 
 
 def assess(
@@ -93,7 +93,7 @@ def anonymize(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Put the rows in a random order; else row N stays row N.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the random order.")] = 0,
+    seed: options.Seed = None,
     null_value: options.NullValues = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -146,8 +146,9 @@ def anonymize(
             )
             loaded = Policy(schema)
         loaded = options.override(loaded, models, algorithm, max_suppression, style)
-        if shuffle:
-            loaded = replace(loaded, shuffle=True, seed=seed)
+        loaded = replace(
+            loaded, shuffle=loaded.shuffle or shuffle, seed=loaded.seed if seed is None else seed
+        )
         release = release_of(
             table,
             loaded,
@@ -231,6 +232,152 @@ def lattice(
     show_lattice(console(), space)
     if output is not None:
         typer.echo(f"written: {output} ({len(space.nodes):,} nodes)")
+
+
+def anatomize(
+    data: options.Data,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for quasi.csv and sensitive.csv; made if need be.")
+    ],
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    identifying: options.Identifying = None,
+    insensitive: options.Insensitive = None,
+    others: options.Others = None,
+    l: options.L = None,  # noqa: E741
+    model: options.Models = None,
+    seed: options.Seed = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Part the sensitive attribute from the others: two tables, joined by groups of l different values.
+
+    The quasi-identifiers leave as they are, so whoever is in the table can be found in it.
+    """
+    from dataclasses import replace
+
+    from incrowd.anatomy import anatomize as parted
+    from incrowd.cli.render import console, progress, show_anatomy
+    from incrowd.io.files import read_table
+    from incrowd.policy import Policy
+
+    models = options.models_of(None, l, None, model)
+    loaded = None
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi,
+            sensitive=sensitive,
+            identifying=identifying,
+            insensitive=insensitive,
+            others=others,
+            null_value=null_value or None,
+        )
+        loaded = _read_policy(policy)
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        if loaded is None:
+            loaded = Policy(
+                options.schema_of(
+                    table.columns, qi, sensitive, identifying, insensitive, others, None, null_value
+                )
+            )
+        loaded = loaded.with_models(models)
+        loaded = replace(loaded, seed=loaded.seed if seed is None else seed)
+        shown.stage("anatomize")
+        anatomy = parted(table, loaded, csv_format=csv_format)
+        shown.stage("write")
+        anatomy.write(output, force=force)
+    if json:
+        typer.echo(json_module.dumps(anatomy.to_dict(), ensure_ascii=False, indent=1))
+        return
+    show_anatomy(console(), anatomy)
+    typer.echo(f"written: {output}/quasi.csv and {output}/sensitive.csv, every model holds")
+
+
+def compare(
+    data: options.Data,
+    algorithms: Annotated[
+        str,
+        typer.Option(
+            "--algorithms",
+            metavar="A,B,...",
+            help="Algorithms with their parameters, e.g. mondrian,clustering,optimal:metric=ncp; or all.",
+        ),
+    ],
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    k: Annotated[str | None, typer.Option("-k", metavar="K,...", help="Limits of k-anonymity.")] = None,
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option("-l", metavar="L,...", help="Limits of distinct l-diversity.")
+    ] = None,
+    t: Annotated[str | None, typer.Option("-t", metavar="T,...", help="Limits of t-closeness.")] = None,
+    model: options.Models = None,
+    population: options.People = None,
+    max_suppression: options.Suppression = None,
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="S,...", help="Seeds for algorithms that choose at random.")
+    ] = "0",
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False,
+) -> None:
+    """Run algorithms over lists of limits and seeds, and show time and loss; nothing is released.
+
+    The exit status is 1 when a run gives no release; the others are shown all the same.
+    """
+    from incrowd.cli.render import console, progress, show_comparison
+    from incrowd.comparison import compare as grid
+    from incrowd.errors import ParameterError
+    from incrowd.io.files import read_table
+
+    if json and csv:
+        raise ParameterError("--json and --csv: say one of them")
+    chosen = options.algorithms_of(algorithms)
+    limits = {
+        "k": options.numbers_of(k, "-k"),
+        "l": options.numbers_of(l, "-l"),
+        "t": options.numbers_of(t, "-t", float),
+        "seeds": options.numbers_of(seeds, "--seeds"),
+    }
+    models = options.models_of(None, None, None, model)
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+        )
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        comparison = grid(
+            table,
+            loaded,
+            chosen,
+            models=models,
+            max_suppression=max_suppression,
+            population=population,
+            csv_format=csv_format,
+            progress=shown,
+            **limits,
+        )
+    if json:
+        typer.echo(json_module.dumps(comparison.to_dict(), ensure_ascii=False, indent=1))
+    elif csv:
+        typer.echo(comparison.to_csv(), nl=False)
+    else:
+        show_comparison(console(), comparison)
+    if not comparison.complete:
+        raise typer.Exit(1)
 
 
 def init(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from incrowd.algorithms import ALGORITHMS
+from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.privacy import MODELS, PrivacyModel
 
@@ -103,6 +103,9 @@ Levels = Annotated[
         metavar="A=2,B=0,...",
         help="Take these levels of full-domain recoding; columns not named are searched.",
     ),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of random choices; that of the policy, or 0.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
@@ -211,6 +214,40 @@ def refuse_beside_policy(**given: object) -> None:
         )
 
 
+def algorithms_of(text: str) -> list[Algorithm]:
+    """Read algorithms with their parameters, ``a,b:x=1,y=2,c``, or ``all`` that need no parameter.
+
+    Raises
+    ------
+    PolicyError, ParameterError
+    """
+    if text.strip() == "all":
+        return [entry() for entry in ALGORITHMS if not entry.needed()]
+    parts: list[str] = []
+    for part in listed(text):
+        # What names no algorithm is one more parameter of the one before.
+        if parts and "=" in part and part.partition(":")[0] not in ALGORITHMS:
+            parts[-1] += "," + part
+        else:
+            parts.append(part)
+    return [ALGORITHMS.parse(part) for part in parts]
+
+
+def numbers_of(text: str | None, option: str, kind: type[int] | type[float] = int) -> list[Any]:
+    """Read ``4,8,16``.
+
+    Raises
+    ------
+    ParameterError
+        When one is no number.
+    """
+    try:
+        return [kind(part) for part in listed(text)]
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise ParameterError(f"{option}: write {what} with commas between, not {text!r}") from None
+
+
 def models_of(k: int | None, l: int | None, t: float | None, models: list[str] | None) -> list[PrivacyModel]:  # noqa: E741
     """Put the options about privacy models together."""
     short = {"k": k, "l": l, "t": t}
@@ -235,14 +272,11 @@ def override(
     """
     from incrowd.schema import Style
 
-    named = {model.name for model in models}
     changes: dict[str, object] = {}
-    if models:
-        changes["models"] = (*(model for model in policy.models if model.name not in named), *models)
     if algorithm is not None:
         changes["algorithm"] = ALGORITHMS.parse(algorithm)
     if suppression is not None:
         changes["max_suppression"] = suppression
     if output is not None:
         changes["output"] = cast(Style, output)
-    return replace(policy, **changes)  # type: ignore[arg-type]
+    return replace(policy.with_models(models), **changes)  # type: ignore[arg-type]

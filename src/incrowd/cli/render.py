@@ -18,7 +18,9 @@ from incrowd.progress import Progress, Silent
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+    from incrowd.anatomy import Anatomy
     from incrowd.assessment import Assessment
+    from incrowd.comparison import Compared, Comparison
     from incrowd.lattice import SolutionSpace
     from incrowd.privacy import Crowd, Measured
     from incrowd.release import Release
@@ -27,7 +29,9 @@ __all__ = [
     "console",
     "number",
     "progress",
+    "show_anatomy",
     "show_assessment",
+    "show_comparison",
     "show_lattice",
     "show_release",
     "show_rows",
@@ -310,3 +314,63 @@ def progress() -> Iterator[Progress]:
     columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
     with RichProgress(*columns, console=Console(stderr=True), transient=True) as rich:
         yield _Bar(rich)
+
+
+def show_anatomy(out: Console, anatomy: Anatomy) -> None:
+    """Print what the two tables hold and protect."""
+    found = anatomy.privacy
+    out.print(
+        f"{found.records:,} records in {anatomy.groups:,} groups of {found.smallest:,} to {found.largest:,}, "
+        f"each with {anatomy.l} different values or more"
+    )
+    out.print("the quasi-identifiers are released as they are; only sensitive values are hidden in groups")
+    for measured in anatomy.privacy.privacy:
+        if measured.holds is not None:
+            reached = f"{measured.quantity} {number(measured.value)} {_asked(measured)}"
+            out.print(f"  {_what(measured)} {reached} ", end="")
+            out.print(verdict(measured.holds))
+
+
+_COMPARED = {
+    "LM": "loss",
+    "MD": "distortion",
+    "NCP": "ncp",
+    "discernibility": "discernibility",
+    "class size": "average-class-size",
+}
+"""Columns of a comparison, and the metric in each."""
+
+
+def show_comparison(out: Console, comparison: Comparison) -> None:
+    """Print a line per algorithm and setting; seeds are averaged."""
+    rows = comparison.averaged()
+    out.print(f"{comparison.records:,} records; LM and NCP are means per cell, MD counts levels in all cells")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("algorithm", overflow="fold")
+    limits = [name for name in ("k", "l", "t") if any(getattr(row, name) is not None for row in rows)]
+    for name in [*limits, "seconds", *_COMPARED, "suppressed"]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        cells = [row.algorithm, *("" if (x := getattr(row, name)) is None else f"{x:g}" for name in limits)]
+        if row.utility is None:
+            table.add_row(*cells, Text("nothing released", "bold red"))
+            continue
+        cells.append(_spread(row, "seconds", f"{row.seconds:.3f}"))
+        cells += [_spread(row, metric, number(row.utility[metric])) for metric in _COMPARED.values()]
+        table.add_row(*cells, number(row.suppressed))
+    out.print(table)
+    problems = [run for run in comparison.runs if run.problem is not None]
+    if problems:
+        out.print("nothing was released by:")
+    for run in problems:
+        given = {"k": run.k, "l": run.l, "t": run.t, "seed": run.seed}
+        named = " ".join(f"{name}={value:g}" for name, value in given.items() if value is not None)
+        out.print(f"  {run.algorithm} {named}: {run.problem}")
+
+
+def _spread(row: Compared, name: str, text: str) -> str:
+    """Write the standard deviation beside a mean: two significant digits."""
+    if not row.spread:
+        return text
+    deviation = row.spread[name]
+    return f"{text} ±{deviation:,.0f}" if deviation >= 10 else f"{text} ±{deviation:.2g}"

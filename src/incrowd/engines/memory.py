@@ -87,10 +87,9 @@ class MemoryEngine:
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows; see `Engine.apply`."""
-        import narwhals as nw
         import numpy as np
 
-        from incrowd.io.frames import column_like, without_traces
+        from incrowd.io.frames import column_like, plain, without_traces
         from incrowd.recoding import SUPPRESSED
 
         rows = frequency.row_keys
@@ -105,11 +104,7 @@ class MemoryEngine:
                 of_key = np.append(of_key, len(labels))
                 labels = [*labels, SUPPRESSED]
             columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
-        passed = {name: self._frame[name] for name in released if name not in columns}
-        for name, series in passed.items():
-            # Categories that no longer occur would travel along inside the column's type.
-            if isinstance(series.dtype, nw.Categorical | nw.Enum):
-                passed[name] = series.cast(nw.String)
+        passed = {name: plain(self._frame[name]) for name in released if name not in columns}
         return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
 
     def _series(self, name: str) -> pl.Series:

@@ -135,6 +135,8 @@ class Hierarchy:
         int32[nodes]: a node covers the leaf ranks ``lo .. hi - 1``.
     depths
         int32[nodes]: steps below the root.
+    heights
+        int32[nodes]: steps to the deepest leaf below.
     leaves
         int32[leaves]: node of each leaf rank.
     height
@@ -187,7 +189,6 @@ class Hierarchy:
             heights[parent] = max(heights[parent], heights[node] + 1)
         self.hi: NDArray[np.int32] = np.array(last, np.int32)
         self.heights: NDArray[np.int32] = np.array(heights, np.int32)
-        """int32[nodes]: the longest way down to a leaf; 0 for a leaf."""
         self.height: int = int(self.heights[0])
         self._climbed: dict[int, NDArray[np.int32]] = {}
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["column_like", "without_traces"]
+__all__ = ["column_like", "plain", "without_traces"]
 
 
 def column_like(
@@ -34,6 +34,13 @@ def column_like(
 
     native = pd.Series(texts.to_arrow().to_pandas(), name=name)
     return nw.from_native(native, series_only=True)
+
+
+def plain(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Turn categories into text: those that no longer occur would travel along inside the type."""
+    import narwhals as nw
+
+    return series.cast(nw.String) if isinstance(series.dtype, nw.Categorical | nw.Enum) else series
 
 
 def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:

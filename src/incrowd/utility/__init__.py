@@ -7,6 +7,7 @@ from incrowd.utility.ambiguity import Ambiguity
 from incrowd.utility.average_class_size import AverageClassSize
 from incrowd.utility.base import AGGREGATES, LevelCosts, Lost, Metric
 from incrowd.utility.discernibility import Discernibility
+from incrowd.utility.distortion import Distortion
 from incrowd.utility.loss import Loss
 from incrowd.utility.ncp import NCP
 from incrowd.utility.non_uniform_entropy import NonUniformEntropy
@@ -19,6 +20,7 @@ __all__ = [
     "Ambiguity",
     "AverageClassSize",
     "Discernibility",
+    "Distortion",
     "LevelCosts",
     "Loss",
     "Lost",
@@ -28,5 +30,13 @@ __all__ = [
 ]
 
 METRICS: Registry[Metric] = Registry(
-    "metrics", Loss, NCP, Precision, NonUniformEntropy, Discernibility, AverageClassSize, Ambiguity
+    "metrics",
+    Loss,
+    Distortion,
+    NCP,
+    Precision,
+    NonUniformEntropy,
+    Discernibility,
+    AverageClassSize,
+    Ambiguity,
 )

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
-    from incrowd.hierarchy import Hierarchy
     from incrowd.recoding import FullDomain, Recoding
 
-__all__ = ["AGGREGATES", "LevelCosts", "Lost", "Metric", "cell_costs", "depths", "per_attribute_mean"]
+__all__ = ["AGGREGATES", "LevelCosts", "Lost", "Metric", "cell_costs", "per_attribute_mean"]
 
 
 AGGREGATES = ("mean", "geometric-mean", "max")
@@ -185,16 +184,6 @@ def per_attribute_mean(
         per_attribute[domain.name] = lost / rows if rows else 0.0
     value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
     return Lost(metric, value, per_attribute)
-
-
-def depths(tree: Hierarchy) -> NDArray[np.int64]:
-    """Return the steps from each node to the root: int64[nodes]."""
-    import numpy as np
-
-    found = np.zeros(len(tree.parents), np.int64)
-    for node in range(1, len(found)):
-        found[node] = found[tree.parents[node]] + 1
-    return found
 
 
 def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) -> Lost:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric, cell_costs, depths
+from incrowd.utility.base import LevelCosts, Lost, Metric, cell_costs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +24,7 @@ class Precision(Metric):
 
     A suppressed cell counts 1. Without a hierarchy there are the levels 0 (value) and 1 (everything). In
     full-domain recoding the level is that of the column, also for values that reached the root before; in
-    local
-    recoding it is the steps from a value to the lowest common ancestor of its class.
+    other recodings it is the steps from a value to the lowest common ancestor of its class.
 
     References
     ----------
@@ -53,11 +52,7 @@ class Precision(Metric):
             return cell_costs(self, frequency, recoding)
         per_attribute = {}
         for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True):
-            deep = depths(domain.tree)
-            climbed = (
-                deep[domain.tree.leaves[codes]] - deep[domain.ancestors(cells.lo, cells.hi)][cells.codes]
-            )
-            each = climbed / max(domain.tree.height, 1)
+            each = cells.climbed(domain, codes) / max(domain.tree.height, 1)
             each[recoding.suppressed] = 1.0
             lost = float(each @ frequency.weights) + frequency.suppressed
             per_attribute[domain.name] = lost / frequency.rows

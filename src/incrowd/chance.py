@@ -1,0 +1,31 @@
+"""Random choices that a seed repeats and that nobody undoes with the seed alone."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["guarded_random"]
+
+
+def guarded_random(seed: int, *secrets: NDArray[np.generic]) -> np.random.Generator:
+    """Return a generator that a seed and data determine together.
+
+    A seed stands in policies and is often the default, so what it alone decides could be computed anew by
+    whoever receives a release. Values of the table before recoding are mixed in, which only its owner has.
+
+    Parameters
+    ----------
+    secrets
+        Arrays that the receiver does not know.
+    """
+    import numpy as np
+
+    digest = hashlib.sha256()
+    for secret in secrets:
+        digest.update(np.ascontiguousarray(secret).tobytes())
+    return np.random.default_rng([seed, int.from_bytes(digest.digest(), "little")])

@@ -1,0 +1,310 @@
+"""compare(): several algorithms over a grid of limits and seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import IncrowdError, ParameterError
+from incrowd.policy import Policy
+from incrowd.privacy import KAnonymity, LDiversity, TCloseness
+from incrowd.progress import Progress, Silent
+from incrowd.release import anonymize
+from incrowd.schema import Schema
+from incrowd.utility import METRICS
+
+if TYPE_CHECKING:
+    from incrowd.algorithms import Algorithm
+    from incrowd.io.files import CsvFormat
+    from incrowd.privacy import PrivacyModel
+
+__all__ = ["Compared", "Comparison", "compare"]
+
+_WARM = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One algorithm under one setting, or several runs of it that differ in the seed alone.
+
+    Attributes
+    ----------
+    algorithm
+        The algorithm with the parameters that are not the default.
+    k, l, t
+        The limits of the grid, None where the grid has none.
+    seed
+        Of one run; None where it stands for several runs, or the algorithm makes no random choices.
+    runs
+        How many runs it stands for.
+    seconds
+        Wall time from the counting of rows to the checked release.
+    utility
+        Value of every metric; empty where nothing was released.
+    classes, smallest, suppressed
+        Equivalence classes, the size of the smallest, and suppressed records.
+    problem
+        Why nothing was released; None where something was.
+    spread
+        Standard deviation over the runs of ``seconds`` and each metric, where there are several.
+    """
+
+    algorithm: str
+    k: int | None
+    l: int | None  # noqa: E741
+    t: float | None
+    seed: int | None
+    runs: int = 1
+    seconds: float = math.nan
+    utility: dict[str, float] | None = None
+    classes: float | None = None
+    smallest: float | None = None
+    suppressed: float | None = None
+    problem: str | None = None
+    spread: dict[str, float] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        document: dict[str, Any] = {"algorithm": self.algorithm}
+        document |= {
+            name: value
+            for name, value in (("k", self.k), ("l", self.l), ("t", self.t), ("seed", self.seed))
+            if value is not None
+        }
+        if self.problem is not None:
+            return document | {"problem": self.problem}
+        document |= {
+            "seconds": self.seconds,
+            "utility": self.utility,
+            "classes": self.classes,
+            "smallest": self.smallest,
+            "suppressed": self.suppressed,
+        }
+        if self.runs > 1:
+            document |= {"runs": self.runs, "spread": self.spread}
+        return document
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    records
+        Rows of the table.
+    runs
+        Every run, in the order of the grid.
+    """
+
+    records: int
+    runs: tuple[Compared, ...]
+
+    def averaged(self) -> list[Compared]:
+        """Average runs that differ in the seed alone; those without a release count if all are so."""
+        together: dict[tuple[object, ...], list[Compared]] = {}
+        for run in self.runs:
+            together.setdefault((run.algorithm, run.k, run.l, run.t), []).append(run)
+        return [_average(runs) for runs in together.values()]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run gave a release."""
+        return all(run.problem is None for run in self.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "format": "incrowd comparison",
+            "version": 1,
+            "records": self.records,
+            "runs": [run.to_dict() for run in self.runs],
+            "averages": [average.to_dict() for average in self.averaged()],
+        }
+
+    def to_csv(self) -> str:
+        """Return a line per run, with a column per metric."""
+        out = io.StringIO()
+        names = METRICS.names()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(
+            [
+                "algorithm",
+                "k",
+                "l",
+                "t",
+                "seed",
+                "seconds",
+                *names,
+                "classes",
+                "smallest",
+                "suppressed",
+                "problem",
+            ]
+        )
+        for run in self.runs:
+            done = run.utility is not None
+            writer.writerow(
+                [
+                    run.algorithm, run.k, run.l, run.t, run.seed, run.seconds if done else None,
+                    *((run.utility or {}).get(name) for name in names),
+                    run.classes, run.smallest, run.suppressed, run.problem,
+                ]
+            )  # fmt: skip
+        return out.getvalue()
+
+
+def compare(
+    table: Any,
+    schema: Schema | Policy,
+    algorithms: Sequence[Algorithm],
+    *,
+    models: Sequence[PrivacyModel] = (),
+    k: Sequence[int] = (),
+    l: Sequence[int] = (),  # noqa: E741
+    t: Sequence[float] = (),
+    seeds: Sequence[int] = (0,),
+    max_suppression: float | None = None,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run algorithms over all combinations of limits and seeds, and measure what each loses.
+
+    Nothing is released. A run that fails is reported with its reason, and the others go on.
+
+    Parameters
+    ----------
+    table, population, csv_format
+        As in `anonymize`.
+    schema
+        The roles of the columns, or a whole `Policy`, whose algorithm and seed the grid replaces.
+    algorithms
+        At least one.
+    models
+        Models that every run has to satisfy besides those of the grid.
+    k, l, t
+        Limits of k-anonymity, distinct l-diversity and t-closeness; each takes the place of the policy's
+        model of that name. Without any, the policy's models stand.
+    seeds
+        Seeds for algorithms that make random choices; the others run once.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1; that of the policy by default.
+    progress
+        Told about the runs.
+
+    Raises
+    ------
+    InputError
+        When the table cannot be read, or there is nothing to run.
+    """
+    from incrowd.engines import engine_for
+    from incrowd.io.files import read_table
+
+    policy = schema if isinstance(schema, Policy) else Policy(schema)
+    policy = policy.with_models(models)
+    if max_suppression is not None:
+        policy = replace(policy, max_suppression=max_suppression)
+    if not algorithms or not seeds:
+        raise ParameterError("compare: name at least one algorithm and one seed")
+    if not (policy.models or k or l or t):
+        raise ParameterError("compare: name limits, e.g. k=[4, 8, 16] or -k 4,8,16, or a privacy model")
+    grid = [
+        (algorithm, limits, seed if algorithm.seeded else None)
+        for algorithm in algorithms
+        for limits in product(k or (None,), l or (None,), t or (None,))
+        for seed in (seeds if algorithm.seeded else seeds[:1])
+    ]
+    settings = [
+        replace(
+            policy.with_models(_limits(*limits)),
+            algorithm=algorithm,
+            seed=policy.seed if seed is None else seed,
+        )
+        for algorithm, limits, seed in grid
+    ]
+    progress = progress or Silent()
+    if isinstance(table, str | os.PathLike):
+        progress.stage("read")
+        table, csv_format = read_table(table, csv_format)
+    engine = engine_for(table)
+    policy.schema.released(engine.columns)
+    progress.stage("warm up")
+    _warm_up(table, settings, population)
+    runs = []
+    progress.stage("compare")
+    for done, ((algorithm, (k_, l_, t_), seed), setting) in enumerate(zip(grid, settings, strict=True)):
+        progress.advance(done, len(grid))
+        runs.append(_run(Compared(algorithm.brief(), k_, l_, t_, seed), table, setting, population))
+    return Comparison(len(_frame(table)), tuple(runs))
+
+
+def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741
+    models: list[PrivacyModel] = []
+    if k is not None:
+        models.append(KAnonymity(k))
+    if l is not None:
+        models.append(LDiversity(l))
+    if t is not None:
+        models.append(TCloseness(t))
+    return models
+
+
+def _frame(table: Any) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(table, eager_only=True)
+
+
+def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
+    """Load the kernels of every algorithm, so that no run is charged for it."""
+    few = _frame(table)[:_WARM].to_native()
+    for setting in {str(setting.algorithm): setting for setting in settings}.values():
+        _run(Compared("", None, None, None, None), few, replace(setting, max_suppression=1.0), population)
+
+
+def _run(run: Compared, table: Any, policy: Policy, population: Any) -> Compared:
+    """Fill in what a run gives, or why it gives nothing."""
+    try:
+        release = anonymize(table, policy, population=population)
+    except IncrowdError as error:
+        return replace(run, problem=str(error))
+    except Exception as error:
+        # A message of a library may quote the table, and one failing run must not lose the others.
+        return replace(run, problem=f"internal error ({type(error).__name__}); please report it")
+    return replace(
+        run,
+        seconds=sum(release.seconds[stage] for stage in ("count", "search", "apply", "check")),
+        utility={name: lost.value for name, lost in release.utility.items()},
+        classes=release.privacy.classes,
+        smallest=release.privacy.smallest,
+        suppressed=release.privacy.suppressed,
+    )
+
+
+def _average(runs: Sequence[Compared]) -> Compared:
+    """Average the runs of one setting that gave a release."""
+    done = [run for run in runs if run.utility is not None]
+    if len(runs) == 1 or not done:
+        return runs[0]
+    figures = [{"seconds": run.seconds, **(run.utility or {})} for run in done]
+    mean = {name: statistics.fmean(figure[name] for figure in figures) for name in figures[0]}
+    spread = {name: statistics.pstdev([figure[name] for figure in figures]) for name in figures[0]}
+    return replace(
+        done[0],
+        seed=None,
+        runs=len(done),
+        seconds=mean.pop("seconds"),
+        utility=mean,
+        classes=statistics.fmean(run.classes or 0 for run in done),
+        smallest=statistics.fmean(run.smallest or 0 for run in done),
+        suppressed=statistics.fmean(run.suppressed or 0 for run in done),
+        spread=spread,
+    )
