@@ -170,3 +170,51 @@ def test_threads_change_nothing(monkeypatch):
         a.tobytes() == b.tobytes() for a, b in zip(one.sensitive[0].keys, two.sensitive[0].keys, strict=True)
     )
     assert one.suppressed == int(suppressed.sum())
+
+
+@given(rows=st.integers(1, 30), seed=st.integers(0, 10**6))
+def test_by_record_has_a_key_for_every_row(rows, seed):
+    rng = np.random.default_rng(seed)
+    table = pl.DataFrame(
+        {
+            "q": rng.choice(["a", "b", "*"], rows),
+            "s": rng.choice(["x", "y"], rows),
+            "u": rng.choice(["v", "w"], rows),
+            "p": rng.choice(["0", "1"], rows),
+        }
+    )
+    schema = ic.Schema(quasi=["q"], sensitive=["s", "u"], insensitive=["p"])
+    frequency = engine_for(table).count(schema, joint=True, target="p")
+    each = frequency.by_record()
+    live = [row for row in range(rows) if table["q"][row] != "*"]
+    assert each.keys == each.records == len(live)
+    assert each.suppressed == frequency.suppressed == rows - len(live)
+    assert [int(key) for key in each.row_keys if key >= 0] == list(range(len(live)))
+    assert [record["q"] for record in each.to_records()] == [table["q"][row] for row in live]
+    for one, other in zip(
+        (*frequency.sensitive, frequency.target), (*each.sensitive, each.target), strict=True
+    ):
+        assert one.totals.tolist() == other.totals.tolist()
+        values = [other.domain.values[code] for code in other.keys.codes]
+        assert values == [table[other.name][row] for row in live]
+    pairs = [(each.joint.codes[0][c], each.joint.codes[1][c]) for c in each.joint.keys.codes]
+    assert [(each.sensitive[0].domain.values[s], each.sensitive[1].domain.values[u]) for s, u in pairs] == [
+        (table["s"][row], table["u"][row]) for row in live
+    ]
+
+
+def test_only_keeps_what_its_keys_hold():
+    table = pl.DataFrame({"q": ["a", "b", "a", "c"], "s": ["x", "y", "y", "x"], "p": [0, 1, 1, 0]})
+    schema = ic.Schema(quasi=["q"], sensitive=["s"], others="drop")
+    frequency = engine_for(table).count(schema, joint=True, target="p")
+    part = frequency.only(np.array([True, False, True]))
+    assert part.to_records() == [{"q": "a", "records": 2}, {"q": "c", "records": 1}]
+    counts = part.sensitive[0]
+    assert counts.keys.indptr.tolist() == [0, 2, 3]
+    assert [counts.domain.values[code] for code in counts.keys.codes] == ["x", "y", "x"]
+    assert counts.totals.tolist() == frequency.sensitive[0].totals.tolist()
+    assert part.target.keys.counts.tolist() == [1, 1, 1]
+    assert part.joint.keys.indptr.tolist() == [0, 2, 3]
+    assert part.rows == 3
+    with pytest.raises(ic.TableError, match="not in memory"):
+        part.by_record()

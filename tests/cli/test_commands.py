@@ -500,3 +500,85 @@ def test_weights_and_levels_of_a_policy_file(run, lattice_files, tmp_path):
         policy.write_text(policy.read_text().replace("levels = [1]", wrong, 1))
         assert run("anonymize", data, "--policy", str(policy), "-o", str(tmp_path / "x.csv")).status == 2
         policy.write_text(policy.read_text().replace(wrong, "levels = [1]", 1))
+
+
+def test_compare_shows_a_line_per_setting(run, hospital_csv):
+    asked = (
+        "compare", str(hospital_csv), "--qi", "age,length_of_stay", "--sensitive", "diagnosis",
+        "--algorithms", "mondrian:choose=span,median=below,random,microaggregation", "-k", "4,16",
+        "--seeds", "1,2",
+    )  # fmt: skip
+    result = run(*asked)
+    assert result.status == 1  # microaggregation takes one number
+    lines = result.out.splitlines()
+    assert lines[1].split() == [
+        "algorithm", "k", "seconds", "LM", "MD", "NCP", "discernibility", "class", "size", "suppressed"
+    ]  # fmt: skip
+    assert [line.split()[0] for line in lines[2:8]] == [
+        "mondrian(choose=span,", "mondrian(choose=span,", "random", "random", "microaggregation",
+        "microaggregation",
+    ]  # fmt: skip
+    assert "±" in lines[4]
+    assert "nothing released" in lines[6]
+    assert "  microaggregation k=4: microaggregation works on one number" in result.out
+    table = run(*asked, "--csv")
+    rows = list(csv.DictReader(io.StringIO(table.out)))
+    assert [(row["algorithm"].partition("(")[0], row["k"], row["seed"]) for row in rows] == [
+        ("mondrian", "4", ""), ("mondrian", "16", ""), ("random", "4", "1"), ("random", "4", "2"),
+        ("random", "16", "1"), ("random", "16", "2"), ("microaggregation", "4", ""),
+        ("microaggregation", "16", ""),
+    ]  # fmt: skip
+    document = json.loads(run(*asked, "--json").out)
+    assert [str(entry["utility"]["loss"]) for entry in document["runs"][:6]] == [
+        row["loss"] for row in rows[:6]
+    ]
+    assert all(float(row["seconds"]) > 0 for row in rows[:6])
+    for wrong, words in (
+        (("--json", "--csv"), "say one of them"),
+        (("-l", "two"), "-l: write whole numbers"),
+        (("-t", "1.5"), "t must be a number between 0 and 1"),
+    ):
+        result = run(*asked, *wrong)
+        assert result.status == 2
+        assert words in result.err
+
+
+def test_anatomize_writes_two_tables(run, hospital_csv, tmp_path):
+    asked = (
+        "anatomize", str(hospital_csv), "--qi", "age,sex,zip", "--sensitive", "diagnosis", "--others", "drop",
+        "-l", "4",
+    )  # fmt: skip
+    result = run(*asked, "-o", str(tmp_path / "out"))
+    assert result.status == 0
+    assert "3,000 records in 750 groups of 4 to 4, each with 4 different values or more" in result.out
+    quasi = pl.read_csv(tmp_path / "out" / "quasi.csv", infer_schema=False)
+    sensitive = pl.read_csv(tmp_path / "out" / "sensitive.csv", infer_schema=False)
+    assert quasi.columns == ["age", "sex", "zip", "group"]
+    original = pl.read_csv(str(hospital_csv), infer_schema=False)
+    assert quasi.drop("group").equals(original.select("age", "sex", "zip"))
+    assert Counter(sensitive["diagnosis"]) == Counter(original["diagnosis"])
+    assert sensitive.group_by("group").agg(pl.col("diagnosis").n_unique())["diagnosis"].min() == 4
+    again = run(*asked, "-o", str(tmp_path / "out"))
+    assert again.status == 2
+    assert "exists already" in again.err
+    told = json.loads(run(*asked, "-o", str(tmp_path / "out"), "--force", "--json").out)
+    assert (told["groups"], told["l"]) == (750, 4)
+    result = run(*asked, "-o", str(tmp_path / "other"), "--model", "k-anonymity:3")
+    assert result.status == 2
+    assert "so k-anonymity cannot hold" in result.err
+    result = run(*asked, "-l", "400", "-o", str(tmp_path / "other"))
+    assert result.status != 0
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_seed_is_that_of_the_command_line(run, hospital_csv, tmp_path):
+    released = []
+    for number, seed in enumerate(("3", "3", "4")):
+        path = tmp_path / f"{number}.csv"
+        asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--others", "drop", "-k", "5")
+        result = run(
+            "anonymize", str(hospital_csv), *asked, "--algorithm", "random", "--seed", seed, "-o", str(path)
+        )
+        assert result.status == 0
+        released.append(path.read_bytes())
+    assert released[0] == released[1] != released[2]
