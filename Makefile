@@ -36,6 +36,7 @@ lint: $(VENV)/.installed-dev ## check style, format and types
 
 bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/mondrian.py
+	$(BIN)/python benchmarks/local.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/lattice.py
 

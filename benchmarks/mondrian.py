@@ -116,8 +116,12 @@ def against_pandas(repeat: int, table: pl.DataFrame, k: int) -> dict[str, Any]:
 
     def ours() -> list[pd.Index]:
         frequency = engine_for(frame).count(schema)
-        recoding = ic.Mondrian().search(
-            frequency, [ic.KAnonymity(k)], styles=["auto"] * 6, max_suppression=0.0, progress=Silent()
+        recoding = (
+            ic.Mondrian()
+            .search(
+                frequency, [ic.KAnonymity(k)], attributes=schema.quasi, max_suppression=0.0, progress=Silent()
+            )
+            .recoding
         )
         assert isinstance(recoding, ic.Local)
         assert frequency.row_keys is not None

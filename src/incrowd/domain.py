@@ -158,6 +158,11 @@ class Domain:
         texts = (*values, None) if found.has_missing else tuple(values)
         return cls(attribute.name, kind, texts, tree, by_rank, missing), ranks
 
+    @property
+    def height(self) -> int:
+        """Height of the hierarchy; 1 without one: the value, and anything wider."""
+        return 1 if self.hierarchy is None else self.hierarchy.height
+
     @cached_property
     def tree(self) -> Hierarchy:
         """The hierarchy, or ``value -> *`` for a column without one."""

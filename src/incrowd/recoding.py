@@ -60,6 +60,9 @@ class Cells:
         int32[entries]: the interval of ranks that the entry stands for, ends included.
     loss
         float64[entries] in [0, 1]: share of the attribute's certainty that is lost (see `Domain.span`).
+    depth
+        int32[entries]: steps below the root of the node that the entry stands for, or of the lowest one that
+        covers it; without a hierarchy 1 for a value and 0 for anything wider.
     """
 
     codes: NDArray[np.unsignedinteger]
@@ -67,18 +70,19 @@ class Cells:
     lo: NDArray[np.int32]
     hi: NDArray[np.int32]
     loss: NDArray[np.float64]
+    depth: NDArray[np.int32]
 
     def climbed(self, domain: Domain, codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
-        """Return the steps from each key's value to the lowest node that covers its cell: int64[keys].
+        """Return the steps from each key's value to its cell: int64[keys].
 
         Parameters
         ----------
         codes
             uint[keys]: the rank of each key's value.
         """
-        deep = domain.tree.depths.astype(np.int64)
-        nodes = domain.ancestors(self.lo, self.hi)
-        return np.asarray(deep[domain.tree.leaves[codes]] - deep[nodes][self.codes])
+        tree = domain.hierarchy
+        own = 1 if tree is None else tree.depths[tree.leaves[codes]]
+        return np.asarray(own - self.depth[self.codes], np.int64)
 
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
@@ -161,6 +165,7 @@ class Recoding(ABC):
                     "lo": cells.lo.tolist(),
                     "hi": cells.hi.tolist(),
                     "loss": cells.loss.tolist(),
+                    "depth": cells.depth.tolist(),
                 }
                 for domain, cells in zip(self.domains, self.cells, strict=True)
             ],
@@ -203,6 +208,7 @@ class Recoding(ABC):
                     np.array(entry["lo"], np.int32),
                     np.array(entry["hi"], np.int32),
                     np.array(entry["loss"], np.float64),
+                    np.array(entry["depth"], np.int32),
                 )
                 for j, entry in enumerate(attributes)
             ),
@@ -477,10 +483,10 @@ def _class_cells(
         pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
         lo = (pairs // domain.size).astype(np.int32)
         hi = (pairs % domain.size).astype(np.int32)
-        loss = domain.span(lo, hi)
+        loss, depth = domain.span(lo, hi), _depths(domain, lo, hi)
         if style == "suppress":
             labels = [domain.values[a] if a == b else SUPPRESSED for a, b in zip(lo, hi, strict=True)]
-            loss = np.where(lo == hi, 0.0, 1.0)
+            loss, depth = np.where(lo == hi, 0.0, 1.0), np.where(lo == hi, depth, 0)
         elif style == "ancestor":
             nodes = domain.ancestors(lo, hi)
             labels = node_labels(domain, nodes)
@@ -488,12 +494,12 @@ def _class_cells(
         else:
             labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
     else:
-        loss = domain.span(lo, hi)
+        loss, depth = domain.span(lo, hi), _depths(domain, lo, hi)
         plain = domain.hierarchy is None and not domain.ordered
         if style == "set":
             entry, first, sets = _distinct_sets(domain, codes, weights, indptr, members)
             labels = [_set_label(domain, present) for present in sets]
-            lo, hi, loss = lo[first], hi[first], loss[first]
+            lo, hi, loss, depth = lo[first], hi[first], loss[first], depth[first]
             distinct = np.array([len(present) for present in sets])
         else:
             counts = _value_counts(domain, codes, weights, indptr, members)
@@ -502,13 +508,20 @@ def _class_cells(
             distinct = np.diff(counts.indptr)
         if plain:
             loss = (distinct - 1) / max(domain.size - 1, 1)
-    return _with_suppressed(domain, class_of_key, entry, labels, lo, hi, loss)
+    return _with_suppressed(class_of_key, ValueCells(entry, labels, lo, hi, loss, depth), domain.size)
+
+
+def _depths(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Depth of the lowest node over each interval; see `Cells`."""
+    if domain.hierarchy is None:
+        return (lo == hi).astype(np.int32)
+    return np.asarray(domain.hierarchy.depths[domain.ancestors(lo, hi)], np.int32)
 
 
 class ValueCells(NamedTuple):
     """One cell for every rank of an attribute.
 
-    ``entry[rank]`` is the rank's cell; ``labels``, ``lo``, ``hi`` and ``loss`` are those of `Cells`.
+    ``entry[rank]`` is the rank's cell; the others are those of `Cells`.
     """
 
     entry: NDArray[np.integer]
@@ -516,6 +529,7 @@ class ValueCells(NamedTuple):
     lo: NDArray[np.int32]
     hi: NDArray[np.int32]
     loss: NDArray[np.float64]
+    depth: NDArray[np.int32]
 
 
 def level_cells(domain: Domain, level: int) -> ValueCells:
@@ -538,7 +552,8 @@ def node_cells(domain: Domain, node_of_rank: NDArray[np.integer]) -> ValueCells:
     nodes, entry = np.unique(node_of_rank, return_inverse=True)
     lo = tree.lo[nodes].astype(np.int32)
     hi = (tree.hi[nodes] - 1).astype(np.int32)
-    return ValueCells(entry, node_labels(domain, nodes), lo, hi, _tree_loss(domain, lo, hi))
+    loss = np.asarray((hi - lo) / max(domain.size - 1, 1), np.float64)
+    return ValueCells(entry, node_labels(domain, nodes), lo, hi, loss, tree.depths[nodes])
 
 
 def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
@@ -553,11 +568,10 @@ def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
     lo = np.asarray(starts, np.int32)
     hi = np.append(lo[1:], domain.size).astype(np.int32) - 1
     entry = np.repeat(np.arange(len(lo)), hi - lo + 1)
-    if domain.ordered:
-        labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
-        return ValueCells(entry, labels, lo, hi, domain.span(lo, hi))
-    labels = node_labels(domain, domain.ancestors(lo, hi))
-    return ValueCells(entry, labels, lo, hi, _tree_loss(domain, lo, hi))
+    if not domain.ordered:
+        return node_cells(domain, domain.ancestors(lo, hi)[entry])
+    labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+    return ValueCells(entry, labels, lo, hi, domain.span(lo, hi), _depths(domain, lo, hi))
 
 
 def _value_cells(
@@ -570,38 +584,26 @@ def _value_cells(
     first = np.cumsum([0, *(len(cells.labels) for cells in rounds)])[:-1]
     entry = np.stack([start + cells.entry for start, cells in zip(first, rounds, strict=True)])
     of_key = np.where(round_of_key < 0, -1, entry[np.maximum(round_of_key, 0), codes])
-    return _with_suppressed(
-        domain,
-        of_key,
+    together = ValueCells(
         np.arange(sum(len(cells.labels) for cells in rounds)),
         [label for cells in rounds for label in cells.labels],
         np.concatenate([cells.lo for cells in rounds]),
         np.concatenate([cells.hi for cells in rounds]),
         np.concatenate([cells.loss for cells in rounds]),
+        np.concatenate([cells.depth for cells in rounds]),
     )
+    return _with_suppressed(of_key, together, domain.size)
 
 
-def _tree_loss(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.float64]:
-    return np.asarray((hi - lo) / max(domain.size - 1, 1), np.float64)
-
-
-def _with_suppressed(
-    domain: Domain,
-    number_of_key: NDArray[np.integer],
-    entry: NDArray[np.integer],
-    labels: list[str | None],
-    lo: NDArray[np.int32],
-    hi: NDArray[np.int32],
-    loss: NDArray[np.float64],
-) -> Cells:
-    """Look up each key's entry; a negative number gets one more entry, ``*``."""
+def _with_suppressed(number_of_key: NDArray[np.integer], cells: ValueCells, size: int) -> Cells:
+    """Look up each key's entry; a negative number gets one more entry, ``*`` for all `size` ranks."""
+    entry, labels, lo, hi, loss, depth = cells
     if number_of_key.size and number_of_key.min() < 0:
         entry = np.append(entry, len(labels))  # index -1
         labels = [*labels, SUPPRESSED]
-        lo = np.append(lo, np.int32(0))
-        hi = np.append(hi, np.int32(domain.size - 1))
-        loss = np.append(loss, 1.0)
-    return Cells(smallest_codes(entry[number_of_key], len(labels)), tuple(labels), lo, hi, loss)
+        lo, hi = np.append(lo, np.int32(0)), np.append(hi, np.int32(size - 1))
+        loss, depth = np.append(loss, 1.0), np.append(depth, np.int32(0))
+    return Cells(smallest_codes(entry[number_of_key], len(labels)), tuple(labels), lo, hi, loss, depth)
 
 
 def _value_counts(

@@ -51,7 +51,7 @@ def costs_of(
     """
     weights = [Fraction(attribute.weight) for attribute in attributes]
     total = sum(weights, Fraction(0)) or Fraction(1)
-    climbed = 2 * sum(domain.tree.height for domain in frequency.domains)
+    climbed = 2 * sum(domain.height for domain in frequency.domains)
     parts = [
         _Part(
             domain,

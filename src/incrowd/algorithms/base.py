@@ -124,7 +124,14 @@ class LocalAlgorithm(Algorithm):
 
     What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
     makes the least loss grow least, until all hold. The whole table as one class has to hold.
+
+    Attributes
+    ----------
+    joins
+        Whether that is needed; an algorithm that asks the models itself gives classes that hold.
     """
+
+    joins: ClassVar[bool] = True
 
     @property
     def by_record(self) -> bool:
@@ -148,7 +155,8 @@ class LocalAlgorithm(Algorithm):
         self.check(frequency, models)
         job = Job(frequency, models, attributes, max_suppression, progress, seed)
         class_of_key, count = self.assign(job)
-        class_of_key, count = join_failing(job, class_of_key, count)
+        if self.joins:
+            class_of_key, count = join_failing(job, class_of_key, count)
         return Solution(Local.build(frequency, class_of_key, count, self.styles(attributes), self.name))
 
     def check(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:

@@ -47,6 +47,7 @@ class CellSuppression(LocalAlgorithm):
     name: ClassVar[str] = "cell-suppression"
     summary: ClassVar[str] = "blanks as few cells as it can and leaves all others as they are"
     paper: ClassVar[str] = "Templ et al. 2015"
+    joins: ClassVar[bool] = False
 
     @property
     def by_record(self) -> bool:

@@ -90,6 +90,7 @@ class Mondrian(LocalAlgorithm):
     name: ClassVar[str] = "mondrian"
     summary: ClassVar[str] = "cuts the table at medians and down hierarchies while every side is safe"
     paper: ClassVar[str] = "LeFevre et al. 2006"
+    joins: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

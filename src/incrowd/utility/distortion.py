@@ -50,14 +50,12 @@ class Distortion(Metric):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the sum, exactly."""
-        import numpy as np
-
         total = 0
         per_attribute = {}
         for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True):
-            deep = domain.tree.depths[domain.tree.leaves[codes]]
-            climbed = np.where(recoding.suppressed, deep, cells.climbed(domain, codes))
-            here = int(climbed @ frequency.weights) + frequency.suppressed * domain.tree.height
+            # The entry of a suppressed key has depth 0, so it climbs to the root.
+            climbed = cells.climbed(domain, codes)
+            here = int(climbed @ frequency.weights) + frequency.suppressed * domain.height
             total += here
             per_attribute[domain.name] = here / frequency.rows if frequency.rows else 0.0
         return Lost(self.name, total, per_attribute)

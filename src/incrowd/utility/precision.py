@@ -52,7 +52,7 @@ class Precision(Metric):
             return cell_costs(self, frequency, recoding)
         per_attribute = {}
         for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True):
-            each = cells.climbed(domain, codes) / max(domain.tree.height, 1)
+            each = cells.climbed(domain, codes) / max(domain.height, 1)
             each[recoding.suppressed] = 1.0
             lost = float(each @ frequency.weights) + frequency.suppressed
             per_attribute[domain.name] = lost / frequency.rows
