@@ -514,7 +514,7 @@ def _class_cells(
 def _depths(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:
     """Depth of the lowest node over each interval; see `Cells`."""
     if domain.hierarchy is None:
-        return (lo == hi).astype(np.int32)
+        return np.asarray(lo == hi, np.int32)
     return np.asarray(domain.hierarchy.depths[domain.ancestors(lo, hi)], np.int32)
 
 
