@@ -133,10 +133,47 @@ def mixed(seed: int = 0, rows: int = 60) -> FrequencyTable:
             "n": rng.integers(0, 9, rows),
             "t": rng.choice(["a1", "a2", "b1", "b2"], rows),
             "c": rng.choice(["x", "y", "z"], rows),
+            "s": rng.choice(["flu", "cold"], rows),
         }
     )
     tree = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
-    return engine_for(frame).count(ic.Schema(quasi={"n": None, "t": tree, "c": None}))
+    return engine_for(frame).count(ic.Schema(quasi={"n": None, "t": tree, "c": None}, sensitive=["s"]))
+
+
+def least_and_most(frequency: FrequencyTable) -> dict[str, tuple[float, float, float]]:
+    """What metrics that do not go from 0 to 1 give as it was, at the top, and where all is suppressed."""
+    combinations = prod(domain.size for domain in frequency.domains)
+    heights = 60 * sum(domain.tree.height for domain in frequency.domains)
+    squares = int((frequency.weights**2).sum())
+    alike = np.stack([counts_per_key(frequency, key) for key in range(frequency.keys)])
+    differ = (60 - alike.max(axis=1).sum()) / 60
+    whole = (60 - alike.sum(axis=0).max()) / 60
+    shares = frequency.weights / 60
+    bits = math.log2(combinations) + float((shares * np.log2(shares)).sum())
+    distinct = [np.count_nonzero(frequency.totals(j)) for j in range(3)]
+    alone = sum(1 / distinct[j] for j in (1, 2)) / 3
+    modes = sum(60 - frequency.totals(j).max() for j in (1, 2)) / 60
+    return {
+        "ambiguity": (1, combinations, combinations),
+        "discernibility": (squares, 3600, 3600),
+        "discernibility-star": (squares, 3600, 3600),
+        "average-class-size": (60 / frequency.keys, 60, 0),
+        "distortion": (0, heights, heights),
+        "classification": (differ, whole, 1),
+        "kl-divergence": (0, bits, bits),
+        "ncp-summarization": (alone, 1, 1),
+        "ncp-mean-mode": (0, (1 + modes) / 3, 1),
+        # At the top the column without hierarchy is a range, and `*` only where it is suppressed.
+        "suppression": (0, 1, 1),
+    }
+
+
+def counts_per_key(frequency: FrequencyTable, key: int) -> np.ndarray:
+    counts = frequency.sensitive[0].keys
+    found = np.zeros(frequency.sensitive[0].domain.size, int)
+    here = slice(counts.indptr[key], counts.indptr[key + 1])
+    found[counts.codes[here]] = counts.counts[here]
+    return found
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -145,33 +182,16 @@ def test_metrics_grow_with_generalization(metric):
     top = [domain.tree.height for domain in frequency.domains]
     nothing = metric().measure(frequency, FullDomain.build(frequency, [0, 0, 0]))
     all_lost = metric().measure(frequency, FullDomain.build(frequency, top))
-    sizes = frequency.weights
-    best = {
-        "loss": 0,
-        "ncp": 0,
-        "precision": 0,
-        "distortion": 0,
-        "non-uniform-entropy": 0,
-        "ambiguity": 1,
-        "discernibility": int((sizes**2).sum()),
-        "average-class-size": 60 / len(sizes),
-    }
-    everything = prod(domain.size for domain in frequency.domains)
-    worst = {
-        "loss": 1,
-        "ncp": 1,
-        "precision": 1,
-        "distortion": 60 * sum(top),
-        "non-uniform-entropy": 1,
-        "ambiguity": everything,
-        "discernibility": 3600,
-        "average-class-size": 60,
-    }
-    assert nothing.value == pytest.approx(best[metric.name], abs=1e-12)
-    assert all_lost.value == pytest.approx(worst[metric.name], abs=1e-12)
+    best, worst, _ = least_and_most(frequency).get(metric.name, (0, 1, 1))
+    assert nothing.value == pytest.approx(best, abs=1e-12)
+    assert all_lost.value == pytest.approx(worst, abs=1e-12)
+    if metric.name not in ("classification", "ncp-summarization"):
+        assert metric().normalized(nothing, frequency) == pytest.approx(0, abs=1e-12)
     for levels in np.ndindex(*(height + 1 for height in top)):
-        here = metric().measure(frequency, FullDomain.build(frequency, levels)).value
+        lost = metric().measure(frequency, FullDomain.build(frequency, levels))
+        here = lost.value
         assert math.isfinite(here)
+        assert 0 <= metric().normalized(lost, frequency) <= 1 + 1e-12
         for j, height in enumerate(top):
             if levels[j] < height:
                 up = [level + (i == j) for i, level in enumerate(levels)]
@@ -183,12 +203,22 @@ def test_suppressing_everything_is_the_worst(metric):
     frequency = mixed()
     gone = FullDomain.build(frequency, [0, 0, 0], np.ones(frequency.keys, np.bool_))
     lost = metric().measure(frequency, gone)
-    everything = prod(domain.size for domain in frequency.domains)
-    heights = sum(domain.tree.height for domain in frequency.domains)
-    expected = {
-        "discernibility": 3600, "average-class-size": 0, "ambiguity": everything, "distortion": 60 * heights
-    }  # fmt: skip
-    assert lost.value == pytest.approx(expected.get(metric.name, 1), abs=1e-12)
+    _, _, worst = least_and_most(frequency).get(metric.name, (0, 1, 1))
+    assert lost.value == pytest.approx(worst, abs=1e-12)
+    if metric.name != "average-class-size":
+        assert metric().normalized(lost, frequency) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_records_add_up_to_the_table(metric):
+    frequency = mixed()
+    recoding = FullDomain.build(frequency, [1, 1, 0], frequency.weights < 2)
+    each = metric().per_record(frequency, recoding)
+    if each is None:
+        return
+    assert each[recoding.suppressed] == pytest.approx(1)
+    lost = metric().measure(frequency, recoding)
+    assert each @ frequency.weights / 60 == pytest.approx(metric().normalized(lost, frequency))
 
 
 def test_loss_by_hand():

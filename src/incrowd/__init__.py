@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         SchemaError,
         TableError,
     )
+    from incrowd.evaluation import Evaluation, evaluate
     from incrowd.hierarchy import Hierarchy
     from incrowd.io.files import CsvFormat
     from incrowd.policy import Policy
@@ -78,6 +79,10 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
+    "evaluation": (
+        "Evaluation",
+        "evaluate",
+    ),
     "anatomy": (
         "Anatomy",
         "anatomize",
@@ -182,6 +187,7 @@ __all__ = [
     "Datafly",
     "DeltaDisclosure",
     "DeltaPresence",
+    "Evaluation",
     "Flash",
     "FullDomain",
     "Hierarchy",
@@ -223,6 +229,7 @@ __all__ = [
     "anonymize",
     "assess",
     "compare",
+    "evaluate",
     "explore",
     "privacy",
     "verify",

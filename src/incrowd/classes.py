@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,20 @@ from incrowd.frequency import FrequencyTable, SensitiveCounts
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
-__all__ = ["EquivalenceClasses"]
+__all__ = ["EquivalenceClasses", "QuasiValues"]
+
+
+class QuasiValues(NamedTuple):
+    """The values of a quasi-identifier in each class: int[classes] each.
+
+    ``lo`` and ``hi`` are the smallest and largest rank, ``most`` the records of the most frequent value, and
+    ``distinct`` the number of values.
+    """
+
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    most: NDArray[np.int64]
+    distinct: NDArray[np.int64]
 
 
 class EquivalenceClasses:
@@ -52,6 +65,7 @@ class EquivalenceClasses:
         self.code_sizes: tuple[int, ...] = ()
         self._people: tuple[NDArray[np.int64], int] | None = None
         self._counts: dict[int, Counts] = {}
+        self._quasi: dict[int, QuasiValues] = {}
         self._effective: dict[int, NDArray[np.float64]] = {}
 
     @classmethod
@@ -146,6 +160,22 @@ class EquivalenceClasses:
                 self.indptr, self.members, counted.keys, counted.domain.size
             )
         return self._counts[attribute]
+
+    def quasi_values(self, position: int) -> QuasiValues:
+        """Look at the values of a quasi-identifier in each class, given its position."""
+        if position not in self._quasi:
+            from incrowd.kernels.counting import Counts, class_counts
+
+            frequency = self.frequency
+            each = np.arange(frequency.keys + 1, dtype=np.int64)
+            single = Counts(each, frequency.codes[position].astype(np.int32), frequency.weights)
+            counts = class_counts(self.indptr, self.members, single, frequency.domains[position].size)
+            start, stop = counts.indptr[:-1], counts.indptr[1:]
+            most = np.maximum.reduceat(counts.counts, start)
+            self._quasi[position] = QuasiValues(
+                counts.codes[start], counts.codes[stop - 1], most, stop - start
+            )
+        return self._quasi[position]
 
     def only(self, kept: NDArray[np.bool_]) -> EquivalenceClasses:
         """Return some of the classes, with their cells and people; the keys of the others are suppressed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,6 +176,17 @@ class FrequencyTable:
         """Return the records of each rank of a quasi-identifier, given its position: int64[size]."""
         counted = np.bincount(self.codes[position], self.weights, minlength=self.domains[position].size)
         return counted.astype(np.int64)
+
+    @cached_property
+    def combinations(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The combination of values of each key, int32[keys], and the records of each combination.
+
+        They are the keys, unless keys share their values, as those of `by_record` may.
+        """
+        from incrowd.kernels.grouping import group_columns
+
+        ids, first = group_columns(self.codes, [domain.size for domain in self.domains], self.keys)
+        return ids, np.bincount(ids, self.weights, len(first)).astype(np.int64)
 
     def attribute(self, name: str) -> SensitiveCounts:
         """Return the counts of a sensitive attribute.

@@ -15,7 +15,7 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.recoding import SUPPRESSED
 from incrowd.schema import Attribute
 
-__all__ = ["cells_of", "cover", "recoded"]
+__all__ = ["cells_of", "cover", "day_of", "number_of", "parts_of_set", "recoded"]
 
 _NUMBER = NUMBER_PATTERN.strip("^$")
 _NUMBER_RANGE = re.compile(rf"\[(?P<low>{_NUMBER})-(?P<high>{_NUMBER})\]")
@@ -120,8 +120,8 @@ def _matches(
 ) -> NDArray[np.bool_]:
     """Say which cell covers which value: bool[values, cells]."""
     place = {value: number for number, value in enumerate(values)}
-    numbers = np.array([_number(value) for value in values])
-    days = np.array([_day(value) for value in values])
+    numbers = np.array([number_of(value) for value in values])
+    days = np.array([day_of(value) for value in values])
     nodes: dict[str, list[int]] = {}
     tree = _tree(attribute, values)
     if tree is not None:
@@ -133,8 +133,8 @@ def _matches(
             match[:, column] = True
         elif cell in place:
             match[place[cell], column] = True
-            if cell is not None and not np.isnan(_number(cell)):
-                match[:, column] |= numbers == _number(cell)
+            if cell is not None and not np.isnan(number_of(cell)):
+                match[:, column] |= numbers == number_of(cell)
         if cell is None or cell == SUPPRESSED:
             continue
         if tree is not None and cell in nodes:
@@ -156,17 +156,17 @@ def _described(
     if found := _NUMBER_RANGE.fullmatch(cell):
         return (numbers >= float(found["low"])) & (numbers <= float(found["high"]))
     if found := _DATE_RANGE.fullmatch(cell):
-        return (days >= _day(found["low"])) & (days <= _day(found["high"]))
-    covered: NDArray[np.bool_] = numbers == _number(cell)
+        return (days >= day_of(found["low"])) & (days <= day_of(found["high"]))
+    covered: NDArray[np.bool_] = numbers == number_of(cell)
     if cell.startswith("{") and cell.endswith("}"):
-        for part in _parts(cell[1:-1]):
-            covered |= numbers == _number(part)
+        for part in parts_of_set(cell[1:-1]):
+            covered |= numbers == number_of(part)
             names = (part, None) if not part else (part,)
             covered[[place[name] for name in names if name in place]] = True
     return covered
 
 
-def _parts(text: str) -> list[str]:
+def parts_of_set(text: str) -> list[str]:
     """Split the inside of a set at its commas, and take the escapes away."""
     parts = [""]
     marks = iter(text)
@@ -188,11 +188,13 @@ def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | Non
     return attribute.hierarchy.build(texts, attribute.name) if texts else None
 
 
-def _number(text: str | None) -> float:
+def number_of(text: str | None) -> float:
+    """Read a plain number, NaN where the text is none."""
     return float(text) if text is not None and re.fullmatch(_NUMBER, text) else np.nan
 
 
-def _day(text: str | None) -> float:
+def day_of(text: str | None) -> float:
+    """Read a day as its ordinal, NaN where the text is none."""
     try:
         return float("nan") if text is None else float(dt.date.fromisoformat(text).toordinal())
     except ValueError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +120,18 @@ class Recoding(ABC):
         """Return what was decided, as plain data without values of the table."""
 
     def classes(self, frequency: FrequencyTable) -> EquivalenceClasses:
-        """Group the keys by their released cells."""
+        """Group the keys by their released cells; what was made last is kept, as every metric asks for it."""
+        kept = self.__dict__.get("_classes")
+        if kept is not None and kept.frequency is frequency:
+            return cast(EquivalenceClasses, kept)
         codes, sizes = [], []
         for cells in self.cells:
             positions, labels = cells.released
             codes.append(smallest_codes(positions[cells.codes], len(labels)))
             sizes.append(len(labels))
-        return EquivalenceClasses.from_codes(frequency, codes, sizes, self.suppressed)
+        classes = EquivalenceClasses.from_codes(frequency, codes, sizes, self.suppressed)
+        self.__dict__["_classes"] = classes
+        return classes
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"
@@ -276,6 +281,7 @@ class Local(Recoding):
             _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style)
             for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
         )
+        suppressed |= _starred(cells)
         return cls(frequency.domains, frequency.codes, cells, suppressed, class_of_key, count, algorithm)
 
     def decisions(self) -> dict[str, Any]:
@@ -407,8 +413,9 @@ class SingleDimensional(Recoding):
             _value_cells(codes, round_of_key, [cells[j] for cells in rounds], domain)
             for j, (domain, codes) in enumerate(zip(frequency.domains, frequency.codes, strict=True))
         )
+        suppressed = (round_of_key < 0) | _starred(cells)
         return cls(
-            frequency.domains, frequency.codes, cells, round_of_key < 0, round_of_key, len(rounds), algorithm
+            frequency.domains, frequency.codes, cells, suppressed, round_of_key, len(rounds), algorithm
         )
 
     def decisions(self) -> dict[str, Any]:
@@ -492,7 +499,7 @@ def _class_cells(
             labels = node_labels(domain, nodes)
             lo, hi = domain.tree.lo[nodes].astype(np.int32), domain.tree.hi[nodes].astype(np.int32) - 1
         else:
-            labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+            labels, lo, hi = _range_cells(domain, lo, hi)
     else:
         loss, depth = domain.span(lo, hi), _depths(domain, lo, hi)
         plain = domain.hierarchy is None and not domain.ordered
@@ -570,8 +577,16 @@ def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
     entry = np.repeat(np.arange(len(lo)), hi - lo + 1)
     if not domain.ordered:
         return node_cells(domain, domain.ancestors(lo, hi)[entry])
-    labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
-    return ValueCells(entry, labels, lo, hi, domain.span(lo, hi), _depths(domain, lo, hi))
+    loss, depth = domain.span(lo, hi), _depths(domain, lo, hi)
+    return ValueCells(entry, *_range_cells(domain, lo, hi), loss, depth)
+
+
+def _starred(cells: Sequence[Cells]) -> NDArray[np.bool_]:
+    """Say which keys have ``*`` in every quasi-identifier, which is what suppressed means: bool[keys]."""
+    everywhere = np.ones(len(cells[0].codes) if cells else 0, np.bool_)
+    for column in cells:
+        everywhere &= np.array([label == SUPPRESSED for label in column.labels])[column.codes]
+    return everywhere
 
 
 def _value_cells(
@@ -617,6 +632,15 @@ def _value_counts(
 
     each = np.arange(len(codes) + 1, dtype=np.int64)
     return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), domain.size)
+
+
+def _range_cells(
+    domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]
+) -> tuple[list[str | None], NDArray[np.int32], NDArray[np.int32]]:
+    """Labels of intervals of numbers, and what they stand for: joined with the missing value, everything."""
+    labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+    starred = np.array([label == SUPPRESSED for label in labels], np.bool_)
+    return labels, np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
 
 
 def _range_label(domain: Domain, lo: int, hi: int) -> str | None:

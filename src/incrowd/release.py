@@ -17,7 +17,7 @@ from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
 from incrowd.schema import Schema, Style
-from incrowd.utility import METRICS, Lost
+from incrowd.utility import Lost, measure_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -261,9 +261,7 @@ def anonymize(
     # What counts is the table that leaves, not what was meant.
     after = clock.run("check", lambda: assess(released, policy.schema, policy.models, population=population))
     judge(after, policy)
-    utility = clock.run(
-        "measure loss", lambda: {metric.name: metric().measure(frequency, recoding) for metric in METRICS}
-    )
+    utility = clock.run("measure loss", lambda: measure_all(frequency, recoding))
     return Release(
         released,
         policy,

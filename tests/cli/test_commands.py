@@ -582,3 +582,27 @@ def test_the_seed_is_that_of_the_command_line(run, hospital_csv, tmp_path):
         assert result.status == 0
         released.append(path.read_bytes())
     assert released[0] == released[1] != released[2]
+
+
+def test_utility_reads_two_files(run, hospital_csv, tmp_path):
+    released = tmp_path / "out.csv"
+    columns = ("--qi", "age,sex,zip", "--sensitive", "diagnosis")
+    result = run(
+        "anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "5", "-o", str(released), "--json"
+    )  # fmt: skip
+    known = {lost["metric"]: lost for lost in json.loads(result.out)["utility"]}
+    told = json.loads(run("utility", str(hospital_csv), str(released), *columns, "--json").out)
+    assert {lost["metric"]: lost["value"] for lost in told["utility"]} == pytest.approx(
+        {name: lost["value"] for name, lost in known.items()}
+    )
+    shown = run("utility", str(hospital_csv), str(released), *columns)
+    assert shown.status == 0
+    assert "3,000 records in" in shown.out
+    assert [line.split()[0] for line in shown.out.splitlines() if line.startswith(("loss", "aecs"))] == [
+        "loss", "aecs"
+    ]  # fmt: skip
+    short = tmp_path / "short.csv"
+    short.write_text("".join(released.read_text().splitlines(keepends=True)[:-1]))
+    result = run("utility", str(hospital_csv), str(short), *columns)
+    assert result.status == 2
+    assert "row N of one has to be row N of the other" in result.err

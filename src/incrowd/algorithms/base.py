@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.parameters import Configured, parameter
-from incrowd.utility import AGGREGATES, METRICS
+from incrowd.utility import AGGREGATES, METRICS, STEERING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -228,7 +228,7 @@ class FullDomainAlgorithm(Algorithm):
         class that holds absorbs any other), and refuses others.
     """
 
-    metric: str = parameter("what is minimized", kind=str, default="loss", choices=tuple(METRICS.names()))
+    metric: str = parameter("what is minimized", kind=str, default="loss", choices=STEERING)
     aggregate: str = parameter(
         "how the losses of the attributes become one",
         kind=str,

@@ -1,4 +1,4 @@
-"""Commands that work on a table: assess, anonymize, anatomize, lattice, compare, init."""
+"""Commands that work on a table: assess, anonymize, anatomize, lattice, compare, utility, init."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.cli import options
 if TYPE_CHECKING:
     from incrowd.policy import Policy
 
-__all__ = ["anatomize", "anonymize", "assess", "compare", "init", "lattice"]
+__all__ = ["anatomize", "anonymize", "assess", "compare", "init", "lattice", "utility"]
 
 
 def assess(
@@ -378,6 +378,46 @@ def compare(
         show_comparison(console(), comparison)
     if not comparison.complete:
         raise typer.Exit(1)
+
+
+def utility(
+    raw: options.Data,
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="The released file: the same rows in the same order.")
+    ],
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Measure what a release lost of the raw table, whoever made it.
+
+    Cells may be values, labels of the hierarchies, ranges, sets, means, or *.
+    """
+    from incrowd.cli.render import console, progress, show_evaluation
+    from incrowd.evaluation import evaluate
+    from incrowd.io.files import read_table
+
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+        )
+    with progress() as shown:
+        shown.stage("read")
+        before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
+        after, _ = read_table(release, csv_format)
+        loaded = _policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
+        shown.stage("measure")
+        evaluation = evaluate(before, after, loaded.schema)
+    if json:
+        typer.echo(json_module.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        show_evaluation(console(), evaluation)
 
 
 def init(

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from incrowd.anatomy import Anatomy
     from incrowd.assessment import Assessment
     from incrowd.comparison import Compared, Comparison
+    from incrowd.evaluation import Evaluation
     from incrowd.lattice import SolutionSpace
     from incrowd.privacy import Crowd, Measured
     from incrowd.release import Release
+    from incrowd.utility import Lost
 
 __all__ = [
     "console",
@@ -32,6 +34,7 @@ __all__ = [
     "show_anatomy",
     "show_assessment",
     "show_comparison",
+    "show_evaluation",
     "show_lattice",
     "show_release",
     "show_rows",
@@ -182,6 +185,34 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
     out.print(risk)
 
 
+def _loss_table(utility: Mapping[str, Lost], names: Sequence[str]) -> Table:
+    table = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
+    table.add_column("metric")
+    for name in ("value", "0 to 1", *names):
+        table.add_column(Text(name), justify="right")
+    for lost in utility.values():
+        each = lost.per_attribute or {}
+        figures = [lost.value, lost.normalized, *(each.get(name) for name in names)]
+        table.add_row(lost.metric, *("" if figure is None else number(figure) for figure in figures))
+    return table
+
+
+def show_evaluation(out: Console, evaluation: Evaluation) -> None:
+    """Print what a release lost, and how its cells were read."""
+    out.print(
+        f"{evaluation.records:,} records in {evaluation.classes:,} equivalence classes, "
+        f"{evaluation.suppressed:,} suppressed"
+    )
+    for name, records in evaluation.summarized.items():
+        if records:
+            out.print(
+                f"column {name!r}: the cells of {records:,} records do not cover all values of their class; "
+                "they count as summaries of it"
+            )
+    out.print()
+    out.print(_loss_table(evaluation.utility, [domain.name for domain in evaluation.recoding.domains]))
+
+
 def show_release(out: Console, release: Release) -> None:
     """Print before and after side by side, what was lost and how long it took."""
     before, after = release.before, release.privacy
@@ -217,18 +248,7 @@ def show_release(out: Console, release: Release) -> None:
     out.print(table)
     out.print(f"{left_out} figures of other models: --json, or incrowd assess on the release")
     out.print()
-    loss = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
-    loss.add_column("metric")
-    loss.add_column("value", justify="right")
-    names = [domain.name for domain in release.recoding.domains]
-    for name in names:
-        loss.add_column(name, justify="right")
-    for lost in release.utility.values():
-        each = lost.per_attribute or {}
-        loss.add_row(
-            lost.metric, number(lost.value), *(number(each[name]) if name in each else "" for name in names)
-        )
-    out.print(loss)
+    out.print(_loss_table(release.utility, [domain.name for domain in release.recoding.domains]))
     out.print()
     if release.lattice is not None:
         space = release.lattice

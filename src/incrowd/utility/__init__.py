@@ -2,41 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from incrowd.parameters import Registry
+from incrowd.utility.aecs import AECS
 from incrowd.utility.ambiguity import Ambiguity
 from incrowd.utility.average_class_size import AverageClassSize
 from incrowd.utility.base import AGGREGATES, LevelCosts, Lost, Metric
+from incrowd.utility.classification import Classification
 from incrowd.utility.discernibility import Discernibility
+from incrowd.utility.discernibility_star import DiscernibilityStar
 from incrowd.utility.distortion import Distortion
+from incrowd.utility.entropy import ShannonEntropy
+from incrowd.utility.generalization_intensity import GeneralizationIntensity
+from incrowd.utility.kl_divergence import KLDivergence
 from incrowd.utility.loss import Loss
 from incrowd.utility.ncp import NCP
+from incrowd.utility.ncp_local import NCPMeanMode, NCPSummarization
 from incrowd.utility.non_uniform_entropy import NonUniformEntropy
 from incrowd.utility.precision import Precision
+from incrowd.utility.squared_error import AttributeSquaredError, RecordSquaredError
+from incrowd.utility.suppression import Suppression
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
 
 __all__ = [
+    "AECS",
     "AGGREGATES",
     "METRICS",
     "NCP",
+    "STEERING",
     "Ambiguity",
+    "AttributeSquaredError",
     "AverageClassSize",
+    "Classification",
     "Discernibility",
+    "DiscernibilityStar",
     "Distortion",
+    "GeneralizationIntensity",
+    "KLDivergence",
     "LevelCosts",
     "Loss",
     "Lost",
     "Metric",
+    "NCPMeanMode",
+    "NCPSummarization",
     "NonUniformEntropy",
     "Precision",
+    "RecordSquaredError",
+    "ShannonEntropy",
+    "Suppression",
+    "measure_all",
 ]
 
 METRICS: Registry[Metric] = Registry(
     "metrics",
-    Loss,
-    Distortion,
-    NCP,
-    Precision,
+    Loss, Distortion, NCP, NCPMeanMode, NCPSummarization, Precision, GeneralizationIntensity,
     NonUniformEntropy,
-    Discernibility,
-    AverageClassSize,
-    Ambiguity,
-)
+    ShannonEntropy, KLDivergence, Discernibility, DiscernibilityStar, AverageClassSize, AECS, Ambiguity,
+    AttributeSquaredError, RecordSquaredError, Classification, Suppression,
+)  # fmt: skip
+
+STEERING = tuple(metric.name for metric in METRICS if metric.steers)
+"""Names of the metrics that a search of full-domain recodings can minimize."""
+
+
+def measure_all(frequency: FrequencyTable, recoding: Recoding) -> dict[str, Lost]:
+    """Measure a recoding of the keys of `frequency` by every metric that applies."""
+    found = {}
+    for metric in METRICS:
+        if metric().applies(frequency):
+            lost = metric().measure(frequency, recoding)
+            found[metric.name] = replace(lost, normalized=metric().normalized(lost, frequency))
+    return found

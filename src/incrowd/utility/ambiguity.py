@@ -49,6 +49,11 @@ class Ambiguity(Metric):
         total = float(each @ frequency.weights) + frequency.suppressed * everything
         return Lost(self.name, total / frequency.rows if frequency.rows else 0.0)
 
+    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+        """Return (AM - 1) / (combinations - 1)."""
+        everything = prod(domain.size for domain in frequency.domains)
+        return (lost.value - 1) / max(everything - 1, 1)
+
     def of_groups(
         self,
         sizes: NDArray[np.int64],

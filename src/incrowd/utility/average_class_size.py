@@ -38,6 +38,12 @@ class AverageClassSize(Metric):
         classes = recoding.classes(frequency)
         return Lost(self.name, classes.records / len(classes) if len(classes) else 0.0)
 
+    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+        """Put the value between the mean key of the table and all records, as the metric aecs does."""
+        least = frequency.records / max(len(frequency.combinations[1]), 1)
+        most = max(frequency.records - least, 1e-300)
+        return min(max((lost.value - least) / most, 0.0), 1.0)
+
     def of_groups(
         self,
         sizes: NDArray[np.int64],

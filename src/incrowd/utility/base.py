@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from incrowd.frequency import FrequencyTable
     from incrowd.recoding import FullDomain, Recoding
 
-__all__ = ["AGGREGATES", "LevelCosts", "Lost", "Metric", "cell_costs", "per_attribute_mean"]
+__all__ = [
+    "AGGREGATES",
+    "LevelCosts",
+    "Lost",
+    "Metric",
+    "cell_costs",
+    "mean_over_cells",
+    "per_attribute_mean",
+]
 
 
 AGGREGATES = ("mean", "geometric-mean", "max")
@@ -33,6 +41,8 @@ class Lost:
         Name of the metric.
     value
         The loss in the metric's own scale; lower is better.
+    normalized
+        The same in [0, 1].
     per_attribute
         The same per quasi-identifier, where the metric has it.
     """
@@ -40,10 +50,13 @@ class Lost:
     metric: str
     value: float
     per_attribute: dict[str, float] | None = None
+    normalized: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         result: dict[str, Any] = {"metric": self.metric, "value": self.value}
+        if self.normalized is not None:
+            result["normalized"] = self.normalized
         if self.per_attribute is not None:
             result["per_attribute"] = self.per_attribute
         return result
@@ -87,8 +100,11 @@ class Metric(Configured, ABC):
         Whether it looks at classes and not at cells.
     needs_leaves
         Whether `of_groups` needs the number of value combinations that a class stands for.
+    steers
+        Whether a search of full-domain recodings can minimize it.
     """
 
+    steers: ClassVar[bool] = True
     scale: ClassVar[str] = "0 (nothing lost) to 1 (everything)"
     by_class: ClassVar[bool] = False
     needs_leaves: ClassVar[bool] = False
@@ -155,9 +171,21 @@ class Metric(Configured, ABC):
         """Return a value that no table of at most so many classes falls below; as `bound`."""
         raise NotImplementedError
 
+    def applies(self, frequency: FrequencyTable) -> bool:
+        """Say whether the table has what the metric looks at."""
+        return True
+
     @abstractmethod
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Measure a recoding of the keys of `frequency`."""
+
+    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+        """Bring a value to [0, 1]: 0 nothing lost, 1 as much as suppressing every record loses."""
+        return float(lost.value)
+
+    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64] | None:
+        """Return what each key's record lost, 0 to 1: float64[keys]; None where the metric has no such."""
+        return None
 
 
 def per_attribute_mean(
@@ -184,6 +212,14 @@ def per_attribute_mean(
         per_attribute[domain.name] = lost / rows if rows else 0.0
     value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
     return Lost(metric, value, per_attribute)
+
+
+def mean_over_cells(recoding: Recoding, penalties: list[Any]) -> NDArray[np.float64]:
+    """Average a penalty per released cell over the attributes, for every key: float64[keys]."""
+    import numpy as np
+
+    each = [penalty[cells.codes] for cells, penalty in zip(recoding.cells, penalties, strict=True)]
+    return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
 
 
 def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) -> Lost:

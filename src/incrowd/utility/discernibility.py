@@ -39,6 +39,12 @@ class Discernibility(Metric):
         squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
         return Lost(self.name, squares + classes.suppressed * frequency.rows)
 
+    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+        """Put the value between that of the table as it was and that of suppressing every record."""
+        _, sizes = frequency.combinations
+        least = sum(int(size) ** 2 for size in sizes) + frequency.suppressed * frequency.rows
+        return (lost.value - least) / max(frequency.rows**2 - least, 1)
+
     def of_groups(
         self,
         sizes: NDArray[np.int64],

@@ -48,6 +48,15 @@ class Distortion(Metric):
         levels = [np.minimum(deep, level) for level in range(tree.height + 1)]
         return LevelCosts(levels, deep, float(tree.height), 1.0)
 
+    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+        """Return the value over that of suppressing every record."""
+        most = frequency.suppressed * sum(domain.height for domain in frequency.domains)
+        for codes, domain in zip(frequency.codes, frequency.domains, strict=True):
+            tree = domain.hierarchy
+            deep = 1 if tree is None else tree.depths[tree.leaves[codes]].astype(int)
+            most += int((deep * frequency.weights).sum())
+        return lost.value / max(most, 1)
+
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the sum, exactly."""
         total = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric, per_attribute_mean
+from incrowd.utility.base import LevelCosts, Lost, Metric, mean_over_cells, per_attribute_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +38,10 @@ class Loss(Metric):
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the mean over records and attributes, in [0, 1]."""
         return per_attribute_mean(self.name, frequency, recoding, [cells.loss for cells in recoding.cells])
+
+    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
+        """Return the mean over attributes, in [0, 1]."""
+        return mean_over_cells(recoding, [cells.loss for cells in recoding.cells])
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return (leaves - 1) / (all leaves - 1) of each cell."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric, per_attribute_mean
+from incrowd.parameters import parameter
+from incrowd.utility.base import LevelCosts, Lost, Metric, mean_over_cells, per_attribute_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,11 +27,21 @@ class NCP(Metric):
     costs (leaves under its node) / (all leaves), and 0 where it is not generalized. Without a hierarchy
     the distinct values of the class stand for the leaves. A suppressed cell costs 1.
 
+    Parameters
+    ----------
+    leaf
+        What a category that is not generalized costs: ``zero``, or ``share``, 1 / (all leaves), as the bare
+        formula has it.
+
     References
     ----------
     Xu, Wang, Pei, Wang, Shi and Fu, Utility-based anonymization using local recoding, KDD 2006,
     section 3.1.
     """
+
+    leaf: str = parameter(
+        "what a category that is not generalized costs", kind=str, default="zero", choices=("zero", "share")
+    )
 
     name: ClassVar[str] = "ncp"
     summary: ClassVar[str] = "NCP: width of each released cell relative to its column"
@@ -38,6 +49,13 @@ class NCP(Metric):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
         """Return the mean over records and attributes, in [0, 1]."""
+        return per_attribute_mean(self.name, frequency, recoding, self._penalties(recoding))
+
+    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
+        """Return the mean over attributes, in [0, 1]."""
+        return mean_over_cells(recoding, self._penalties(recoding))
+
+    def _penalties(self, recoding: Recoding) -> list[NDArray[np.float64]]:
         import numpy as np
 
         penalties = []
@@ -47,8 +65,9 @@ class NCP(Metric):
                 continue
             # LM counts (n - 1) / (all - 1); bring it back to n / all, and 0 for a single value.
             share = (cells.loss * max(domain.size - 1, 1) + 1) / max(domain.size, 1)
-            penalties.append(np.minimum(share, 1) * (cells.loss > 0))
-        return per_attribute_mean(self.name, frequency, recoding, penalties)
+            whole = cells.loss > 0
+            penalties.append(np.minimum(share, 1) * (whole if self.leaf == "zero" else 1.0))
+        return penalties
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
         """Return leaves / all leaves of each cell, 0 for a single value."""
@@ -58,5 +77,6 @@ class NCP(Metric):
         levels = []
         for level in range(tree.height + 1):
             leaves = tree.leaves_at(level)
-            levels.append(np.where(leaves > 1, leaves / max(domain.size, 1), 0.0))
+            alone = 0.0 if self.leaf == "zero" else 1 / max(domain.size, 1)
+            levels.append(np.where(leaves > 1, leaves / max(domain.size, 1), alone))
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)

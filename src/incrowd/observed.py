@@ -1,0 +1,281 @@
+"""What a released table did to a raw one, read from the two alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.domain import Domain
+from incrowd.errors import TableError
+from incrowd.frequency import FrequencyTable, SensitiveCounts, smallest_codes
+from incrowd.population import day_of, number_of, parts_of_set
+from incrowd.recoding import SUPPRESSED, Cells, Recoding
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy import Hierarchy
+
+__all__ = ["Observed", "observe"]
+
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_RANGE = re.compile(
+    rf"[\[(\]]?\s*(?P<low>{_NUMBER})\s*(?:-|–|~|,|;|\.\.|to)\s*(?P<high>{_NUMBER})\s*[\])\[]?"
+)
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAYS = re.compile(rf"\[?(?P<low>{_DAY})\s*(?:to|,|;|/|\.\.)\s*(?P<high>{_DAY})\]?")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed(Recoding):
+    """A recoding that somebody else made, as far as its result shows it.
+
+    Attributes
+    ----------
+    summarized
+        Per quasi-identifier the records of classes whose cell does not cover every value, as means and most
+        frequent values do not; it counts as covering what the class has.
+    """
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    summarized: dict[str, int]
+    kind: ClassVar[str] = "observed"
+
+    def decisions(self) -> dict[str, Any]:
+        """Return how many distinct cells each quasi-identifier has."""
+        names = (domain.name for domain in self.domains)
+        return {
+            "cells": {name: len(set(cells.labels)) for name, cells in zip(names, self.cells, strict=True)}
+        }
+
+
+class _Meaning(NamedTuple):
+    """What a label stands for: ranks ``lo .. hi`` (-1 where it is not known), its loss and depth."""
+
+    lo: int
+    hi: int
+    loss: float
+    depth: int
+
+
+def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTable, Observed]:
+    """Compare two tables row by row.
+
+    Parameters
+    ----------
+    raw
+        The table before, counted with the hierarchies of its quasi-identifiers.
+    released
+        The table after, its quasi-identifiers as they are written and in the same order. Cells may be
+        values, labels of the hierarchy, ranges of numbers or days in usual spellings, sets ``{a, b}``, ``*``,
+        and anything else, which counts as a summary of its class.
+
+    Returns
+    -------
+    frequency
+        A key for every pair of a raw and a released key.
+    recoding
+        What became of the keys.
+
+    Raises
+    ------
+    TableError
+        When the tables have different numbers of rows.
+    """
+    from incrowd.kernels.grouping import group_columns, group_members
+
+    assert raw.row_keys is not None
+    assert released.row_keys is not None
+    if len(raw.row_keys) != len(released.row_keys):
+        raise TableError(
+            f"the released table has {len(released.row_keys)} rows and the raw one {len(raw.row_keys)}; "
+            "row N of one has to be row N of the other"
+        )
+    live = np.flatnonzero(raw.row_keys >= 0)
+    mine, theirs = raw.row_keys[live], released.row_keys[live]
+    ids, first = group_columns([mine, theirs + 1], [raw.keys, released.keys + 1], len(live))
+    row_keys = np.full(len(raw.row_keys), -1, np.int32)
+    row_keys[live] = ids
+    grouped = group_members(row_keys, len(first))
+    frequency = FrequencyTable(
+        domains=raw.domains,
+        codes=tuple(codes[mine[first]] for codes in raw.codes),
+        weights=np.bincount(ids, minlength=len(first)).astype(np.int64),
+        sensitive=tuple(
+            SensitiveCounts.of_rows(grouped, counts.domain, counts.rows)
+            for counts in raw.sensitive
+            if counts.rows is not None
+        ),
+        suppressed=raw.suppressed,
+        row_keys=row_keys,
+    )
+    class_of_key = theirs[first]
+    suppressed = class_of_key < 0
+    indptr, members = group_members(class_of_key, released.keys)
+    present = np.flatnonzero(np.diff(indptr))
+    cells, summarized = [], {}
+    for domain, written, ranks, labels in zip(
+        raw.domains, released.domains, frequency.codes, released.codes, strict=True
+    ):
+        of_key = np.full(len(first), written.size, np.int64)
+        of_key[~suppressed] = labels[class_of_key[~suppressed]]
+        made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
+        if missed.any():
+            # A summary may be the value of some of its records by chance.
+            affected = np.zeros(released.keys, np.bool_)
+            affected[class_of_key[missed]] = True
+            missed = ~suppressed & affected[class_of_key]
+            made = _summaries(domain, made, ranks, missed, class_of_key, indptr, members, present)
+        cells.append(made)
+        summarized[domain.name] = int(frequency.weights[missed].sum())
+    return frequency, Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized)
+
+
+def _cells(
+    domain: Domain,
+    labels: Sequence[str | None],
+    ranks: NDArray[np.unsignedinteger],
+    of_key: NDArray[np.int64],
+    suppressed: NDArray[np.bool_],
+) -> tuple[Cells, NDArray[np.bool_]]:
+    """Read every label once; say for which keys it does not cover the value."""
+    read = _Reader(domain)
+    meanings = [*map(read, labels), read(SUPPRESSED)._replace(loss=1.0)]
+    lo = np.array([meaning.lo for meaning in meanings], np.int32)
+    hi = np.array([meaning.hi for meaning in meanings], np.int32)
+    own = ranks.astype(np.int64)
+    missed = ~suppressed & ((own < lo[of_key]) | (own > hi[of_key]))
+    cells = Cells(
+        smallest_codes(of_key, len(meanings)),
+        (*labels, SUPPRESSED),
+        lo,
+        hi,
+        np.array([meaning.loss for meaning in meanings]),
+        np.array([meaning.depth for meaning in meanings], np.int32),
+    )
+    return cells, missed
+
+
+def _summaries(
+    domain: Domain,
+    cells: Cells,
+    ranks: NDArray[np.unsignedinteger],
+    missed: NDArray[np.bool_],
+    class_of_key: NDArray[np.integer],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    present: NDArray[np.int64],
+) -> Cells:
+    """Give keys whose cell does not cover them an entry for what their class has."""
+    lo = np.minimum.reduceat(ranks[members], indptr[present]).astype(np.int32)
+    hi = np.maximum.reduceat(ranks[members], indptr[present]).astype(np.int32)
+    place = np.searchsorted(present, class_of_key[missed])
+    labels = [cells.labels[code] for code in cells.codes[members[indptr[present]]]]
+    codes = cells.codes.astype(np.int64)
+    codes[missed] = len(cells.labels) + place
+    if domain.hierarchy is None and not domain.ordered:
+        number = np.repeat(np.arange(len(present)), np.diff(indptr)[present])
+        pairs = np.unique(number * domain.size + ranks[members])
+        lost = (np.bincount(pairs // domain.size, minlength=len(present)) - 1) / max(domain.size - 1, 1)
+    else:
+        lost = domain.span(lo, hi)
+    depth = (
+        (lo == hi).astype(np.int32)
+        if domain.hierarchy is None
+        else domain.hierarchy.depths[domain.ancestors(lo, hi)]
+    )
+    return Cells(
+        smallest_codes(codes, len(cells.labels) + len(labels)),
+        (*cells.labels, *labels),
+        np.concatenate((cells.lo, lo)),
+        np.concatenate((cells.hi, hi)),
+        np.concatenate((cells.loss, lost)),
+        np.concatenate((cells.depth, depth)).astype(np.int32),
+    )
+
+
+class _Reader:
+    """Reads labels of one column."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.rank = {value: rank for rank, value in enumerate(domain.values)}
+        self.tree: Hierarchy | None = domain.hierarchy
+        self.node: dict[str, int] = {}
+        if self.tree is not None:
+            for node, label in enumerate(self.tree.labels):
+                self.node.setdefault(label, node)
+        known = domain.numbers[~np.isnan(domain.numbers)]
+        self.known = known if domain.ordered else known[:0]
+        self.extent = float(known[-1] - known[0]) if domain.ordered and len(known) else 0.0
+
+    def __call__(self, label: str | None) -> _Meaning:
+        if label == SUPPRESSED:
+            # In a record that is not suppressed, the only value there is loses nothing.
+            return _Meaning(0, self.domain.size - 1, float(self.domain.size > 1), 0)
+        if label in self.rank:
+            rank = self.rank[label]
+            deep = 1 if self.tree is None else int(self.tree.depths[self.tree.leaves[rank]])
+            return _Meaning(rank, rank, 0.0, deep)
+        if label is None:
+            return _Meaning(-1, -1, 0.0, 0)
+        if label in self.node:
+            return self._node(self.node[label])
+        if label.startswith("{") and label.endswith("}"):
+            return self._set(parts_of_set(label[1:-1]))
+        if self.domain.ordered:
+            return self._range(label)
+        return _Meaning(-1, -1, 0.0, 0)
+
+    def _node(self, node: int) -> _Meaning:
+        assert self.tree is not None
+        lo, hi = int(self.tree.lo[node]), int(self.tree.hi[node]) - 1
+        loss = (hi - lo) / max(self.domain.size - 1, 1)
+        return _Meaning(lo, hi, loss, int(self.tree.depths[node]))
+
+    def _set(self, parts: Sequence[str]) -> _Meaning:
+        ranks = [self.rank[part] for part in parts if part in self.rank]
+        if "" in parts and "" not in self.rank and None in self.rank:
+            ranks.append(self.rank[None])
+        if len(ranks) < len(parts):
+            return _Meaning(-1, -1, 0.0, 0)
+        lo, hi = min(ranks), max(ranks)
+        if self.tree is None and not self.domain.ordered:
+            return _Meaning(lo, hi, (len(ranks) - 1) / max(self.domain.size - 1, 1), int(len(ranks) == 1))
+        ends = np.array([lo]), np.array([hi])
+        depth = 0 if self.tree is None else int(self.tree.depths[self.domain.ancestors(*ends)[0]])
+        return _Meaning(lo, hi, float(self.domain.span(*ends)[0]), depth)
+
+    def _range(self, label: str) -> _Meaning:
+        """Read a range; whether its ends belong to it does not matter to what lies between."""
+        unknown = _Meaning(-1, -1, 0.0, 0)
+        if self.domain.kind == "date":
+            found = _DAYS.fullmatch(label)
+            if found is None:
+                return unknown
+            low, high = (day_of(found[end]) - _EPOCH for end in ("low", "high"))
+        else:
+            found = _RANGE.fullmatch(label)
+            if found is None:
+                # A number that is written another way.
+                low = high = number_of(label)
+            else:
+                low, high = float(found["low"]), float(found["high"])
+        if not low <= high:
+            return unknown
+        lo = int(np.searchsorted(self.known, low, "left"))
+        hi = int(np.searchsorted(self.known, high, "right")) - 1
+        if lo > hi:
+            return unknown
+        loss = min((high - low) / self.extent, 1.0) if self.extent else 0.0
+        return _Meaning(lo, hi, loss, int(low == high))
+
+
+_EPOCH = 719163
+"""Ordinal of 1970-01-01, from which a domain of days counts."""

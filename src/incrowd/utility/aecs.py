@@ -1,0 +1,45 @@
+"""The average equivalence class size, normalized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.utility.base import Lost, Metric
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+
+__all__ = ["AECS"]
+
+
+@dataclass(frozen=True)
+class AECS(Metric):
+    """AECS: how far the mean class grew from the table as it was towards one class of all records.
+
+    (a_out - a_in) / (N - a_in), brought into [0, 1]; a is the number of records over that of classes, and
+    suppressed records are left out of a_out. Other tools report 1 less this. Without a class it is 1.
+
+    References
+    ----------
+    LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006, section 5,
+    normalized as in Prasser, Eicher, Spengler, Bild and Kuhn, Flexible data anonymization using ARX,
+    2020.
+    """
+
+    name: ClassVar[str] = "aecs"
+    summary: ClassVar[str] = "growth of the mean class size, between the table as it was and one class"
+    paper: ClassVar[str] = "LeFevre et al. 2006; Prasser et al. 2020"
+    steers: ClassVar[bool] = False
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+        """Return the share, in [0, 1]."""
+        classes = recoding.classes(frequency)
+        if not len(classes):
+            return Lost(self.name, 1.0)
+        least = frequency.records / max(len(frequency.combinations[1]), 1)
+        if frequency.records <= least:
+            return Lost(self.name, 0.0)
+        mean = classes.records / len(classes)
+        return Lost(self.name, min(max((mean - least) / (frequency.records - least), 0.0), 1.0))

@@ -1,0 +1,50 @@
+"""The classification metric CM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.utility.base import Lost, Metric
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+
+__all__ = ["Classification"]
+
+
+@dataclass(frozen=True)
+class Classification(Metric):
+    """CM: share of records that are suppressed or have not got the most frequent value of their class.
+
+    Measured for every sensitive attribute as the label, and averaged over them. Of several most frequent
+    values one is taken. Records that look alike in the table as it was may differ already, so it need not
+    begin at 0.
+
+    References
+    ----------
+    Iyengar, Transforming data to satisfy privacy constraints, KDD 2002, section 3.2.
+    """
+
+    name: ClassVar[str] = "classification"
+    summary: ClassVar[str] = "CM: records that are not of their class's most frequent sensitive value"
+    paper: ClassVar[str] = "Iyengar 2002"
+    steers: ClassVar[bool] = False
+
+    def applies(self, frequency: FrequencyTable) -> bool:
+        """Say whether there is a sensitive attribute."""
+        return bool(frequency.sensitive)
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+        """Return the mean over sensitive attributes, in [0, 1]; per sensitive attribute, too."""
+        import numpy as np
+
+        classes = recoding.classes(frequency)
+        per_attribute = {}
+        for j, attribute in enumerate(frequency.sensitive):
+            counts = classes.counts(j)
+            most = int(np.maximum.reduceat(counts.counts, counts.indptr[:-1]).sum()) if len(classes) else 0
+            lost = classes.records - most + classes.suppressed
+            per_attribute[attribute.name] = lost / max(frequency.rows, 1)
+        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)

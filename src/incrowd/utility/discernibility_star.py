@@ -1,0 +1,45 @@
+"""The discernibility metric without a penalty for suppression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.utility.base import Lost, Metric
+
+if TYPE_CHECKING:
+    from incrowd.frequency import FrequencyTable
+    from incrowd.recoding import Recoding
+
+__all__ = ["DiscernibilityStar"]
+
+
+@dataclass(frozen=True)
+class DiscernibilityStar(Metric):
+    """DM*: the sum of squared class sizes, in which suppressed records are one more class.
+
+    So it never falls when classes are joined, which DM with its penalty may.
+
+    References
+    ----------
+    El Emam, Dankar, Issa et al., A globally optimal k-anonymity method for the de-identification of health
+    data, JAMIA 16(5), 2009, section on information loss (DM*).
+    """
+
+    name: ClassVar[str] = "discernibility-star"
+    summary: ClassVar[str] = "DM*: sum of squared class sizes, suppressed records being a class"
+    paper: ClassVar[str] = "El Emam et al. 2009"
+    scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
+    steers: ClassVar[bool] = False
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+        """Return the sum, exactly."""
+        classes = recoding.classes(frequency)
+        squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
+        return Lost(self.name, squares + classes.suppressed**2)
+
+    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+        """Put the value between that of the table as it was and that of one class of all records."""
+        _, sizes = frequency.combinations
+        least = sum(int(size) ** 2 for size in sizes) + frequency.suppressed**2
+        return (lost.value - least) / max(frequency.rows**2 - least, 1)
