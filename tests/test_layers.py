@@ -41,6 +41,7 @@ BESIDE = {
     ("guess", "policy"),
     ("__main__", "cli"),
     ("cli", "__init__"),
+    ("risk", "privacy"),
 }
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from incrowd import privacy
+    from incrowd import privacy, risk
     from incrowd.algorithms import (
         ALGORITHMS,
         MDAV,
@@ -72,7 +72,9 @@ if TYPE_CHECKING:
         SingleDimensional,
     )
     from incrowd.release import Release, anonymize, explore
-    from incrowd.risk import RISKS
+    from incrowd.risk import (
+        RISKS,
+    )
     from incrowd.schema import Attribute, Schema
     from incrowd.utility import METRICS
     from incrowd.verification import Verification, verify
@@ -232,14 +234,15 @@ __all__ = [
     "evaluate",
     "explore",
     "privacy",
+    "risk",
     "verify",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "privacy":
-        # Its functions are called through it: ic.privacy.k_anonymity(...).
-        return import_module("incrowd.privacy")
+    if name in ("privacy", "risk"):
+        # Their functions are called through them: ic.privacy.k_anonymity(...), ic.risk.suda2(...).
+        return import_module(f"incrowd.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'incrowd' has no attribute {name!r}")
     return getattr(import_module(f"incrowd.{_HOME[name]}"), name)

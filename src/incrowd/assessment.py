@@ -190,7 +190,7 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
         unique=int((sizes == 1).sum()),
         distribution=_distribution(sizes),
         privacy=tuple(privacy),
-        risk={risk.name: risk().measure(classes) for risk in RISKS},
+        risk={risk.name: risk().measure(classes) for risk in RISKS if risk().applies(classes)},
     )
 
 

@@ -606,3 +606,19 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     result = run("utility", str(hospital_csv), str(short), *columns)
     assert result.status == 2
     assert "row N of one has to be row N of the other" in result.err
+
+
+def test_risk_on_the_command_line(run, hospital_csv):
+    asked = ("risk", str(hospital_csv), "--qi", "age,sex,zip", "--sensitive", "diagnosis")
+    shown = run(*asked, "--population-size", "100000")
+    assert shown.status == 0
+    assert "records have minimal sample uniques" in shown.out
+    assert "unique in the population, estimated" in shown.out
+    told = json.loads(run(*asked, "--json", "--max-size", "2", "--distinction", "0.5").out)
+    assert set(told["risks"]) == {"prosecutor", "marketer", "attribute-disclosure"}
+    assert len(told["quasi_identifiers"]) == 6
+    assert [entry["columns"] for entry in told["quasi_identifiers"] if entry["minimal"]] == [["age", "zip"]]
+    assert "population_uniqueness" not in told
+    wrong = run(*asked, "--population-size", "10")
+    assert wrong.status == 2
+    assert "is fewer than the table's 3000 records" in wrong.err

@@ -1,4 +1,4 @@
-"""Commands that work on a table: assess, anonymize, anatomize, lattice, compare, utility, init."""
+"""Commands that work on a table: assess, anonymize, anatomize, lattice, compare, utility, risk, init."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.cli import options
 if TYPE_CHECKING:
     from incrowd.policy import Policy
 
-__all__ = ["anatomize", "anonymize", "assess", "compare", "init", "lattice", "utility"]
+__all__ = ["anatomize", "anonymize", "assess", "compare", "init", "lattice", "risk", "utility"]
 
 
 def assess(
@@ -378,6 +378,69 @@ def compare(
         show_comparison(console(), comparison)
     if not comparison.complete:
         raise typer.Exit(1)
+
+
+def risk(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    population: options.People = None,
+    size: Annotated[
+        int | None,
+        typer.Option("--population-size", min=1, help="How many people the table is a sample of."),
+    ] = None,
+    max_size: Annotated[
+        int, typer.Option("--max-size", min=1, help="Columns of the largest sets that are looked at.")
+    ] = 3,
+    distinction: Annotated[
+        float, typer.Option("--distinction", help="From which share of distinct records a set identifies.")
+    ] = 0.9,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Measure re-identification risk: risk models, special uniques, and which columns identify.
+
+    With --population-size also how many people are unique in the population, estimated.
+    """
+    from incrowd.assessment import assess as measure
+    from incrowd.cli.render import console, progress, show_risk
+    from incrowd.io.files import read_table
+    from incrowd.risk import population_uniqueness, quasi_identifiers, suda2
+
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+        )
+    with progress() as shown:
+        shown.stage("read")
+        table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
+        loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        columns = [attribute.name for attribute in loaded.schema.quasi]
+        largest = min(max_size, len(columns))
+        shown.stage("risk models")
+        risks = measure(table, loaded.schema, population=population).risk
+        shown.stage("special uniques")
+        special = suda2(table, columns, max_size=largest)
+        shown.stage("quasi-identifiers")
+        sets = quasi_identifiers(table, columns, max_size=largest, distinction=distinction)
+        unique = None if size is None else population_uniqueness(table, columns, population=size)
+    if json:
+        document = {
+            "format": "incrowd risk",
+            "version": 1,
+            "risks": risks,
+            "special_uniques": special.to_dict(),
+            "quasi_identifiers": [entry.to_dict() for entry in sets],
+            **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
+        }
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_risk(console(), len(table), risks, special, sets, unique)
 
 
 def utility(

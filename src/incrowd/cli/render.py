@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from incrowd.lattice import SolutionSpace
     from incrowd.privacy import Crowd, Measured
     from incrowd.release import Release
+    from incrowd.risk import Identifying, Suda, Uniqueness
     from incrowd.utility import Lost
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "show_evaluation",
     "show_lattice",
     "show_release",
+    "show_risk",
     "show_rows",
     "verdict",
 ]
@@ -394,3 +396,60 @@ def _spread(row: Compared, name: str, text: str) -> str:
         return text
     deviation = row.spread[name]
     return f"{text} ±{deviation:,.0f}" if deviation >= 10 else f"{text} ±{deviation:.2g}"
+
+
+_SETS = 10
+
+
+def show_risk(
+    out: Console,
+    records: int,
+    risks: Mapping[str, Mapping[str, float]],
+    special: Suda,
+    sets: Sequence[Identifying],
+    unique: Uniqueness | None,
+) -> None:
+    """Print risk models, special uniques, the columns that identify, and estimates for the population."""
+    table = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
+    for name in ("model", "figure", ""):
+        table.add_column(name, justify="right" if not name else "left")
+    for model, figures in risks.items():
+        for figure, value in figures.items():
+            table.add_row(model, figure.replace("_", " "), number(value))
+    out.print(table)
+    out.print()
+    told = special.to_dict()
+    found = ", ".join(
+        f"{count:,} of {size} columns" for size, count in enumerate(told["minimal_sample_uniques"], 1)
+    )
+    out.print(
+        f"{told['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
+        f"largest score {number(told['largest_score'])}"
+    )
+    shares = sorted(told["contributions"].items(), key=lambda item: -item[1])
+    out.print("share of the scores: " + ", ".join(f"{name} {_percent(share)}" for name, share in shares))
+    out.print()
+    table = Table(
+        title="Columns that tell records apart (* the smallest sets that identify)",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for name in ("", "columns", "distinction", "separation", "unique"):
+        table.add_column(name, justify="left" if name in ("", "columns") else "right")
+    first = [entry for entry in sets if entry.minimal]
+    first += [entry for entry in sets if not entry.minimal][: max(_SETS - len(first), 0)]
+    for entry in first:
+        figures_ = (entry.distinction, entry.separation, entry.unique)
+        table.add_row("*" if entry.minimal else "", Text(", ".join(entry.columns)), *map(number, figures_))
+    out.print(table)
+    if unique is not None:
+        out.print()
+        estimates = ", ".join(
+            f"{name} {number(value)}"
+            for name, value in (("pitman", unique.pitman), ("zayatz", unique.zayatz), ("snb", unique.snb))
+        )
+        out.print(
+            f"unique in the population, estimated: {_percent(unique.dankar)} ({unique.chosen}; {estimates}); "
+            f"in the table {_percent(unique.sample)}"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.parameters import parameter
 from incrowd.risk.base import RiskModel
 
 if TYPE_CHECKING:
@@ -17,26 +18,38 @@ __all__ = ["Prosecutor"]
 class Prosecutor(RiskModel):
     """The attacker knows that a person is in the table: a record's risk is 1 / (size of its class).
 
+    Parameters
+    ----------
+    threshold
+        Records with a larger risk are at risk.
+
     References
     ----------
-    El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008.
+    El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 15(5), 2008; El Emam, Guide to the
+    de-identification of personal health information, 2013, chapter 16 (share at risk).
     """
+
+    threshold: float = parameter(
+        "risk above which a record is at risk", kind=float, default=0.2, low=0, high=1
+    )
 
     name: ClassVar[str] = "prosecutor"
     summary: ClassVar[str] = "1 / class size for an attacker who knows that the person is in the table"
     paper: ClassVar[str] = "El Emam and Dankar 2008"
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
-        """Return the largest risk, and its mean over records and over classes; 0 without classes."""
+        """Return the largest and least risk, its mean over records and classes, and the share at risk."""
         import numpy as np
 
         sizes = classes.sizes
         if not len(sizes):
-            return {"max": 0.0, "mean": 0.0, "mean_over_classes": 0.0}
+            return dict.fromkeys(("max", "mean", "mean_over_classes", "min", "at_risk"), 0.0)
         distinct, times = np.unique(sizes, return_counts=True)
         return {
             "max": 1 / int(distinct[0]),
             # Each class adds size x 1/size = 1.
             "mean": len(sizes) / classes.records,
             "mean_over_classes": float((times / distinct).sum()) / len(sizes),
+            "min": 1 / int(distinct[-1]),
+            "at_risk": int(sizes[1 / sizes > self.threshold].sum()) / classes.records,
         }

@@ -1,0 +1,24 @@
+"""How many people of a population each class stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["people_of"]
+
+
+def people_of(classes: EquivalenceClasses, fraction: float | None) -> NDArray[np.float64] | None:
+    """Return the people whom each class covers, at least its records: float64[classes]; None if unknown."""
+    import numpy as np
+
+    if classes.frequency.population is not None:
+        return np.maximum(classes.population, classes.sizes).astype(np.float64)
+    if fraction:
+        return np.asarray(classes.sizes / fraction, np.float64)
+    return None

@@ -1,0 +1,54 @@
+"""Attribute-disclosure risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.risk.base import RiskModel
+
+if TYPE_CHECKING:
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["AttributeDisclosure"]
+
+
+@dataclass(frozen=True)
+class AttributeDisclosure(RiskModel):
+    """How sure the most frequent sensitive value of a person's class is, whoever of the class they are.
+
+    Measured for every sensitive attribute; the largest figure of all attributes is reported. The
+    *baseline* is the share of the most frequent value in the whole table, which needs no release to know.
+
+    References
+    ----------
+    Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, l-Diversity, TKDD 1(1), 2007, section 2.1
+    (homogeneity attack); the confidence is that of (alpha, k)-anonymity, Wong et al., KDD 2006.
+    """
+
+    name: ClassVar[str] = "attribute-disclosure"
+    summary: ClassVar[str] = "confidence in the most frequent sensitive value of a person's class"
+    paper: ClassVar[str] = "Machanavajjhala et al. 2007"
+
+    def applies(self, classes: EquivalenceClasses) -> bool:
+        """Say whether there is a sensitive attribute."""
+        return bool(classes.frequency.sensitive)
+
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return the largest and mean confidence, the share in classes of one value, and the baseline."""
+        import numpy as np
+
+        figures = dict.fromkeys(("max", "mean", "homogeneous", "baseline"), 0.0)
+        if not len(classes):
+            return figures
+        for j, attribute in enumerate(classes.frequency.sensitive):
+            counts = classes.counts(j)
+            most = np.maximum.reduceat(counts.counts, counts.indptr[:-1])
+            here = {
+                "max": float((most / classes.sizes).max()),
+                "mean": int(most.sum()) / classes.records,
+                "homogeneous": int(classes.sizes[most == classes.sizes].sum()) / classes.records,
+                "baseline": int(attribute.totals.max()) / max(int(attribute.totals.sum()), 1),
+            }
+            figures = {name: max(value, here[name]) for name, value in figures.items()}
+        return figures

@@ -1,0 +1,119 @@
+"""Which columns identify people."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy.k_anonymity import KAnonymity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Identifying", "quasi_identifiers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identifying:
+    """How well a set of columns tells records apart.
+
+    Attributes
+    ----------
+    columns
+    distinction
+        Distinct combinations of values over records, in (0, 1].
+    separation
+        Share of all pairs of records that differ in a column, in [0, 1].
+    unique
+        Share of the records that are alone with their combination.
+    minimal
+        Whether the set reaches the distinction asked for and no smaller one in it does.
+    """
+
+    columns: tuple[str, ...]
+    distinction: float
+    separation: float
+    unique: float
+    minimal: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self) | {"columns": list(self.columns)}
+
+
+def quasi_identifiers(
+    table: Any, columns: Columns, *, max_size: int = 3, distinction: float = 0.9
+) -> list[Identifying]:
+    """Measure every set of columns up to a size, and mark the smallest ones that identify.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+    columns
+        Names of the columns to look at.
+    max_size
+        Columns of the largest sets, 1 to all.
+    distinction
+        From which distinction a set counts as identifying, in (0, 1]; 1 are the keys of the table.
+
+    Returns
+    -------
+    All sets, the most distinct first, then smaller ones first, then in order of the columns.
+
+    Raises
+    ------
+    ParameterError
+        When a setting is out of range.
+    InputError
+        When the table cannot be read or lacks a column.
+
+    References
+    ----------
+    Motwani and Xu, Efficient algorithms for masking and finding quasi-identifiers, SDM workshop PPDM 2007
+    (distinct ratio and separation ratio).
+    """
+    import numpy as np
+
+    from incrowd.kernels.grouping import group_columns
+
+    frequency = read_for(KAnonymity(1), table, columns).frequency
+    width = len(frequency.domains)
+    if not 1 <= max_size <= width:
+        raise ParameterError(f"max_size must be 1 to {width}, the number of columns, got {max_size!r}")
+    if not 0 < distinction <= 1:
+        raise ParameterError(f"distinction must be above 0 and at most 1, got {distinction!r}")
+    sizes = [domain.size for domain in frequency.domains]
+    names = [domain.name for domain in frequency.domains]
+    found: list[Identifying] = []
+    enough: list[set[int]] = []
+    for size in range(1, max_size + 1):
+        for chosen in combinations(range(width), size):
+            codes = [frequency.codes[j] for j in chosen]
+            ids, first = group_columns(codes, [sizes[j] for j in chosen], frequency.keys)
+            counts = np.bincount(ids, frequency.weights, len(first)).astype(np.int64)
+            share = len(counts) / frequency.records
+            minimal = share >= distinction and not any(smaller.issubset(chosen) for smaller in enough)
+            if minimal:
+                enough.append(set(chosen))
+            found.append(
+                Identifying(
+                    tuple(names[j] for j in chosen),
+                    share,
+                    _separated(counts, frequency.records),
+                    int((counts == 1).sum()) / frequency.records,
+                    minimal,
+                )
+            )
+    return sorted(found, key=lambda entry: (-entry.distinction, len(entry.columns)))
+
+
+def _separated(counts: NDArray[np.int64], records: int) -> float:
+    """Share of pairs that are in different classes; 1 for a single record."""
+    pairs = records * (records - 1) // 2
+    alike = sum(int(count) * (int(count) - 1) // 2 for count in counts)
+    return 1 - alike / pairs if pairs else 1.0

@@ -1,0 +1,73 @@
+"""Individual risk from sampling weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy.k_anonymity import KAnonymity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["individual_risk"]
+
+
+def individual_risk(table: Any, quasi: Columns, weights: ArrayLike) -> NDArray[np.float64]:
+    """Estimate the risk of every row of a survey: the expectation of 1 / F given the f records of its class.
+
+    F is the number of people in the population who look like the row, taken to be negative binomial with
+    f and p = f / (sum of the class's sampling weights). With one, two or three records it is exact, with
+    more p / (f - 1 + p).
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+    quasi
+        Names of the quasi-identifiers.
+    weights
+        float[rows], each >= 1: how many people a row stands for.
+
+    Returns
+    -------
+    float64[rows] in [0, 1]; 0 for a suppressed row.
+
+    Raises
+    ------
+    ParameterError
+        When the weights are not one number of at least 1 per row.
+    InputError
+        When the table cannot be read or lacks a column.
+
+    References
+    ----------
+    Benedetti and Franconi, Statistical and technological solutions for controlled data dissemination,
+    NTTS 1998; Capobianchi, Polettini and Lucarelli, Strategy for the implementation of individual risk
+    methodology in SDC, 2001.
+    """
+    import numpy as np
+
+    frequency = read_for(KAnonymity(1), table, quasi).frequency
+    rows = frequency.row_keys
+    assert rows is not None
+    stands_for = np.asarray(weights, np.float64)
+    if stands_for.shape != rows.shape or not np.isfinite(stands_for).all() or (stands_for < 1).any():
+        raise ParameterError(f"weights must be {len(rows)} numbers of at least 1, one per row")
+    live = rows >= 0
+    people = np.bincount(rows[live], stands_for[live], frequency.keys)
+    f = frequency.weights.astype(np.float64)
+    p = np.minimum(f / people, 1.0)
+    q = 1 - p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(p)
+        one = -p / q * log
+        two = p / q**2 * (p * log + q)
+        three = p / (2 * q**3) * (q * (3 * q - 2) - 2 * p**2 * log)
+        more = p / (f - q)
+    risk = np.select([f == 1, f == 2, f == 3], [one, two, three], more)
+    # Near p = 1 the exact forms are 0/0; everybody is in the sample there.
+    risk = np.where(q < 1e-4, 1 / f, risk)
+    return np.append(np.clip(risk, 0.0, 1.0), 0.0)[rows]

@@ -1,0 +1,70 @@
+"""Journalist risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.risk._people import people_of
+from incrowd.risk.base import RiskModel
+
+if TYPE_CHECKING:
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["Journalist"]
+
+
+@dataclass(frozen=True)
+class Journalist(RiskModel):
+    """The attacker does not know who is in the table: a record's risk is 1 / (people whom its class covers).
+
+    The people come from a population table. Without one a sampling fraction gives an estimate: a class of f
+    records stands for f / fraction people. A class that covers fewer people than it has records, as where the
+    population does not hold the table, counts its records.
+
+    Parameters
+    ----------
+    fraction
+        Share of the population that the table is, where there is no population table.
+    threshold
+        Records with a larger risk are at risk.
+
+    References
+    ----------
+    El Emam, Guide to the de-identification of personal health information, 2013, chapter 16 (jRa, jRb, jRc).
+    """
+
+    fraction: float | None = parameter(
+        "share of the population that the table is", kind=float, default=None, optional=True, low=0, high=1
+    )
+    threshold: float = parameter(
+        "risk above which a record is at risk", kind=float, default=0.2, low=0, high=1
+    )
+
+    name: ClassVar[str] = "journalist"
+    summary: ClassVar[str] = "1 / people of the population who look like the record"
+    paper: ClassVar[str] = "El Emam 2013"
+
+    def applies(self, classes: EquivalenceClasses) -> bool:
+        """Say whether there is a population or a sampling fraction."""
+        return people_of(classes, self.fraction) is not None
+
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return the largest and least risk, its average (jRc) and the share of records at risk.
+
+        The average is the larger of two: an attacker who picks a record of the table, or a person of the
+        population.
+        """
+        people = people_of(classes, self.fraction)
+        if people is None or not len(classes):
+            return dict.fromkeys(("max", "mean", "min", "at_risk"), 0.0)
+        sizes = classes.sizes
+        from_table = float((sizes / people).sum()) / classes.records
+        from_people = len(sizes) / float(people.sum())
+        return {
+            "max": float((1 / people).max()),
+            "mean": min(max(from_table, from_people), 1.0),
+            "min": float((1 / people).min()),
+            "at_risk": int(sizes[1 / people > self.threshold].sum()) / classes.records,
+        }

@@ -1,0 +1,49 @@
+"""Marketer risk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.risk._people import people_of
+from incrowd.risk.base import RiskModel
+
+if TYPE_CHECKING:
+    from incrowd.classes import EquivalenceClasses
+
+__all__ = ["Marketer"]
+
+
+@dataclass(frozen=True)
+class Marketer(RiskModel):
+    """The attacker links every record to somebody: the share that is linked rightly, on average.
+
+    The mean over records of 1 / (people whom the class covers); where neither a population nor a fraction
+    is known, the table is the population.
+
+    Parameters
+    ----------
+    fraction
+        Share of the population that the table is, where there is no population table.
+
+    References
+    ----------
+    Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010.
+    """
+
+    fraction: float | None = parameter(
+        "share of the population that the table is", kind=float, default=None, optional=True, low=0, high=1
+    )
+
+    name: ClassVar[str] = "marketer"
+    summary: ClassVar[str] = "share of records linked rightly by an attacker who links all of them"
+    paper: ClassVar[str] = "Dankar and El Emam 2010"
+
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return the expected share."""
+        if not len(classes):
+            return {"expected": 0.0}
+        people = people_of(classes, self.fraction)
+        sizes = classes.sizes
+        return {"expected": float((sizes / (sizes if people is None else people)).sum()) / classes.records}
