@@ -26,7 +26,7 @@ ROWS = (
     {"privacy", "utility", "risk"},
     {"lattice"},
     {"algorithms"},
-    {"policy", "_policy_file", "assessment", "evaluation", "guess", "reference"},
+    {"policy", "_policy_file", "assessment", "evaluation", "distributions", "learning", "guess", "reference"},
     {"release", "anatomy"},
     {"comparison"},
     {"samples"},
@@ -42,6 +42,8 @@ BESIDE = {
     ("__main__", "cli"),
     ("cli", "__init__"),
     ("risk", "privacy"),
+    ("learning", "evaluation"),
+    ("learning", "distributions"),
 }
 
 

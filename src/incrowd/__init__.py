@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from incrowd.anatomy import Anatomy, anatomize
     from incrowd.assessment import Assessment, assess
     from incrowd.comparison import Comparison, compare
+    from incrowd.distributions import Fidelity, fidelity
     from incrowd.errors import (
         HierarchyError,
         IncrowdError,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from incrowd.evaluation import Evaluation, evaluate
     from incrowd.hierarchy import Hierarchy
     from incrowd.io.files import CsvFormat
+    from incrowd.learning import Learned, learn
     from incrowd.policy import Policy
     from incrowd.privacy import (
         MODELS,
@@ -81,6 +83,14 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
+    "learning": (
+        "Learned",
+        "learn",
+    ),
+    "distributions": (
+        "Fidelity",
+        "fidelity",
+    ),
     "evaluation": (
         "Evaluation",
         "evaluate",
@@ -190,6 +200,7 @@ __all__ = [
     "DeltaDisclosure",
     "DeltaPresence",
     "Evaluation",
+    "Fidelity",
     "Flash",
     "FullDomain",
     "Hierarchy",
@@ -203,6 +214,7 @@ __all__ = [
     "KMember",
     "LDiversity",
     "LKCPrivacy",
+    "Learned",
     "Local",
     "MaximumRisk",
     "Microaggregation",
@@ -233,6 +245,8 @@ __all__ = [
     "compare",
     "evaluate",
     "explore",
+    "fidelity",
+    "learn",
     "privacy",
     "risk",
     "verify",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from incrowd.frequency import FrequencyTable
     from incrowd.observed import Observed
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate", "loaded"]
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
     from incrowd.errors import InputError
     from incrowd.observed import observe
 
-    before = engine_for(_loaded(raw)).count(
+    before = engine_for(loaded(raw)).count(
         Schema.of((*schema.quasi, *schema.sensitive), null_values=schema.null_values)
     )
     written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
     try:
-        after = engine_for(_loaded(released)).count(written)
+        after = engine_for(loaded(released)).count(written)
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     frequency, recoding = observe(before, after)
@@ -117,7 +117,8 @@ def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
     )
 
 
-def _loaded(table: Any) -> Any:
+def loaded(table: Any) -> Any:
+    """Read a table where it is a path."""
     if not isinstance(table, str | os.PathLike):
         return table
     from incrowd.io.files import read_table

@@ -120,7 +120,8 @@ def test_assess_counts_the_table_as_it_stands(run, tmp_path):
     ]
     assert measured["unique"] == 1
     assert measured["risk"]["prosecutor"] == {
-        "max": 1.0, "mean": 0.5, "mean_over_classes": pytest.approx(2 / 3, abs=1e-15)
+        "max": 1.0, "mean": 0.5, "mean_over_classes": pytest.approx(2 / 3, abs=1e-15),
+        "min": pytest.approx(1 / 3), "at_risk": 1.0,
     }  # fmt: skip
     named = ("k-anonymity", "l-diversity", "t-closeness")
     values = {
@@ -601,6 +602,11 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     assert [line.split()[0] for line in shown.out.splitlines() if line.startswith(("loss", "aecs"))] == [
         "loss", "aecs"
     ]  # fmt: skip
+    assert "Distributions, before and after" in shown.out
+    assert "100 random counts over 2 columns" in shown.out
+    assert len(told["statistics"]["marginals"]) == 3
+    learned = run("utility", str(hospital_csv), str(released), *columns, "--target", "admission_type")
+    assert "learning 'admission_type', accuracy:" in learned.out
     short = tmp_path / "short.csv"
     short.write_text("".join(released.read_text().splitlines(keepends=True)[:-1]))
     result = run("utility", str(hospital_csv), str(short), *columns)

@@ -452,6 +452,11 @@ def utility(
     qi: options.Quasi = None,
     sensitive: options.Sensitive = None,
     hierarchies: options.Hierarchies = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", help="Also learn to predict this column, from both tables."),
+    ] = None,
+    seed: options.Seed = None,
     null_value: options.NullValues = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -460,11 +465,14 @@ def utility(
 ) -> None:
     """Measure what a release lost of the raw table, whoever made it.
 
-    Cells may be values, labels of the hierarchies, ranges, sets, means, or *.
+    Metrics, distributions, associations and the error of random counting queries. Cells may be values, labels
+    of the hierarchies, ranges, sets, means, or *.
     """
-    from incrowd.cli.render import console, progress, show_evaluation
+    from incrowd.cli.render import console, progress, show_evaluation, show_fidelity
+    from incrowd.distributions import fidelity
     from incrowd.evaluation import evaluate
     from incrowd.io.files import read_table
+    from incrowd.learning import learn
 
     if policy is not None:
         options.refuse_beside_policy(
@@ -477,10 +485,25 @@ def utility(
         loaded = _policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
         shown.stage("measure")
         evaluation = evaluate(before, after, loaded.schema)
+        kept = fidelity(
+            evaluation.frequency,
+            evaluation.recoding,
+            columns=min(2, len(loaded.schema.quasi)),
+            seed=seed or 0,
+        )
+        learned = []
+        if target is not None:
+            shown.stage("learn")
+            learned = learn(evaluation, before, target, seed=seed or 0)
     if json:
-        typer.echo(json_module.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1))
-    else:
-        show_evaluation(console(), evaluation)
+        document = evaluation.to_dict() | {"statistics": kept.to_dict()}
+        if learned:
+            document["learning"] = [entry.to_dict() for entry in learned]
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        return
+    out = console()
+    show_evaluation(out, evaluation)
+    show_fidelity(out, kept, learned)
 
 
 def init(

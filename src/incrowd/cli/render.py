@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from incrowd.anatomy import Anatomy
     from incrowd.assessment import Assessment
     from incrowd.comparison import Compared, Comparison
+    from incrowd.distributions import Fidelity
     from incrowd.evaluation import Evaluation
     from incrowd.lattice import SolutionSpace
+    from incrowd.learning import Learned
     from incrowd.privacy import Crowd, Measured
     from incrowd.release import Release
     from incrowd.risk import Identifying, Suda, Uniqueness
@@ -36,6 +38,7 @@ __all__ = [
     "show_assessment",
     "show_comparison",
     "show_evaluation",
+    "show_fidelity",
     "show_lattice",
     "show_release",
     "show_risk",
@@ -177,14 +180,19 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         described = {numbers[cells]: crowd for cells, crowd in weakest.items()}
         out.print(_crowds("Weakest classes", assessment.quasi, described))
         out.print()
-    risk = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
-    risk.add_column("model")
-    risk.add_column("largest", justify="right")
-    risk.add_column("mean over records", justify="right")
-    risk.add_column("mean over classes", justify="right")
-    for name, figures in assessment.risk.items():
-        risk.add_row(name, *(number(figures[key]) for key in ("max", "mean", "mean_over_classes")))
-    out.print(risk)
+    out.print(_risk_table(assessment.risk))
+
+
+def _risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
+    """Make a row per risk model, a column per figure that any of them has."""
+    table = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
+    table.add_column("model")
+    names = list(dict.fromkeys(name for figures in risks.values() for name in figures))
+    for name in names:
+        table.add_column(name.replace("_", " "), justify="right")
+    for model, figures in risks.items():
+        table.add_row(model, *(number(figures[name]) if name in figures else "" for name in names))
+    return table
 
 
 def _loss_table(utility: Mapping[str, Lost], names: Sequence[str]) -> Table:
@@ -213,6 +221,41 @@ def show_evaluation(out: Console, evaluation: Evaluation) -> None:
             )
     out.print()
     out.print(_loss_table(evaluation.utility, [domain.name for domain in evaluation.recoding.domains]))
+
+
+def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[Learned]) -> None:
+    """Print how distributions, associations and counts fared, and what a model learned."""
+    out.print()
+    table = Table(title="Distributions, before and after", title_justify="left", box=None, pad_edge=False)
+    table.add_column("column")
+    for name in ("total variation", "hellinger", "wasserstein"):
+        table.add_column(name, justify="right")
+    for marginal in kept.marginals:
+        far = (marginal.total_variation, marginal.hellinger, marginal.wasserstein)
+        table.add_row(Text(marginal.column), *map(number, far))
+    out.print(table)
+    out.print()
+    table = Table(title="Associations, before -> after", title_justify="left", box=None, pad_edge=False)
+    table.add_column("columns")
+    for name in ("cramer's v", "mutual information", "correlation"):
+        table.add_column(name, justify="right")
+    for pair in kept.associations:
+        figures = (pair.cramers_v, pair.mutual_information, pair.correlation)
+        told = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in figures)
+        table.add_row(Text(", ".join(pair.columns)), *told)
+    out.print(table)
+    asked = kept.queries
+    out.print()
+    out.print(
+        f"{asked.queries} random counts over {asked.columns} columns, {asked.selectivity:g} of the "
+        f"combinations each: relative error {number(asked.mean)} on average, median {number(asked.median)}"
+    )
+    for entry in learned:
+        share = "" if entry.kept is None else f"; {_percent(entry.kept)} of the gain is kept"
+        out.print(
+            f"learning {entry.target!r}, {entry.score}: {entry.raw:.4f} from raw records, "
+            f"{entry.released:.4f} from the release, {entry.baseline:.4f} without learning{share}"
+        )
 
 
 def show_release(out: Console, release: Release) -> None:
@@ -410,13 +453,7 @@ def show_risk(
     unique: Uniqueness | None,
 ) -> None:
     """Print risk models, special uniques, the columns that identify, and estimates for the population."""
-    table = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
-    for name in ("model", "figure", ""):
-        table.add_column(name, justify="right" if not name else "left")
-    for model, figures in risks.items():
-        for figure, value in figures.items():
-            table.add_row(model, figure.replace("_", " "), number(value))
-    out.print(table)
+    out.print(_risk_table(risks))
     out.print()
     told = special.to_dict()
     found = ", ".join(
