@@ -26,7 +26,17 @@ ROWS = (
     {"privacy", "utility", "risk"},
     {"lattice"},
     {"algorithms"},
-    {"policy", "_policy_file", "assessment", "evaluation", "distributions", "learning", "guess", "reference"},
+    {
+        "policy",
+        "_policy_file",
+        "assessment",
+        "evaluation",
+        "distributions",
+        "learning",
+        "attack",
+        "guess",
+        "reference",
+    },
     {"release", "anatomy"},
     {"comparison"},
     {"samples"},
@@ -43,6 +53,7 @@ BESIDE = {
     ("cli", "__init__"),
     ("risk", "privacy"),
     ("learning", "evaluation"),
+    ("attack", "evaluation"),
     ("learning", "distributions"),
 }
 

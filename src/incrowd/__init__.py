@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from incrowd.anatomy import Anatomy, anatomize
     from incrowd.assessment import Assessment, assess
+    from incrowd.attack import Attack
     from incrowd.comparison import Comparison, compare
     from incrowd.distributions import Fidelity, fidelity
     from incrowd.errors import (
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
+    "attack": ("Attack",),
     "learning": (
         "Learned",
         "learn",
@@ -187,6 +189,7 @@ __all__ = [
     "AlphaKAnonymity",
     "Anatomy",
     "Assessment",
+    "Attack",
     "Attribute",
     "AverageRisk",
     "BetaLikeness",

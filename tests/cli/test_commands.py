@@ -628,3 +628,29 @@ def test_risk_on_the_command_line(run, hospital_csv):
     wrong = run(*asked, "--population-size", "10")
     assert wrong.status == 2
     assert "is fewer than the table's 3000 records" in wrong.err
+
+
+def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
+    released, control = tmp_path / "out.csv", tmp_path / "control.csv"
+    columns = ("--qi", "age,sex,zip", "--sensitive", "diagnosis")
+    hospital(500, 9).write_csv(control)
+    run("anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "20", "-o", str(released))
+    asked = (
+        "attack",
+        str(hospital_csv),
+        str(released),
+        *columns,
+        "--control",
+        str(control),
+        "--attacks",
+        "50",
+    )
+    shown = run(*asked)
+    assert shown.status == 0, shown.err
+    lines = shown.out.splitlines()
+    assert [line.split()[0] for line in lines[2:6]] == [
+        "singling-out-univariate", "singling-out-multivariate", "linkability", "inference"
+    ]  # fmt: skip
+    told = json.loads(run(*asked, "--json").out)
+    assert [entry["name"] for entry in told["attacks"]] == [line.split()[0] for line in lines[2:6]]
+    assert all(0 <= entry["risk"]["value"] <= 1 for entry in told["attacks"])

@@ -1,4 +1,4 @@
-"""Commands that work on a table: assess, anonymize, anatomize, lattice, compare, utility, risk, init."""
+"""Commands that work on a table: assess, anonymize, compare, and what else there is to ask of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incrowd.cli import options
 if TYPE_CHECKING:
     from incrowd.policy import Policy
 
-__all__ = ["anatomize", "anonymize", "assess", "compare", "init", "lattice", "risk", "utility"]
+__all__ = ["anatomize", "anonymize", "assess", "attack", "compare", "init", "lattice", "risk", "utility"]
 
 
 def assess(
@@ -441,6 +441,69 @@ def risk(
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     else:
         show_risk(console(), len(table), risks, special, sets, unique)
+
+
+def attack(
+    raw: options.Data,
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released or synthetic file.")],
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", help="Raw records of people whom the release does not hold."),
+    ] = None,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    secret: Annotated[
+        str | None, typer.Option("--secret", help="The sensitive attribute that is inferred.")
+    ] = None,
+    attacks: Annotated[int, typer.Option("--attacks", min=10, help="Guesses of each kind.")] = 500,
+    columns: Annotated[int, typer.Option("--columns", min=1, help="Columns of a predicate.")] = 3,
+    neighbours: Annotated[
+        int, typer.Option("--neighbours", min=1, help="Records that linkability looks at on either side.")
+    ] = 1,
+    seed: options.Seed = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Try to single out, link and infer with a release, and count how often it works.
+
+    With --control the risk is what the release gives away beyond what is true of everybody.
+    """
+    from incrowd.attack import attack as attacked
+    from incrowd.cli.render import console, progress, show_attacks
+    from incrowd.io.files import read_table
+
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+        )
+    with progress() as shown:
+        shown.stage("read")
+        before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
+        after, _ = read_table(release, csv_format)
+        others = None if control is None else read_table(control, csv_format)[0]
+        loaded = _policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
+        found = attacked(
+            before,
+            after,
+            loaded.schema,
+            control=others,
+            secret=secret,
+            attacks=attacks,
+            columns=columns,
+            neighbours=neighbours,
+            seed=seed or 0,
+            progress=shown,
+        )
+    if json:
+        document = {"format": "incrowd attack", "version": 1, "attacks": [entry.to_dict() for entry in found]}
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_attacks(console(), found)
 
 
 def utility(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from incrowd.anatomy import Anatomy
     from incrowd.assessment import Assessment
+    from incrowd.attack import Attack
     from incrowd.comparison import Compared, Comparison
     from incrowd.distributions import Fidelity
     from incrowd.evaluation import Evaluation
@@ -36,6 +37,7 @@ __all__ = [
     "progress",
     "show_anatomy",
     "show_assessment",
+    "show_attacks",
     "show_comparison",
     "show_evaluation",
     "show_fidelity",
@@ -490,3 +492,23 @@ def show_risk(
             f"unique in the population, estimated: {_percent(unique.dankar)} ({unique.chosen}; {estimates}); "
             f"in the table {_percent(unique.sample)}"
         )
+
+
+def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
+    """Print a line per kind of attack, with 95 % confidence intervals."""
+    table = Table(
+        title="Attacks: success, with 95 % confidence", title_justify="left", box=None, pad_edge=False
+    )
+    table.add_column("attack")
+    for name in ("guesses", "with the release", "without it", "on other people", "risk"):
+        table.add_column(name, justify="right")
+    for attack in attacks:
+        rates = (attack.main, attack.baseline, attack.control, attack.risk)
+        told = (
+            "" if rate is None else f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})" for rate in rates
+        )
+        table.add_row(attack.name, f"{attack.attacks:,}", *told)
+    out.print(table)
+    weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
+    if weak:
+        out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")

@@ -1,0 +1,144 @@
+"""attack(): what works with raw data, and does not with a release that protects."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.attack import attack, wilson
+from incrowd.errors import InputError
+
+TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
+SCHEMA = ic.Schema(quasi={"n": None, "t": TREE, "m": None, "c": None}, sensitive=["s"])
+
+
+def people(rows: int, seed: int) -> pl.DataFrame:
+    """The secret depends on nothing, so only who is in the release can be inferred."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "n": rng.normal(size=rows).round(4),
+            "m": rng.normal(size=rows).round(4),
+            "t": rng.choice(["a1", "a2", "b1", "b2"], rows),
+            "c": rng.choice(list("uvwxyz"), rows),
+            "s": rng.choice(list("ABCDEFGH"), rows),
+        }
+    )
+
+
+OWN, OTHERS = people(800, 1), people(800, 2)
+
+
+def by_name(release: pl.DataFrame, **settings) -> dict[str, ic.Attack]:
+    found = attack(OWN, release, SCHEMA, control=OTHERS, attacks=200, **settings)
+    return {entry.name: entry for entry in found}
+
+
+def test_a_raw_release_gives_everything_away():
+    found = by_name(OWN)
+    assert list(found) == ["singling-out-univariate", "singling-out-multivariate", "linkability", "inference"]
+    for entry in found.values():
+        assert entry.stronger_than_guessing
+        assert entry.main.low <= entry.main.value <= entry.main.high
+    # Every guess is unique in the release and so in the raw table; links and secrets are found.
+    assert found["singling-out-multivariate"].main.value > 0.95
+    assert found["linkability"].main.value > 0.95
+    assert found["inference"].main.value > 0.95
+    assert found["inference"].risk.value > 0.9
+    assert found["linkability"].risk.value > 0.9
+
+
+def test_a_k_anonymous_release_gives_little_away():
+    release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20), ic.LDiversity(4)]).table
+    found = by_name(release)
+    assert found["singling-out-multivariate"].main.value < 0.1
+    assert found["linkability"].main.value < 0.2
+    assert found["inference"].main.value < 0.4
+    assert found["inference"].risk.value < 0.2
+
+
+@pytest.mark.parametrize("style", ["auto", "set", "mean", "suppress", "ancestor"])
+def test_cells_of_every_style_are_read(style):
+    release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(5)], output=style, max_suppression=1.0).table
+    for entry in by_name(release).values():
+        assert 0 <= entry.main.value <= 1
+        assert math.isfinite(entry.risk.value)
+
+
+def test_other_people_of_the_same_kind_are_no_risk():
+    """A synthetic table that knows nobody: as right about its people as about the control."""
+    found = by_name(people(800, 3))
+    assert found["inference"].risk.low == 0
+    assert found["linkability"].risk.low == 0
+    assert found["inference"].main.value < 0.3
+
+
+def test_inference_learns_what_is_true_of_everybody_without_risk():
+    """The secret follows from t: guessed rightly, of the control as well."""
+    own, others = (frame.with_columns(s=pl.col("t")) for frame in (OWN, OTHERS))
+    (found,) = [
+        entry for entry in attack(own, own, SCHEMA, control=others, attacks=200) if entry.name == "inference"
+    ]
+    assert found.main.value > 0.95
+    assert found.control.value > 0.95
+    assert found.risk.low == 0
+
+
+def test_numbers_as_secrets():
+    own = OWN.with_columns(s=pl.Series(np.random.default_rng(5).uniform(10, 1000, 800)))
+    found = {entry.name: entry for entry in attack(own, own, SCHEMA, attacks=100)}
+    assert found["inference"].main.value > 0.95
+    assert found["inference"].baseline.value < 0.2
+    assert found["inference"].control is None
+    assert found["inference"].risk is None
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_wilson_interval(wins, attacks):
+    wins = min(wins, attacks)
+    rate = wilson(wins, attacks)
+    assert 0 <= rate.low <= rate.value <= rate.high <= 1
+    # The ends solve (p - share)^2 = z^2 p (1 - p) / n.
+    share = wins / attacks
+    for end in (rate.low, rate.high):
+        if 0 < end < 1:
+            assert (end - share) ** 2 == pytest.approx(
+                1.959963984540054**2 * end * (1 - end) / attacks, rel=1e-6, abs=1e-12
+            )
+
+
+def test_the_same_seed_attacks_alike_and_says_no_value():
+    first, again = by_name(OWN, seed=4), by_name(OWN, seed=4)
+    assert first == again
+    assert first != by_name(OWN, seed=5)
+    document = json.dumps([entry.to_dict() for entry in first.values()])
+    assert "a1" not in document
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"attacks": 5}, "attacks must be at least 10"),
+        ({"secret": "t"}, "secret 't' is no sensitive attribute"),
+        ({"release": OWN.drop("t")}, "release: the table has no column 't'"),
+        ({"control": OWN.drop("n")}, "control: the table has no column 'n'"),
+        ({"release": OWN.head(0)}, "release: the table has no rows"),
+    ],
+)
+def test_bad_calls(settings, words):
+    arguments = {"raw": OWN, "release": OWN, "schema": SCHEMA} | settings
+    with pytest.raises(InputError, match=words):
+        attack(**arguments)
+
+
+def test_one_column_is_singled_out_and_nothing_else():
+    schema = ic.Schema(quasi=["n"])
+    found = attack(OWN, OWN, schema, attacks=50)
+    assert [entry.name for entry in found] == ["singling-out-univariate"]
