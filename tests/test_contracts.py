@@ -161,11 +161,17 @@ def least_and_most(frequency: FrequencyTable) -> dict[str, tuple[float, float, f
         "distortion": (0, heights, heights),
         "classification": (differ, whole, 1),
         "kl-divergence": (0, bits, bits),
+        "pooled-entropy": (0, *[sum(map(information, map(frequency.totals, range(3))))] * 2),
         "ncp-summarization": (alone, 1, 1),
         "ncp-mean-mode": (0, (1 + modes) / 3, 1),
         # At the top the column without hierarchy is a range, and `*` only where it is suppressed.
         "suppression": (0, 1, 1),
     }
+
+
+def information(totals: np.ndarray) -> float:
+    met = totals[totals > 0]
+    return float((met * np.log2(met.sum() / met)).sum())
 
 
 def counts_per_key(frequency: FrequencyTable, key: int) -> np.ndarray:

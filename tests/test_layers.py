@@ -33,7 +33,7 @@ ROWS = (
         "evaluation",
         "distributions",
         "learning",
-        "attack",
+        "attacks",
         "guess",
         "reference",
     },
@@ -53,7 +53,7 @@ BESIDE = {
     ("cli", "__init__"),
     ("risk", "privacy"),
     ("learning", "evaluation"),
-    ("attack", "evaluation"),
+    ("attacks", "evaluation"),
     ("learning", "distributions"),
 }
 

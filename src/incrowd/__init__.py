@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from incrowd.anatomy import Anatomy, anatomize
     from incrowd.assessment import Assessment, assess
-    from incrowd.attack import Attack
+    from incrowd.attacks import Attack, attack
     from incrowd.comparison import Comparison, compare
     from incrowd.distributions import Fidelity, fidelity
     from incrowd.errors import (
@@ -84,7 +84,10 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
-    "attack": ("Attack",),
+    "attacks": (
+        "Attack",
+        "attack",
+    ),
     "learning": (
         "Learned",
         "learn",
@@ -245,6 +248,7 @@ __all__ = [
     "anatomize",
     "anonymize",
     "assess",
+    "attack",
     "compare",
     "evaluate",
     "explore",

@@ -636,21 +636,15 @@ def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
     hospital(500, 9).write_csv(control)
     run("anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "20", "-o", str(released))
     asked = (
-        "attack",
-        str(hospital_csv),
-        str(released),
-        *columns,
-        "--control",
-        str(control),
-        "--attacks",
-        "50",
-    )
+        "attack", str(hospital_csv), str(released), *columns, "--control", str(control), "--attacks", "50",
+        "--aligned", "--known", "age,sex",
+    )  # fmt: skip
     shown = run(*asked)
     assert shown.status == 0, shown.err
     lines = shown.out.splitlines()
-    assert [line.split()[0] for line in lines[2:6]] == [
-        "singling-out-univariate", "singling-out-multivariate", "linkability", "inference"
+    assert [line.split()[0] for line in lines[2:8]] == [
+        "singling-out-univariate", "singling-out-multivariate", "linkability", "inference", "membership", "linkage"
     ]  # fmt: skip
     told = json.loads(run(*asked, "--json").out)
-    assert [entry["name"] for entry in told["attacks"]] == [line.split()[0] for line in lines[2:6]]
-    assert all(0 <= entry["risk"]["value"] <= 1 for entry in told["attacks"])
+    assert [entry["name"] for entry in told["attacks"]] == [line.split()[0] for line in lines[2:8]]
+    assert all(0 <= entry["risk"]["value"] <= 1 for entry in told["attacks"][:5])

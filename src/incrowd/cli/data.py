@@ -462,6 +462,14 @@ def attack(
     neighbours: Annotated[
         int, typer.Option("--neighbours", min=1, help="Records that linkability looks at on either side.")
     ] = 1,
+    aligned: Annotated[
+        bool,
+        typer.Option("--aligned", help="Row N of both files is one person: check links, too."),
+    ] = False,
+    known: Annotated[
+        str | None,
+        typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
+    ] = None,
     seed: options.Seed = None,
     null_value: options.NullValues = None,
     delimiter: options.Delimiter = None,
@@ -473,7 +481,7 @@ def attack(
 
     With --control the risk is what the release gives away beyond what is true of everybody.
     """
-    from incrowd.attack import attack as attacked
+    from incrowd.attacks import attack as attacked
     from incrowd.cli.render import console, progress, show_attacks
     from incrowd.io.files import read_table
 
@@ -496,6 +504,8 @@ def attack(
             attacks=attacks,
             columns=columns,
             neighbours=neighbours,
+            aligned=aligned,
+            known=options.listed(known) or None,
             seed=seed or 0,
             progress=shown,
         )

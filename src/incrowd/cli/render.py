@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from incrowd.anatomy import Anatomy
     from incrowd.assessment import Assessment
-    from incrowd.attack import Attack
+    from incrowd.attacks import Attack
     from incrowd.comparison import Compared, Comparison
     from incrowd.distributions import Fidelity
     from incrowd.evaluation import Evaluation

@@ -20,7 +20,7 @@ from incrowd.utility.kl_divergence import KLDivergence
 from incrowd.utility.loss import Loss
 from incrowd.utility.ncp import NCP
 from incrowd.utility.ncp_local import NCPMeanMode, NCPSummarization
-from incrowd.utility.non_uniform_entropy import NonUniformEntropy
+from incrowd.utility.non_uniform_entropy import NonUniformEntropy, PooledEntropy
 from incrowd.utility.precision import Precision
 from incrowd.utility.squared_error import AttributeSquaredError, RecordSquaredError
 from incrowd.utility.suppression import Suppression
@@ -51,6 +51,7 @@ __all__ = [
     "NCPMeanMode",
     "NCPSummarization",
     "NonUniformEntropy",
+    "PooledEntropy",
     "Precision",
     "RecordSquaredError",
     "ShannonEntropy",
@@ -62,6 +63,7 @@ METRICS: Registry[Metric] = Registry(
     "metrics",
     Loss, Distortion, NCP, NCPMeanMode, NCPSummarization, Precision, GeneralizationIntensity,
     NonUniformEntropy,
+    PooledEntropy,
     ShannonEntropy, KLDivergence, Discernibility, DiscernibilityStar, AverageClassSize, AECS, Ambiguity,
     AttributeSquaredError, RecordSquaredError, Classification, Suppression,
 )  # fmt: skip

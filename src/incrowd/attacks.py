@@ -44,7 +44,8 @@ class Attack:
     Attributes
     ----------
     name
-        ``singling-out-univariate``, ``singling-out-multivariate``, ``linkability`` or ``inference``.
+        ``singling-out-univariate``, ``singling-out-multivariate``, ``linkability``, ``inference``,
+        ``membership`` or ``linkage``.
     attacks
         How many guesses were made.
     main, baseline
@@ -98,6 +99,8 @@ def attack(
     attacks: int = 500,
     columns: int = 3,
     neighbours: int = 1,
+    aligned: bool = False,
+    known: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Attack]:
@@ -121,6 +124,10 @@ def attack(
         Columns of a multivariate predicate, at most the quasi-identifiers there are.
     neighbours
         Records that linkability looks at on either side.
+    aligned
+        Whether row N of the release is row N of the raw table, so that links can be checked.
+    known
+        The quasi-identifiers that an external table of the same people has, for linkage; all by default.
     seed
         Seed of all choices.
     progress
@@ -129,7 +136,8 @@ def attack(
     Returns
     -------
     Singling out by one and by several columns; linkability of two halves of the quasi-identifiers, where
-    there are two or more; and inference of the secret, where there is one.
+    there are two or more; inference of the secret, where there is one; membership, where there is a control;
+    linkage, where the rows are aligned.
 
     Raises
     ------
@@ -140,13 +148,15 @@ def attack(
     -----
     *Singling out*: a predicate made of a released record is right when exactly one raw record meets it: a
     point of numbers becomes "at least" above the median and "at most" below, any other cell "is one of
-    its values".
-    Of ten times as many predicates those are guessed that one released record meets, or where there are none
-    those that the fewest meet. *Linkability*:
-    for a raw record the nearest released ones are looked up by one half of the columns and by the other;
-    right when a record is among both. Without released records a link is right by chance. *Inference*:
-    the nearest released record by all quasi-identifiers tells the secret; numbers are right within 5 %.
-    Distances are Gower's, a cell counting as each of its values with the same chance.
+    its values". Of ten times as many predicates those are guessed that one released record meets, or
+    where there are none those that the fewest meet. *Linkability*: for a raw record the nearest released
+    ones are looked up by one half of the columns and by the other; right when a record is among both.
+    Without released records a link is right by chance. *Inference*: the nearest released record by all
+    quasi-identifiers tells the secret; numbers are right within 5 %. Distances are Gower's, a cell
+    counting as each of its values with the same chance. *Membership*: of as many people of the release as
+    of the control, the half that is nearer to a released record is taken to be in it. *Linkage*: people
+    of the raw table are linked to the nearest released record by the columns that are known; right when
+    it is theirs.
 
     References
     ----------
@@ -173,6 +183,12 @@ def attack(
             raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {names}")
         told.stage("inference")
         found.append(_inference(setting, secret, attacks))
+    if control is not None:
+        told.stage("membership")
+        found.append(_membership(setting, attacks))
+    if aligned:
+        told.stage("linkage")
+        found.append(_linkage(setting, setting.quasi if known is None else list(known), attacks))
     return found
 
 
@@ -402,6 +418,43 @@ def _linkability(setting: _Setting, attacks: int, neighbours: int) -> Attack:
         return sum(bool(set(a) & set(b)) for a, b in (pair.tolist() for pair in drawn))
 
     return setting.rates("linkability", wins, guesses, attacks)
+
+
+def _membership(setting: _Setting, attacks: int) -> Attack:
+    """Take the half of people who are nearest to a released record for those whom the release holds."""
+    random = np.random.default_rng([setting.seed, 6])
+    half = min(attacks // 2, setting.people, setting.rows - setting.people)
+    members = random.choice(setting.people, half, replace=False)
+    others = setting.people + random.choice(setting.rows - setting.people, half, replace=False)
+    rows = np.concatenate((members, others))
+    gaps = np.empty(len(rows))
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        distance = sum(setting.columns[name].distance(block) for name in setting.quasi)
+        gaps[start : start + len(block)] = np.min(distance, axis=1)
+    order = np.lexsort((random.random(len(rows)), np.round(gaps, 12)))
+    right = 2 * int((order[:half] < half).sum())
+    main = wilson(right, len(rows))
+    chance = Rate(0.5, 0.5, 0.5)
+    return Attack("membership", len(rows), main, chance, chance, _risk(main, chance))
+
+
+def _linkage(setting: _Setting, known: Sequence[str], attacks: int) -> Attack:
+    """Link people of an external table, who are those of the raw one, to the nearest released record."""
+    for name in known:
+        if name not in setting.quasi:
+            raise SchemaError(f"known: {name!r} is no quasi-identifier; those are {setting.quasi}")
+    if setting.records != setting.people or not known:
+        raise TableError(
+            f"linkage: the release has {setting.records} rows and the raw table {setting.people}; name known "
+            "columns, and tables whose row N is the same person"
+        )
+    random = np.random.default_rng([setting.seed, 7])
+    made = min(attacks, setting.people)
+    rows = random.choice(setting.people, made, replace=False)
+    right = int((_nearest(setting, known, rows, 1)[:, 0] == rows).sum())
+    guessed = int((random.integers(setting.records, size=made) == rows).sum())
+    return Attack("linkage", made, wilson(right, made), wilson(guessed, made), None, None)
 
 
 def _inference(setting: _Setting, secret: str, attacks: int) -> Attack:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.attack import attack, wilson
+from incrowd.attacks import attack, wilson
 from incrowd.errors import InputError
 
 TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
@@ -43,7 +43,6 @@ def by_name(release: pl.DataFrame, **settings) -> dict[str, ic.Attack]:
 
 def test_a_raw_release_gives_everything_away():
     found = by_name(OWN)
-    assert list(found) == ["singling-out-univariate", "singling-out-multivariate", "linkability", "inference"]
     for entry in found.values():
         assert entry.stronger_than_guessing
         assert entry.main.low <= entry.main.value <= entry.main.high
@@ -142,3 +141,30 @@ def test_one_column_is_singled_out_and_nothing_else():
     schema = ic.Schema(quasi=["n"])
     found = attack(OWN, OWN, schema, attacks=50)
     assert [entry.name for entry in found] == ["singling-out-univariate"]
+
+
+def test_membership_is_told_from_raw_records_and_not_from_crowds():
+    names = ["singling-out-univariate", "singling-out-multivariate", "linkability", "inference", "membership"]
+    raw = by_name(OWN)
+    assert list(raw) == names
+    assert raw["membership"].main.value > 0.95
+    assert raw["membership"].risk.value > 0.9
+    crowd = by_name(ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20)]).table)["membership"]
+    assert crowd.main.value < 0.65
+    assert crowd.baseline.value == 0.5
+    nobody = by_name(people(800, 3))["membership"]
+    assert nobody.main.low < 0.5 < nobody.main.high
+
+
+def test_links_with_an_external_table():
+    raw = by_name(OWN, aligned=True)["linkage"]
+    assert raw.main.value > 0.95
+    assert raw.baseline.value < 0.05
+    known = by_name(OWN, aligned=True, known=["t", "c"])["linkage"]
+    assert known.main.value < 0.15  # 24 combinations for 800 people
+    release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20)]).table
+    assert by_name(release, aligned=True)["linkage"].main.value < 0.12
+    with pytest.raises(ic.SchemaError, match="known: 's' is no quasi-identifier"):
+        by_name(OWN, aligned=True, known=["s"])
+    with pytest.raises(ic.TableError, match="linkage: the release has 10 rows"):
+        by_name(OWN.head(10), aligned=True)
