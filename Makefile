@@ -27,7 +27,7 @@ demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 	$(BIN)/incrowd demo -o demo-release --force
 
 test: $(VENV)/.installed-test ## set up and run the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.installed-dev ## check style, format and types
 	$(BIN)/ruff check .
