@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.attacks import attack, wilson
+from incrowd.attacks import _size_factor, attack, wilson
 from incrowd.errors import InputError
+from incrowd.kernels.nearest import Cloud, nearest
 
 TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
 SCHEMA = ic.Schema(quasi={"n": None, "t": TREE, "m": None, "c": None}, sensitive=["s"])
@@ -168,3 +170,103 @@ def test_links_with_an_external_table():
         by_name(OWN, aligned=True, known=["s"])
     with pytest.raises(ic.TableError, match="linkage: the release has 10 rows"):
         by_name(OWN.head(10), aligned=True)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_beside_another_library(shared_data, seed):
+    """Intervals meet those of anonymeter 1.1.0 on its own example: three columns of Adult, a CTGAN of them.
+
+    Of three seeds its centres, lowest and highest, with 100 / 100 / 2000 / 1000 guesses. Its guessing without
+    the release is left out: the rows of its guesses and of their targets do not correspond.
+    """
+    folder = shared_data / "petworks" / "adult"
+    own, others, release = (
+        pl.read_csv(gzip.decompress((folder / f"adults_{name}.csv.gz").read_bytes()))
+        for name in ("train", "control", "syn_ctgan")
+    )
+    theirs = {
+        "singling-out-univariate": ((0.0378, 0.0666), (0.0210, 0.0261), 100),
+        "singling-out-multivariate": ((0.2015, 0.2496), (0.0539, 0.0666), 100),
+        "linkability": ((0.0020, 0.0045), (0.0025, 0.0035), 2000),
+        "inference": ((0.4492, 0.4791), (0.4552, 0.4920), 1000),
+    }
+    schema = ic.Schema(quasi=["age", "fnlwgt", "type_employer"])
+    known = ic.Schema(quasi=["age", "fnlwgt"], sensitive=["type_employer"])
+    found = {
+        **{e.name: e for e in attack(own, release, known, control=others, attacks=1000, seed=seed)},
+        **{
+            e.name: e
+            for e in attack(own, release, schema, control=others, neighbours=10, attacks=100, seed=seed)
+        },
+    }
+    for name, (main, control, guesses) in theirs.items():
+        entry = found[name]
+        for rate, (low, high) in ((entry.main, main), (entry.control, control)):
+            slack = 2 * math.sqrt(high * (1 - high) / guesses)
+            assert rate.low <= high + slack, name
+            assert rate.high >= low - slack, name
+
+
+@st.composite
+def clouds(draw):
+    rows, records, values = draw(st.integers(1, 6)), draw(st.integers(1, 12)), 3
+    number = st.one_of(st.just(math.nan), st.integers(0, 4).map(float))
+    ends = draw(st.lists(st.tuples(number, number), min_size=records, max_size=records))
+    ends = [(a, b) if a <= b else (a, a) if math.isnan(a) or math.isnan(b) else (b, a) for a, b in ends]
+    shares = draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=2 * values, max_size=2 * values))
+    pick = lambda top, many: draw(st.lists(st.integers(0, top), min_size=many, max_size=many))  # noqa: E731
+    return Cloud(
+        np.array([True, False]),
+        np.array([[low, 0] for low, _ in ends], float),
+        np.array([[high, 0] for _, high in ends], float),
+        np.array([4.0, 1.0]),
+        np.array([[draw(number), 0] for _ in range(rows)], float),
+        np.array(shares, np.float32),
+        np.array([0, 0]),
+        np.array([0, values]),
+        np.array([[0, code] for code in pick(1, records)], np.int32),
+        np.array([[0, rank] for rank in pick(values - 1, rows)], np.int32),
+    )
+
+
+@given(clouds(), st.integers(1, 3))
+def test_the_nearest_records_read_once_more(cloud, count):
+    records, rows = len(cloud.codes), len(cloud.ranks)
+    count = min(count, records)
+    found, gaps = nearest(cloud, np.arange(rows), count)
+    for row in range(rows):
+        far = []
+        for record in range(records):
+            value, low, high = cloud.values[row, 0], cloud.low[record, 0], cloud.high[record, 0]
+            if math.isnan(value) or math.isnan(low):
+                gap = float(math.isnan(value) != math.isnan(low))
+            elif low < value < high:
+                # The mean distance to a value anywhere in the interval.
+                gap = ((value - low) ** 2 + (high - value) ** 2) / (2 * (high - low)) / 4
+            else:
+                gap = abs(value - (low + high) / 2) / 4
+            far.append(
+                round(gap + 1 - float(cloud.shares[cloud.codes[record, 1] * 3 + cloud.ranks[row, 1]]), 9)
+            )
+        order = sorted(range(records), key=far.__getitem__)[:count]
+        assert found[row].tolist() == order
+        assert gaps[row] == pytest.approx([far[record] for record in order])
+
+
+def test_a_small_control_is_scaled_up():
+    """Raw people and a quarter as many others of the same kind: no excess, whatever the sizes."""
+    entry = attack(people(1600, 7), people(1600, 8), SCHEMA, control=people(400, 9), attacks=500)[1]
+    assert entry.name == "singling-out-multivariate"
+    assert entry.main.value > 0.1
+    assert entry.control.value > 0.1
+    assert entry.risk.low == 0
+
+
+@pytest.mark.parametrize(("shape", "mean", "scale"), [(0.2, 0.3, 4.0), (3.0, 0.5, 3.0), (0.05, 2.0, 2.0)])
+def test_the_size_of_the_control_is_allowed_for(shape, mean, scale):
+    rng = np.random.default_rng(1)
+    weights = rng.gamma(shape, mean / shape, 200_000)
+    few, many = rng.poisson(weights), rng.poisson(weights * scale)
+    expected = (many == 1).mean() / (few == 1).mean()
+    assert _size_factor(few.tolist(), scale) == pytest.approx(expected, rel=0.05)
+    assert _size_factor([0, 0, 5], 4.0) == _size_factor([1, 1], 4.0) == _size_factor([0, 1], 0.5) == 1

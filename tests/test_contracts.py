@@ -152,6 +152,8 @@ def least_and_most(frequency: FrequencyTable) -> dict[str, tuple[float, float, f
     bits = math.log2(combinations) + float((shares * np.log2(shares)).sum())
     distinct = [np.count_nonzero(frequency.totals(j)) for j in range(3)]
     alone = sum(1 / distinct[j] for j in (1, 2)) / 3
+    by_label = sum(map(information, alike)) / 60
+    told = information(alike.sum(axis=0)) / 60 - by_label
     modes = sum(60 - frequency.totals(j).max() for j in (1, 2)) / 60
     return {
         "ambiguity": (1, combinations, combinations),
@@ -161,6 +163,7 @@ def least_and_most(frequency: FrequencyTable) -> dict[str, tuple[float, float, f
         "distortion": (0, heights, heights),
         "classification": (differ, whole, 1),
         "kl-divergence": (0, bits, bits),
+        "information-gain": (0, told, told),
         "pooled-entropy": (0, *[sum(map(information, map(frequency.totals, range(3))))] * 2),
         "ncp-summarization": (alone, 1, 1),
         "ncp-mean-mode": (0, (1 + modes) / 3, 1),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.utility import NCPMeanMode, NCPSummarization
+from incrowd.utility import AverageClassSize, NCPMeanMode, NCPSummarization
 from local_readings import scattered, schema_of, tables
 
 ALGORITHMS = [
@@ -299,3 +299,33 @@ def test_a_million_texts_are_read_once():
     evaluation = ic.evaluate(table, release.table, schema_of("n", "m"))
     assert evaluation.summarized == {"n": 0, "m": 0}
     assert evaluation.utility["loss"].value == pytest.approx(release.utility["loss"].value)
+
+
+def test_information_gain_by_hand():
+    """Two classes of (x, x, y) and (y): 1 bit is known of S raw, as 2 of 4 are x; TDS's trade-off beside it."""
+    table = pl.DataFrame({"c": ["u", "v", "w", "z"], "q": ["1"] * 4, "s": ["x", "x", "y", "y"]})
+    released = table.with_columns(c=pl.Series(["{u, v, w}"] * 3 + ["z"]))
+    schema = ic.Schema(quasi=["c", "q"], sensitive=["s"])
+    lost = ic.evaluate(table, released, schema).utility["information-gain"]
+    left = 3 / 4 * (2 / 3 * math.log2(3 / 2) + 1 / 3 * math.log2(3))
+    assert lost.value == pytest.approx(left)
+    assert lost.normalized == pytest.approx(left)
+    assert lost.details == {
+        "gain": pytest.approx(1 - left),
+        "privacy_loss": 3,
+        "score": pytest.approx((1 - left) / 4),
+    }
+    gone = ic.evaluate(table, table.with_columns(c=pl.lit("*"), q=pl.lit("*")), schema)
+    assert gone.utility["information-gain"].to_dict()["details"] == {
+        "gain": 0, "privacy_loss": 0, "score": 0
+    }  # fmt: skip
+
+
+def test_c_avg_is_divided_by_k():
+    table = pl.DataFrame({"q": ["a", "a", "a", "b", "b", "b", "b", "b"]})
+    evaluation = ic.evaluate(table, table, ic.Schema(quasi=["q"]))
+    for k, mean in ((1, 4.0), (2, 2.0), (3, 4 / 3)):
+        metric = AverageClassSize(k=k)
+        lost = metric.measure(evaluation.frequency, evaluation.recoding)
+        assert lost.value == pytest.approx(mean)
+        assert metric.normalized(lost, evaluation.frequency) == 0

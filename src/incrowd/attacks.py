@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, TableError
-from incrowd.observed import ranks_of, read_interval
+from incrowd.observed import ranks_of, read_intervals
 from incrowd.progress import Progress, Silent
 from incrowd.schema import Attribute, Schema
 
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
     from incrowd.domain import Domain
     from incrowd.frequency import SensitiveCounts
+    from incrowd.kernels.nearest import Cloud
 
 __all__ = ["Attack", "Rate", "attack", "wilson"]
 
 _Z = 1.959963984540054
-_BLOCK = 64
-_TRIES = 10
+_TRIES = 300
+_TRIES_IN_CROWDS = 10
+"""Predicates tried for every one that is guessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +149,19 @@ def attack(
 
     Notes
     -----
-    *Singling out*: a predicate made of a released record is right when exactly one raw record meets it: a
-    point of numbers becomes "at least" above the median and "at most" below, any other cell "is one of
-    its values". Of ten times as many predicates those are guessed that one released record meets, or
-    where there are none those that the fewest meet. *Linkability*: for a raw record the nearest released
-    ones are looked up by one half of the columns and by the other; right when a record is among both.
-    Without released records a link is right by chance. *Inference*: the nearest released record by all
-    quasi-identifiers tells the secret; numbers are right within 5 %. Distances are Gower's, a cell
-    counting as each of its values with the same chance. *Membership*: of as many people of the release as
-    of the control, the half that is nearer to a released record is taken to be in it. *Linkage*: people
-    of the raw table are linked to the nearest released record by the columns that are known; right when
-    it is theirs.
+    *Singling out*: a predicate is right when exactly one raw record meets it. Of one column it is "has this
+    rare cell", "is at most the smallest" or "at least the largest number"; of several it is made of a
+    released record, a point of numbers becoming "at least" above the median and "at most" below, any other
+    cell "is one of its values". Those are guessed that exactly one released record meets, or where there are
+    none those that the fewest meet. Success with a control of fewer people than the raw table has is scaled
+    to as many, the counts of people met being taken for negative binomial. *Linkability*: for a raw record
+    the nearest released ones are looked up by one half of the columns and by the other; right when a record
+    is among both. Without released records a link is right by chance. *Inference*: the nearest released
+    record by all quasi- identifiers tells the secret; numbers are right within 5 %. Distances are Gower's, a
+    cell counting as each of its values with the same chance. *Membership*: of as many people of the release
+    as of the control, the half that is nearer to a released record is taken to be in it. *Linkage*: people of
+    the raw table are linked to the nearest released record by the columns that are known; right when it is
+    theirs.
 
     References
     ----------
@@ -192,6 +197,14 @@ def attack(
     return found
 
 
+class _Part(NamedTuple):
+    """What a predicate asks of one column: a value of a released cell, or a number between two."""
+
+    code: int
+    low: float
+    high: float
+
+
 class _Column:
     """One column: raw values as numbers or ranks, released cells as intervals or shares of ranks."""
 
@@ -208,50 +221,60 @@ class _Column:
         numeric = domain.kind != "category" and not np.isnan(domain.numbers).all()
         self.numeric = numeric
         if numeric:
-            ends = np.array([read_interval(domain, label) for label in labels])
+            ends = read_intervals(domain, labels)
             self.low, self.high = ends[codes, 0], ends[codes, 1]
+            self.first_of = dict(
+                zip(*(each.tolist() for each in np.unique(codes, return_index=True)), strict=True)
+            )
             self.values = domain.numbers[ranks]
             known = domain.numbers[~np.isnan(domain.numbers)]
             self.extent = float(known.max() - known.min()) or 1.0
             self.median = float(np.nanmedian(np.concatenate(((self.low + self.high) / 2, [known[0]]))))
             return
         self.shares = np.zeros((len(labels), domain.size), np.float32)
-        for number, label in enumerate(labels):
-            held = ranks_of(domain, label)
+        for number, held in enumerate(ranks_of(domain, labels)):
             if len(held):
                 self.shares[number, held] = 1 / len(held)
 
-    def distance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the expected Gower distance of raw rows to every released record: float64[rows, records]."""
+    def part(self, code: int, *, corner: bool) -> _Part:
+        """Make a part of a predicate of a released cell; with `corner` points become one-sided."""
         if not self.numeric:
-            return 1.0 - self.shares[:, self.ranks[rows]].T[:, self.codes].astype(np.float64)
-        value = self.values[rows][:, None]
-        low, high = self.low[None, :], self.high[None, :]
-        middle = np.abs(value - (low + high) / 2)
-        wide = high - low
-        with np.errstate(invalid="ignore", divide="ignore"):
-            inside = ((value - low) ** 2 + (high - value) ** 2) / (2 * wide)
-        gap = np.where((value > low) & (value < high), inside, middle) / self.extent
-        # Missing beside a number is as far as can be, beside missing it is the same.
-        absent = np.isnan(value) & np.isnan(low + high)
-        return np.where(np.isnan(gap), np.where(absent, 0.0, 1.0), np.minimum(gap, 1.0))
+            return _Part(code, 0.0, 0.0)
+        low, high = (float(end[self.first_of[code]]) for end in (self.low, self.high))
+        if corner and low == high:
+            return _Part(code, low, math.inf) if low > self.median else _Part(code, -math.inf, high)
+        return _Part(code, low, high)
 
-    def meets(self, record: int, *, of_release: bool) -> NDArray[np.bool_]:
-        """Say which rows meet the predicate of a released record: raw ones or released ones."""
+    def cells(self, random: np.random.Generator) -> list[_Part]:
+        """Return predicates of this column alone: rare cells first, then the ends of numbers."""
+        met = np.bincount(self.codes, minlength=int(self.codes.max()) + 1)
+        present = random.permutation(np.flatnonzero(met))
+        parts = [
+            self.part(int(code), corner=False) for code in present[np.argsort(met[present], kind="stable")]
+        ]
+        if self.numeric and not np.isnan(self.low).all():
+            code = int(self.codes[0])
+            least, most = float(np.nanmin(self.low)), float(np.nanmax(self.high))
+            parts = [_Part(code, -math.inf, least), _Part(code, most, math.inf), *parts]
+        return parts
+
+    def meets(self, part: _Part, *, of_release: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        """Say which raw rows meet a part of a predicate, or which of some released records."""
         if not self.numeric:
-            allowed = self.shares[self.codes[record]] > 0
-            if not of_release:
+            allowed = self.shares[part.code] > 0
+            if of_release is None:
                 return np.asarray(allowed[self.ranks])
             within = (self.shares > 0) & ~allowed[None, :]
             inside = np.asarray(~within.any(axis=1) & self.shares.any(axis=1))
-            return np.asarray(inside[self.codes])
-        low, high = self.low[record], self.high[record]
-        if math.isnan(low):
-            return np.asarray(np.isnan(self.low if of_release else self.values))
-        first, last = (self.low, self.high) if of_release else (self.values, self.values)
-        if low == high:
-            return np.asarray(first >= low if low > self.median else last <= high)
-        return np.asarray((first >= low) & (last <= high))
+            return np.asarray(inside[self.codes[of_release]])
+        first, last = (
+            (self.values, self.values)
+            if of_release is None
+            else (self.low[of_release], self.high[of_release])
+        )
+        if math.isnan(part.low):
+            return np.asarray(np.isnan(first))
+        return np.asarray((first >= part.low) & (last <= part.high))
 
     def random_predicate(self, random: np.random.Generator) -> NDArray[np.bool_]:
         """Say which raw rows meet a predicate made of nothing but the column's values."""
@@ -269,8 +292,7 @@ class _Setting:
         import narwhals as nw
         import polars as pl
 
-        from incrowd.engines import engine_for
-        from incrowd.evaluation import loaded
+        from incrowd.engines import engine_for, loaded
 
         self.seed = seed
         attributes = [*schema.quasi, *schema.sensitive]
@@ -303,6 +325,39 @@ class _Setting:
             assert known.rows is not None
             assert seen.rows is not None
             self.columns[attribute.name] = _Column(known.domain, known.rows, seen.domain.values, seen.rows)
+
+    def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
+        """Lay out some columns for the search of nearest records, these in the given order."""
+        from incrowd.kernels.nearest import Cloud
+
+        columns = [self.columns[name] for name in names]
+        nothing = np.zeros(0)
+        tables = [nothing if column.numeric else column.shares.ravel() for column in columns]
+        sizes = [len(table) for table in tables]
+
+        def side_by_side(arrays: Sequence[NDArray[Any]], rows: int, dtype: type) -> NDArray[Any]:
+            laid: NDArray[Any] = np.zeros((rows, len(columns)), dtype)
+            for j, array in enumerate(arrays):
+                if len(array):
+                    laid[:, j] = array
+            return laid
+
+        lows, highs, values = (
+            [getattr(column, what) if column.numeric else nothing for column in columns]
+            for what in ("low", "high", "values")
+        )
+        return Cloud(
+            np.array([column.numeric for column in columns]),
+            side_by_side(lows, self.records, np.float64)[order],
+            side_by_side(highs, self.records, np.float64)[order],
+            np.array([column.extent if column.numeric else 1.0 for column in columns]),
+            side_by_side(values, self.rows, np.float64),
+            np.concatenate(tables).astype(np.float32),
+            np.cumsum([0, *sizes[:-1]]),
+            np.array([column.domain.size for column in columns]),
+            side_by_side([column.codes for column in columns], self.records, np.int32)[order],
+            side_by_side([column.ranks for column in columns], self.rows, np.int32),
+        )
 
     def rates(
         self, kind: str, wins: Callable[[NDArray[np.int64]], int], guesses: Callable[[], int], attacks: int
@@ -347,60 +402,115 @@ def _risk(main: Rate, control: Rate) -> Rate:
 
 
 def _singling_out(setting: _Setting, width: int, attacks: int, kind: str) -> Attack:
+    from incrowd.kernels.grouping import group_columns
+
     random = np.random.default_rng([setting.seed, 2, width])
     columns = [setting.columns[name] for name in setting.quasi]
-    found: list[tuple[int, int, list[int]]] = []
-    seen: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
+    codes = [column.codes.astype(np.int64) for column in columns]
+    ids, first = group_columns(codes, [int(column.max()) + 1 for column in codes], setting.records)
+    records = np.bincount(ids)
+
+    def covered(predicate: dict[int, _Part]) -> int:
+        met = [columns[j].meets(part, of_release=first) for j, part in predicate.items()]
+        return int(records[np.logical_and.reduce(met)].sum())
+
+    def people(predicate: dict[int, _Part]) -> tuple[int, int]:
+        met = np.logical_and.reduce(
+            [columns[j].meets(part, of_release=None) for j, part in predicate.items()]
+        )
+        return int(met[: setting.people].sum()), int(met[setting.people :].sum())
+
+    # Where every record has its like, no predicate is met by one alone, and there is no use in trying long.
+    tries = attacks * (_TRIES if records.min() == 1 else _TRIES_IN_CROWDS)
+    candidates = _alone(columns, random) if width == 1 else _together(columns, setting.records, width, random)
+    found: list[tuple[int, int, dict[int, _Part]]] = []
+    seen: set[str] = set()
     unique = 0
-    for number in range(attacks * _TRIES):
+    for number, predicate in enumerate(islice(candidates, tries)):
         if unique == attacks:
             break
-        record = int(random.integers(setting.records))
-        chosen = sorted(random.permutation(len(columns))[:width].tolist())
-        name = tuple(chosen), tuple(int(columns[j].codes[record]) for j in chosen)
+        name = repr(predicate)
         if name in seen:
             continue
         seen.add(name)
-        covered = int(
-            np.logical_and.reduce([columns[j].meets(record, of_release=True) for j in chosen]).sum()
-        )
-        unique += covered == 1
-        found.append((covered, number, [record, *chosen]))
+        crowd = covered(predicate)
+        if not crowd:
+            continue
+        unique += crowd == 1
+        found.append((crowd, number, predicate))
     # A guess is worth making where one released record meets it; k-anonymous releases have none, so that the
     # ones that the fewest meet are all there is.
-    best = sorted(found)[:attacks]
-    guesses = [guess for covered, _, guess in best if covered == 1] or [guess for _, _, guess in best]
-    won = lost_control = guessed = 0
-    for record, *chosen in guesses:
-        met = np.logical_and.reduce([columns[j].meets(record, of_release=False) for j in chosen])
-        won += int(met[: setting.people].sum()) == 1
-        lost_control += int(met[setting.people :].sum()) == 1
+    best = sorted(found, key=lambda entry: entry[:2])[:attacks]
+    guesses = [guess for crowd, _, guess in best if crowd == 1] or [guess for _, _, guess in best]
+    met = [people(guess) for guess in guesses]
     made = len(guesses)
+    won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)
+    lucky = 0
     for _ in range(made):
         chosen = sorted(random.permutation(len(columns))[:width].tolist())
-        met = np.logical_and.reduce([columns[j].random_predicate(random) for j in chosen])
-        guessed += int(met[: setting.people].sum()) == 1
-    main, baseline = wilson(won, made), wilson(guessed, made)
-    if setting.rows == setting.people:
+        rows = np.logical_and.reduce([columns[j].random_predicate(random) for j in chosen])
+        lucky += int(rows[: setting.people].sum()) == 1
+    main, baseline = wilson(won, made), wilson(lucky, made)
+    others = setting.rows - setting.people
+    if not others:
         return Attack(kind, made, main, baseline, None, None)
-    control = wilson(lost_control, made)
+    # Among fewer people a predicate meets exactly one more or less often.
+    factor = _size_factor([other for _, other in met], setting.people / others)
+    control = wilson(min(round(of_control * factor), made), made)
     return Attack(kind, made, main, baseline, control, _risk(main, control))
+
+
+def _alone(columns: Sequence[_Column], random: np.random.Generator) -> Iterator[dict[int, _Part]]:
+    """Predicates of one column: in turn one of each, those that look rarest first."""
+    each = [[(j, part) for part in column.cells(random)] for j, column in enumerate(columns)]
+    for parts in zip_longest(*each):
+        yield from ({j: part} for j, part in filter(None, parts))
+
+
+def _together(
+    columns: Sequence[_Column], records: int, width: int, random: np.random.Generator
+) -> Iterator[dict[int, _Part]]:
+    """Predicates of several columns, each of a released record."""
+    while True:
+        record = int(random.integers(records))
+        chosen = sorted(random.permutation(len(columns))[:width].tolist())
+        yield {j: columns[j].part(int(columns[j].codes[record]), corner=True) for j in chosen}
+
+
+def _size_factor(met: Sequence[int], scale: float) -> float:
+    """Return how much more often a predicate meets exactly one person if there are `scale` times as many.
+
+    Predicates weigh differently: their counts are taken for negative binomial, with the shape and the mean
+    that shares of counts 0 and 1 ask for. More people keep the shape and scale the mean.
+    """
+    none, one = (sum(number == wanted for number in met) / len(met) for wanted in (0, 1))
+    if scale <= 1 or not one or not none:
+        return 1.0
+    # Share of 0: (1 + x)^-shape, of 1: shape x / (1 + x) times that; so their ratio fixes x.
+    ratio = one / none / -math.log(none)
+    low, high = -20.0, 40.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        x = math.exp(middle)
+        low, high = (middle, high) if x / (1 + x) / math.log1p(x) > ratio else (low, middle)
+    x = math.exp(low)
+    shape = -math.log(none) / math.log1p(x)
+
+    def exactly_one(x: float) -> float:
+        return shape * x / (1 + x) * math.exp(-shape * math.log1p(x))
+
+    return exactly_one(scale * x) / exactly_one(x)
 
 
 def _nearest(
     setting: _Setting, names: Sequence[str], rows: NDArray[np.int64], count: int
-) -> NDArray[np.int64]:
-    """Find the nearest released records of raw rows, int64[rows, count]; the seed decides ties."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest released records of raw rows, and how far they are; the seed decides ties."""
+    from incrowd.kernels.nearest import nearest
+
     order = np.random.default_rng([setting.seed, 3]).permutation(setting.records)
-    found = np.empty((len(rows), count), np.int64)
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        distance = np.zeros((len(block), setting.records))
-        for name in names:
-            distance += setting.columns[name].distance(block)
-        shuffled = np.round(distance[:, order], 12)
-        found[start : start + len(block)] = order[np.argsort(shuffled, axis=1, kind="stable")[:, :count]]
-    return found
+    found, gaps = nearest(setting.cloud(names, order), rows, count)
+    return order[found], gaps
 
 
 def _linkability(setting: _Setting, attacks: int, neighbours: int) -> Attack:
@@ -410,7 +520,7 @@ def _linkability(setting: _Setting, attacks: int, neighbours: int) -> Attack:
     random = np.random.default_rng([setting.seed, 4])
 
     def wins(rows: NDArray[np.int64]) -> int:
-        left, right = _nearest(setting, one, rows, count), _nearest(setting, other, rows, count)
+        left, right = (_nearest(setting, names, rows, count)[0] for names in (one, other))
         return sum(bool(set(a) & set(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True))
 
     def guesses() -> int:
@@ -427,12 +537,8 @@ def _membership(setting: _Setting, attacks: int) -> Attack:
     members = random.choice(setting.people, half, replace=False)
     others = setting.people + random.choice(setting.rows - setting.people, half, replace=False)
     rows = np.concatenate((members, others))
-    gaps = np.empty(len(rows))
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        distance = sum(setting.columns[name].distance(block) for name in setting.quasi)
-        gaps[start : start + len(block)] = np.min(distance, axis=1)
-    order = np.lexsort((random.random(len(rows)), np.round(gaps, 12)))
+    gaps = _nearest(setting, setting.quasi, rows, 1)[1][:, 0]
+    order = np.lexsort((random.random(len(rows)), gaps))
     right = 2 * int((order[:half] < half).sum())
     main = wilson(right, len(rows))
     chance = Rate(0.5, 0.5, 0.5)
@@ -452,7 +558,7 @@ def _linkage(setting: _Setting, known: Sequence[str], attacks: int) -> Attack:
     random = np.random.default_rng([setting.seed, 7])
     made = min(attacks, setting.people)
     rows = random.choice(setting.people, made, replace=False)
-    right = int((_nearest(setting, known, rows, 1)[:, 0] == rows).sum())
+    right = int((_nearest(setting, known, rows, 1)[0][:, 0] == rows).sum())
     guessed = int((random.integers(setting.records, size=made) == rows).sum())
     return Attack("linkage", made, wilson(right, made), wilson(guessed, made), None, None)
 
@@ -469,7 +575,7 @@ def _inference(setting: _Setting, secret: str, attacks: int) -> Attack:
         return int((near | (np.isnan(told) & np.isnan(true))).sum())
 
     def wins(rows: NDArray[np.int64]) -> int:
-        return right(rows, _nearest(setting, setting.quasi, rows, 1)[:, 0])
+        return right(rows, _nearest(setting, setting.quasi, rows, 1)[0][:, 0])
 
     def guesses() -> int:
         made = min(attacks, setting.people)

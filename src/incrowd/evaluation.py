@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from incrowd.frequency import FrequencyTable
     from incrowd.observed import Observed
 
-__all__ = ["Evaluation", "evaluate", "loaded"]
+__all__ = ["Evaluation", "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
     InputError
         When a table cannot be read or does not fit the schema, or the rows are not the same in number.
     """
-    from incrowd.engines import engine_for
+    from incrowd.engines import engine_for, loaded
     from incrowd.errors import InputError
     from incrowd.observed import observe
 
@@ -115,12 +114,3 @@ def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
         frequency,
         recoding,
     )
-
-
-def loaded(table: Any) -> Any:
-    """Read a table where it is a path."""
-    if not isinstance(table, str | os.PathLike):
-        return table
-    from incrowd.io.files import read_table
-
-    return read_table(table)[0]

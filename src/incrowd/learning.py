@@ -146,8 +146,7 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
     """Return the target of every row: numbers, or class numbers."""
     import numpy as np
 
-    from incrowd.engines import engine_for
-    from incrowd.evaluation import loaded
+    from incrowd.engines import engine_for, loaded
     from incrowd.schema import Attribute, Schema
 
     quasi = [domain.name for domain in evaluation.frequency.domains]

@@ -19,7 +19,7 @@ from incrowd.recoding import SUPPRESSED, Cells, Recoding
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
 
-__all__ = ["Observed", "observe", "ranks_of", "read_interval"]
+__all__ = ["Observed", "observe", "ranks_of", "read_intervals"]
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _RANGE = re.compile(
@@ -276,48 +276,52 @@ class _Reader:
         loss = min((high - low) / self.extent, 1.0) if self.extent else 0.0
         return _Meaning(lo, hi, loss, int(low == high))
 
+    def ranks(self, label: str | None) -> NDArray[np.int64]:
+        """Return the ranks that a label stands for."""
+        meaning = self(label)
+        if meaning.lo < 0:
+            return np.zeros(0, np.int64)
+        if label is not None and self.tree is None and label not in self.rank and label.startswith("{"):
+            named = (part if part or part in self.rank else None for part in parts_of_set(label[1:-1]))
+            return np.array([self.rank[part] for part in named if part in self.rank], np.int64)
+        return np.arange(meaning.lo, meaning.hi + 1)
 
-def ranks_of(domain: Domain, label: str | None) -> NDArray[np.int64]:
-    """Return the ranks that a released cell stands for; none where it is not understood."""
-    meaning = _Reader(domain)(label)
-    if meaning.lo < 0:
-        return np.zeros(0, np.int64)
-    if (
-        label is not None
-        and domain.hierarchy is None
-        and label not in domain.values
-        and label.startswith("{")
-    ):
-        rank = {value: r for r, value in enumerate(domain.values)}
-        named = (part if part or part in rank else None for part in parts_of_set(label[1:-1]))
-        return np.array([rank[part] for part in named if part in rank], np.int64)
-    return np.arange(meaning.lo, meaning.hi + 1)
+    def ends(self, label: str | None) -> tuple[float, float]:
+        """Return the smallest and the largest number that a label stands for."""
+        nothing = float("nan"), float("nan")
+        numbers = self.domain.numbers
+        if label == SUPPRESSED:
+            return float(np.nanmin(numbers)), float(np.nanmax(numbers))
+        if label is None:
+            return nothing
+        if self.domain.kind == "number" and label not in self.node:
+            found = _RANGE.fullmatch(label)
+            value = number_of(label)
+            if not np.isnan(value):
+                return value, value
+            if found is not None and float(found["low"]) <= float(found["high"]):
+                return float(found["low"]), float(found["high"])
+        meaning = self(label)
+        if meaning.lo < 0:
+            return nothing
+        values = numbers[meaning.lo : meaning.hi + 1]
+        values = values[~np.isnan(values)]
+        return (float(values.min()), float(values.max())) if len(values) else nothing
 
 
-def read_interval(domain: Domain, label: str | None) -> tuple[float, float]:
-    """Read a released cell of a column of numbers or days: its ends, NaN for missing or what says nothing.
+def ranks_of(domain: Domain, labels: Sequence[str | None]) -> list[NDArray[np.int64]]:
+    """Return the ranks that each released cell stands for; none where it is not understood."""
+    reader = _Reader(domain)
+    return [reader.ranks(label) for label in labels]
 
-    A number that the column has not got, as synthetic data have, is read as well.
+
+def read_intervals(domain: Domain, labels: Sequence[str | None]) -> NDArray[np.float64]:
+    """Read released cells of a column of numbers or days: their ends, NaN for missing or what says nothing.
+
+    A number that the column has not got, as synthetic data have, is read as well: float64[labels, 2].
     """
     reader = _Reader(domain)
-    known = domain.numbers[~np.isnan(domain.numbers)]
-    if label == SUPPRESSED:
-        return float(known.min()), float(known.max())
-    if label is None:
-        return float("nan"), float("nan")
-    if domain.kind == "number" and label not in reader.node:
-        found = _RANGE.fullmatch(label)
-        value = number_of(label)
-        if not np.isnan(value):
-            return value, value
-        if found is not None and float(found["low"]) <= float(found["high"]):
-            return float(found["low"]), float(found["high"])
-    meaning = reader(label)
-    if meaning.lo < 0:
-        return float("nan"), float("nan")
-    values = domain.numbers[meaning.lo : meaning.hi + 1]
-    values = values[~np.isnan(values)]
-    return (float(values.min()), float(values.max())) if len(values) else (float("nan"), float("nan"))
+    return np.array([reader.ends(label) for label in labels]).reshape(-1, 2)
 
 
 _EPOCH = 719163

@@ -614,7 +614,7 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     assert "row N of one has to be row N of the other" in result.err
 
 
-def test_risk_on_the_command_line(run, hospital_csv):
+def test_risk_on_the_command_line(run, hospital_csv, tmp_path):
     asked = ("risk", str(hospital_csv), "--qi", "age,sex,zip", "--sensitive", "diagnosis")
     shown = run(*asked, "--population-size", "100000")
     assert shown.status == 0
@@ -625,6 +625,15 @@ def test_risk_on_the_command_line(run, hospital_csv):
     assert len(told["quasi_identifiers"]) == 6
     assert [entry["columns"] for entry in told["quasi_identifiers"] if entry["minimal"]] == [["age", "zip"]]
     assert "population_uniqueness" not in told
+    assert "individual_risk" not in told
+    weighted = tmp_path / "weighted.csv"
+    pl.read_csv(hospital_csv).with_columns(weight=pl.lit(12.5)).write_csv(weighted)
+    survey = ("risk", str(weighted), "--qi", "age,sex,zip", "--weights", "weight")
+    individual = json.loads(run(*survey, "--json").out)["individual_risk"]
+    assert 0 < individual["mean"] <= individual["max"] < 1
+    assert individual["expected"] == pytest.approx(3000 * individual["mean"])
+    assert "individual risk by sampling weights" in run(*survey).out
+    assert "the table has no column 'w'" in run(*survey[:-1], "w").err
     wrong = run(*asked, "--population-size", "10")
     assert wrong.status == 2
     assert "is fewer than the table's 3000 records" in wrong.err

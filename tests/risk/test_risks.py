@@ -137,11 +137,27 @@ def test_samples_without_uniques_and_of_uniques_alone():
     assert 0 <= only.dankar <= 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("fraction", [0.1, 0.3])
+def test_poisson_gamma_finds_the_uniques_of_its_own_model(seed, fraction):
+    rng = np.random.default_rng(seed)
+    cells = 20_000
+    sizes = rng.negative_binomial(0.2, 0.05, cells)
+    sample, truth, population = drawn(sizes, fraction, rng)
+    estimate = estimate_uniqueness(sample, population, cells)
+    assert estimate.poisson_gamma == pytest.approx(truth, rel=0.15)
+    assert estimate_uniqueness(sample, population).poisson_gamma is None
+    # As even as can be: no gamma distribution is narrower than its Poisson.
+    assert estimate_uniqueness(np.full(50, 2), 1000, 50).poisson_gamma is None
+    assert estimate_uniqueness(np.array([1, 1, 2]), 4, 9).poisson_gamma == 0.5
+    assert estimate_uniqueness(np.array([3]), 4, 1).poisson_gamma is None
+
+
 def test_population_uniqueness_reads_a_table():
     found = population_uniqueness(TABLE, ["q"], population=60)
     assert found == population_uniqueness(TABLE, "q", fraction=0.1)
     assert found.sample == pytest.approx(1 / 6)
-    assert set(found.to_dict()) == {"sample", "pitman", "zayatz", "snb", "dankar", "chosen"}
+    assert set(found.to_dict()) == {"sample", "pitman", "zayatz", "snb", "poisson_gamma", "dankar", "chosen"}
     for wrong in (
         {},
         {"population": 60, "fraction": 0.1},
@@ -177,6 +193,12 @@ def test_individual_risk_of_larger_classes_and_suppressed_rows():
     assert risk[5] == 0
     exact = sum(comb(n - 1, 4) * 0.1**5 * 0.9 ** (n - 5) / n for n in range(5, 2000))
     assert risk[0] == pytest.approx(exact, rel=0.05)
+    weighted = table.with_columns(w=pl.Series(["10.0"] * 6))
+    assert (individual_risk(weighted, ["q"], "w") == risk).all()
+    with pytest.raises(ic.SchemaError, match="weights: the table has no column 'v'"):
+        individual_risk(weighted, ["q"], "v")
+    with pytest.raises(ic.ParameterError, match="weights must be 6 numbers"):
+        individual_risk(weighted, ["q"], "q")
     for wrong in ([1.0] * 5, [0.5] * 6, [float("nan")] * 6, [[1.0] * 6]):
         with pytest.raises(ic.ParameterError, match="weights must be 6 numbers"):
             individual_risk(table, ["q"], wrong)
@@ -247,6 +269,48 @@ def test_quasi_identifiers_read_once_more(table, size, asked):
         )
     order = [entry.distinction for entry in quasi_identifiers(table, list("pqrs"), max_size=size)]
     assert order == sorted(order, reverse=True)
+
+
+GUIDE = pl.DataFrame(
+    [
+        ("Urban", "Female", "Secondary incomplete", "Employed"),
+        ("Urban", "Female", "Secondary incomplete", "Employed"),
+        ("Urban", "Female", "Primary incomplete", "Non-LF"),
+        ("Urban", "Male", "Secondary complete", "Employed"),
+        ("Rural", "Female", "Secondary complete", "Unemployed"),
+        ("Urban", "Male", "Secondary complete", "Employed"),
+        ("Urban", "Female", "Primary complete", "Non-LF"),
+        ("Urban", "Male", "Post-secondary", "Unemployed"),
+        ("Urban", "Female", "Secondary incomplete", "Non-LF"),
+        ("Urban", "Female", "Secondary incomplete", "Non-LF"),
+    ],
+    schema=["residence", "gender", "education", "labor"],
+    orient="row",
+)
+"""Benschop, Machingauta and Welch, Statistical disclosure control: a practice guide, section on SUDA."""
+
+
+def test_suda_of_the_practice_guide():
+    """Its scores are products; its DIS-SUDA scores come from the program's own scoring, at 1 %."""
+    product = suda2(GUIDE, GUIDE.columns)
+    assert product.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+    subsets = suda2(GUIDE, GUIDE.columns, scoring="subsets")
+    assert subsets.scores.tolist() == [0, 0, 1.75, 0, 3.25, 0, 1.75, 2.75, 0, 0]
+    assert np.round(subsets.dis_scores, 4).tolist() == [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
+    assert subsets.dis == pytest.approx(4 * 0.01 / (4 * 0.01 + 6 * 0.99))
+    assert suda2(GUIDE, GUIDE.columns, fraction=1).dis_scores[2] == 1
+    for wrong in ({"fraction": 0}, {"fraction": 1.1}, {"scoring": "sum"}):
+        with pytest.raises(ic.ParameterError, match="must be"):
+            suda2(GUIDE, GUIDE.columns, **wrong)
+
+
+@given(small(), st.sampled_from([0.01, 0.5]), st.sampled_from(["product", "subsets"]))
+def test_dis_scores_are_ordered_like_scores(table, fraction, scoring):
+    result = suda2(table, list("pqrs"), fraction=fraction, scoring=scoring)
+    assert ((result.dis_scores >= 0) & (result.dis_scores <= 1)).all()
+    assert ((result.dis_scores > 0) == (result.scores > 0)).all()
+    order = np.argsort(result.scores, kind="stable")
+    assert (np.diff(result.dis_scores[order]) >= -1e-12).all()
 
 
 def test_sizes_out_of_range():

@@ -391,6 +391,10 @@ def risk(
         int | None,
         typer.Option("--population-size", min=1, help="How many people the table is a sample of."),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", help="Column of sampling weights: how many people each row stands for."),
+    ] = None,
     max_size: Annotated[
         int, typer.Option("--max-size", min=1, help="Columns of the largest sets that are looked at.")
     ] = 3,
@@ -405,12 +409,13 @@ def risk(
 ) -> None:
     """Measure re-identification risk: risk models, special uniques, and which columns identify.
 
-    With --population-size also how many people are unique in the population, estimated.
+    With --population-size also how many people are unique in the population, estimated; with --weights the
+    individual risk of the rows of a survey.
     """
     from incrowd.assessment import assess as measure
     from incrowd.cli.render import console, progress, show_risk
     from incrowd.io.files import read_table
-    from incrowd.risk import population_uniqueness, quasi_identifiers, suda2
+    from incrowd.risk import individual_risk, population_uniqueness, quasi_identifiers, suda2
 
     if policy is not None:
         options.refuse_beside_policy(
@@ -425,10 +430,17 @@ def risk(
         shown.stage("risk models")
         risks = measure(table, loaded.schema, population=population).risk
         shown.stage("special uniques")
-        special = suda2(table, columns, max_size=largest)
+        share = 0.01 if size is None else min(len(table) / size, 1.0)
+        special = suda2(table, columns, max_size=largest, fraction=share)
         shown.stage("quasi-identifiers")
         sets = quasi_identifiers(table, columns, max_size=largest, distinction=distinction)
         unique = None if size is None else population_uniqueness(table, columns, population=size)
+        rows = None if weights is None else individual_risk(table, columns, weights)
+        individual = (
+            None
+            if rows is None
+            else {"mean": float(rows.mean()), "max": float(rows.max()), "expected": float(rows.sum())}
+        )
     if json:
         document = {
             "format": "incrowd risk",
@@ -437,10 +449,11 @@ def risk(
             "special_uniques": special.to_dict(),
             "quasi_identifiers": [entry.to_dict() for entry in sets],
             **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
+            **({} if individual is None else {"individual_risk": individual}),
         }
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     else:
-        show_risk(console(), len(table), risks, special, sets, unique)
+        show_risk(console(), len(table), risks, special, sets, unique, individual)
 
 
 def attack(

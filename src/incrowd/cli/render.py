@@ -453,6 +453,7 @@ def show_risk(
     special: Suda,
     sets: Sequence[Identifying],
     unique: Uniqueness | None,
+    individual: Mapping[str, float] | None,
 ) -> None:
     """Print risk models, special uniques, the columns that identify, and estimates for the population."""
     out.print(_risk_table(risks))
@@ -463,7 +464,7 @@ def show_risk(
     )
     out.print(
         f"{told['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
-        f"largest score {number(told['largest_score'])}"
+        f"largest score {number(told['largest_score'])}, DIS-SUDA {number(told['largest_dis_score'])}"
     )
     shares = sorted(told["contributions"].items(), key=lambda item: -item[1])
     out.print("share of the scores: " + ", ".join(f"{name} {_percent(share)}" for name, share in shares))
@@ -486,11 +487,23 @@ def show_risk(
         out.print()
         estimates = ", ".join(
             f"{name} {number(value)}"
-            for name, value in (("pitman", unique.pitman), ("zayatz", unique.zayatz), ("snb", unique.snb))
+            for name, value in (
+                ("pitman", unique.pitman),
+                ("zayatz", unique.zayatz),
+                ("snb", unique.snb),
+                ("poisson-gamma", unique.poisson_gamma),
+            )
+            if value is not None
         )
         out.print(
             f"unique in the population, estimated: {_percent(unique.dankar)} ({unique.chosen}; {estimates}); "
             f"in the table {_percent(unique.sample)}"
+        )
+    if individual is not None:
+        out.print()
+        out.print(
+            f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
+            f"{number(individual['max'])}, {number(individual['expected'])} records expected to be found"
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from incrowd.engines.base import Engine, engine_for, read_classes, with_population
+from incrowd.engines.base import Engine, engine_for, loaded, read_classes, with_population
 from incrowd.engines.memory import MemoryEngine
 
-__all__ = ["ENGINES", "Engine", "MemoryEngine", "engine_for", "read_classes", "with_population"]
+__all__ = ["ENGINES", "Engine", "MemoryEngine", "engine_for", "loaded", "read_classes", "with_population"]
 
 ENGINES: tuple[type[MemoryEngine], ...] = (MemoryEngine,)
 """Every engine, asked in this order whether it takes a table."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Schema
 
-__all__ = ["Engine", "engine_for", "read_classes", "with_population"]
+__all__ = ["Engine", "engine_for", "loaded", "read_classes", "with_population"]
 
 
 class Engine(Protocol):
@@ -102,7 +102,7 @@ def read_classes(
     """
     from incrowd.classes import EquivalenceClasses
 
-    frequency = engine_for(_loaded(table, csv_format)).count(schema.measured(), joint=joint)
+    frequency = engine_for(loaded(table, csv_format)).count(schema.measured(), joint=joint)
     if population is not None:
         frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
@@ -131,13 +131,14 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
 
     quasi = Schema.of(schema.quasi, null_values=schema.null_values)
     try:
-        everybody = engine_for(_loaded(population, None)).count(quasi.measured())
+        everybody = engine_for(loaded(population)).count(quasi.measured())
     except InputError as error:
         raise type(error)(f"population: {error}") from None
     return replace(frequency, population=cover(frequency, everybody, quasi.quasi))
 
 
-def _loaded(table: Any, csv_format: CsvFormat | None) -> Any:
+def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
+    """Read a table where it is the path of a CSV or Parquet file."""
     if not isinstance(table, str | os.PathLike):
         return table
     from incrowd.io.files import read_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, SchemaError
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["individual_risk"]
 
 
-def individual_risk(table: Any, quasi: Columns, weights: ArrayLike) -> NDArray[np.float64]:
+def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDArray[np.float64]:
     """Estimate the risk of every row of a survey: the expectation of 1 / F given the f records of its class.
 
     F is the number of people in the population who look like the row, taken to be negative binomial with
@@ -29,7 +29,7 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike) -> NDArray[n
     quasi
         Names of the quasi-identifiers.
     weights
-        float[rows], each >= 1: how many people a row stands for.
+        float[rows], each >= 1: how many people a row stands for; or the name of the column that says so.
 
     Returns
     -------
@@ -50,9 +50,14 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike) -> NDArray[n
     """
     import numpy as np
 
+    from incrowd.engines import loaded
+
+    table = loaded(table)
     frequency = read_for(KAnonymity(1), table, quasi).frequency
     rows = frequency.row_keys
     assert rows is not None
+    if isinstance(weights, str):
+        weights = _column(table, weights)
     stands_for = np.asarray(weights, np.float64)
     if stands_for.shape != rows.shape or not np.isfinite(stands_for).all() or (stands_for < 1).any():
         raise ParameterError(f"weights must be {len(rows)} numbers of at least 1, one per row")
@@ -71,3 +76,17 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike) -> NDArray[n
     # Near p = 1 the exact forms are 0/0; everybody is in the sample there.
     risk = np.where(q < 1e-4, 1 / f, risk)
     return np.append(np.clip(risk, 0.0, 1.0), 0.0)[rows]
+
+
+def _column(table: Any, name: str) -> NDArray[np.float64]:
+    """Read a column of numbers; what is no number is NaN."""
+    import narwhals as nw
+    import polars as pl
+
+    frame = nw.from_native(table, eager_only=True)
+    if name not in frame.columns:
+        raise SchemaError(f"weights: the table has no column {name!r}")
+    numbers: NDArray[np.float64] = (
+        frame.select(name).to_polars()[name].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    )
+    return numbers

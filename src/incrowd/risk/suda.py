@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
-from typing import TYPE_CHECKING, Any
+from math import comb, prod
+from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.errors import ParameterError
 from incrowd.privacy.base import Columns, read_for
@@ -28,6 +28,11 @@ class Suda:
         The quasi-identifiers.
     scores
         float64[rows]: SUDA score of each row; 0 for one without a minimal sample unique.
+    dis
+        The chance that a match with a record that is unique in the table is right, in [0, 1], by data
+        intrusion simulation.
+    dis_scores
+        float64[rows]: DIS-SUDA score of each row in [0, 1]: that chance, shared out by the scores.
     sizes
         int64[rows, max_size]: minimal sample uniques of each size that the row has.
     contributions
@@ -36,6 +41,8 @@ class Suda:
 
     quasi: tuple[str, ...]
     scores: NDArray[np.float64]
+    dis: float
+    dis_scores: NDArray[np.float64]
     sizes: NDArray[np.int64]
     contributions: dict[str, float]
 
@@ -46,15 +53,29 @@ class Suda:
             "rows_with_one": int((self.scores > 0).sum()),
             "minimal_sample_uniques": self.sizes.sum(axis=0).tolist(),
             "largest_score": float(self.scores.max(initial=0.0)),
+            "dis": self.dis,
+            "largest_dis_score": float(self.dis_scores.max(initial=0.0)),
             "contributions": self.contributions,
         }
 
 
-def suda2(table: Any, quasi: Columns, *, max_size: int = 3) -> Suda:
+def suda2(
+    table: Any,
+    quasi: Columns,
+    *,
+    max_size: int = 3,
+    fraction: float = 0.01,
+    scoring: Literal["product", "subsets"] = "product",
+) -> Suda:
     """Find every row's minimal sample uniques: sets of values that are unique in the table, and no subset is.
 
-    A minimal sample unique of size k scores the product of (attributes - i) for i from k to `max_size`; a
-    row's score is the sum over its own. So few values that single somebody out count most.
+    A row's score is the sum over its minimal sample uniques, of which those of few values count most. With
+    scoring ``"product"`` one of size k among a attributes counts the product of (a - i) for i from k to
+    `max_size`; with ``"subsets"``, as the program SUDA counted, (2^(a - k) - 1) / C(a, k).
+
+    The DIS-SUDA score of a row with score s is 1 / (1 + (U/DIS - U) / (s^Q A)), with U the uniques of the
+    table, Q = 1 + (8 - a)/20 and A the sum of s^-Q over rows with a score. DIS = U f / (U f + P (1 - f)),
+    where P counts the records that exactly one other equals and f is `fraction`.
 
     Parameters
     ----------
@@ -65,11 +86,15 @@ def suda2(table: Any, quasi: Columns, *, max_size: int = 3) -> Suda:
     max_size
         Largest size looked at, 1 to the number of quasi-identifiers. Every set of so many columns is
         grouped once.
+    fraction
+        Share of the population that the table is a sample of, above 0 and at most 1.
+    scoring
+        How much a minimal sample unique counts. Published DIS-SUDA scores may come from either.
 
     Raises
     ------
     ParameterError
-        When `max_size` is out of range.
+        When `max_size`, `fraction` or `scoring` is out of range.
     InputError
         When the table cannot be read or lacks a column.
 
@@ -78,7 +103,9 @@ def suda2(table: Any, quasi: Columns, *, max_size: int = 3) -> Suda:
     Elliot, Manning and Ford, A computational algorithm for handling the special uniques problem, IJUFKS
     10(5), 2002; Manning, Haglin and Keane, A recursive search algorithm for statistical disclosure
     assessment, Data Mining and Knowledge Discovery 16, 2008. What is found is the same; sets are grouped
-    here, not searched.
+    here, not searched. Elliot, Manning, Mayes, Gurd and Bane, SUDA: a program for detecting special uniques,
+    UNECE/Eurostat work session, 2005; Skinner and Elliot, A measure of disclosure risk for microdata,
+    J. Royal Statistical Society B 64(4), 2002 (DIS). Exponent and adjustment are those of sdcMicro's suda2.
     """
     import numpy as np
 
@@ -91,13 +118,20 @@ def suda2(table: Any, quasi: Columns, *, max_size: int = 3) -> Suda:
         raise ParameterError(
             f"max_size must be 1 to {width}, the number of quasi-identifiers, got {max_size!r}"
         )
+    if not 0 < fraction <= 1:
+        raise ParameterError(f"fraction must be above 0 and at most 1, got {fraction!r}")
+    if scoring not in ("product", "subsets"):
+        raise ParameterError(f"scoring must be product or subsets, got {scoring!r}")
     sizes = [domain.size for domain in frequency.domains]
     unique: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(frequency.keys, np.bool_)}
     scores = np.zeros(frequency.keys)
     found = np.zeros((frequency.keys, max_size), np.int64)
     shares = np.zeros(width)
     for size in range(1, max_size + 1):
-        worth = float(prod(width - i for i in range(size, max_size + 1) if width > i))
+        if scoring == "product":
+            worth = float(prod(width - i for i in range(size, max_size + 1) if width > i))
+        else:
+            worth = (2 ** (width - size) - 1) / comb(width, size)
         here: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         for chosen in combinations(range(width), size):
             columns = [frequency.codes[j] for j in chosen]
@@ -113,11 +147,34 @@ def suda2(table: Any, quasi: Columns, *, max_size: int = 3) -> Suda:
         unique = here
     rows = frequency.row_keys
     assert rows is not None
+    dis, dis_scores = _simulated(scores, frequency.weights, width, fraction)
     total = float(scores.sum())
     names = [domain.name for domain in frequency.domains]
     return Suda(
         tuple(names),
         np.append(scores, 0.0)[rows],
+        dis,
+        np.append(dis_scores, 0.0)[rows],
         np.vstack((found, np.zeros((1, max_size), np.int64)))[rows],
         {name: float(share) / total if total else 0.0 for name, share in zip(names, shares, strict=True)},
     )
+
+
+def _simulated(
+    scores: NDArray[np.float64], weights: NDArray[np.int64], width: int, fraction: float
+) -> tuple[float, NDArray[np.float64]]:
+    """Return DIS, and its share for the record of each key."""
+    import numpy as np
+
+    alone = int((weights == 1).sum())
+    paired = 2 * int((weights == 2).sum())
+    found = alone * fraction
+    dis = found / (found + paired * (1 - fraction)) if alone else 0.0
+    exponent = 1 + (8 - width) / 20
+    shares = np.zeros(len(scores))
+    special = scores > 0
+    if special.any():
+        powers = scores[special] ** exponent
+        adjusted = powers * float((1 / powers).sum())
+        shares[special] = 1 / (1 + alone * (1 / dis - 1) / adjusted)
+    return dis, shares

@@ -26,7 +26,7 @@ class Uniqueness:
     ----------
     sample
         Share of the records that are unique in the sample.
-    pitman, zayatz, snb
+    pitman, zayatz, snb, poisson_gamma
         Estimates; None where the model does not fit the sample.
     dankar
         What the decision rule of Dankar et al. takes of them.
@@ -38,6 +38,7 @@ class Uniqueness:
     pitman: float | None
     zayatz: float
     snb: float | None
+    poisson_gamma: float | None
     dankar: float
     chosen: str
 
@@ -73,7 +74,8 @@ def population_uniqueness(
     """
     if (population is None) == (fraction is None):
         raise ParameterError("name the size of the population or the fraction that the table is of it")
-    sizes = read_for(KAnonymity(1), table, quasi).sizes
+    classes = read_for(KAnonymity(1), table, quasi)
+    sizes = classes.sizes
     records = int(sizes.sum())
     if population is None:
         if fraction is None or not 0 < fraction <= 1:
@@ -81,28 +83,42 @@ def population_uniqueness(
         population = max(round(records / fraction), records)
     if population < records:
         raise ParameterError(f"population={population} is fewer than the table's {records} records")
-    return estimate_uniqueness(sizes, population)
+    cells = math.prod(domain.size for domain in classes.frequency.domains)
+    return estimate_uniqueness(sizes, population, cells)
 
 
-def estimate_uniqueness(sizes: NDArray[np.int64], population: int) -> Uniqueness:
-    """Estimate from the sizes of a sample's classes, int64[classes], each > 0.
+def estimate_uniqueness(sizes: NDArray[np.int64], population: int, cells: float | None = None) -> Uniqueness:
+    """Estimate from the sizes of a sample's classes.
+
+    Parameters
+    ----------
+    sizes
+        int64[classes], each > 0.
+    population
+        How many people there are, at least as many as records.
+    cells
+        Combinations of values that there can be; without it there is no Poisson-gamma estimate.
 
     Notes
     -----
-    *Zayatz* takes the sample's distribution of class sizes for that of the population and asks how likely
-    a class of one record is one of one person. *Pitman* fits Pitman's sampling formula by maximum
-    likelihood and takes its expectation for the population. *SNB* takes population classes to have 1 + a
-    negative binomial number of people and solves for the size of the population, the number of classes in
-    the sample and its uniques. The decision rule takes Pitman for samples of at most a tenth where it
-    fits, else the smaller one of Zayatz and SNB.
+    *Zayatz* takes the sample's distribution of class sizes for that of the population and asks how likely a
+    class of one record is one of one person. *Pitman* fits Pitman's sampling formula by maximum likelihood
+    and takes its expectation for the population. *SNB* takes population classes to have 1 + a negative
+    binomial number of people and solves for the size of the population, the number of classes in the sample
+    and its uniques. *Poisson-gamma* takes every combination of values for a cell whose number of people is
+    Poisson with a gamma-distributed mean, that is negative binomial, and fits it to mean and variance of the
+    sample's cells, empty ones included; combinations that cannot occur count as empty, so that the estimate
+    is apt to be high where attributes hang together. The decision rule takes Pitman for samples of at most a
+    tenth where it fits, else the smaller one of Zayatz and SNB.
 
     References
     ----------
     Zayatz, Estimation of the percent of unique population elements on a microdata file using the sample,
-    1991; Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment, J. Official
-    Statistics 17(4), 2001; Chen and Keller-McNulty, Estimation of identification disclosure risk in
-    microdata, J. Official Statistics 14(1), 1998; Dankar, El Emam, Neisa and Roffey, Estimating the
-    re-identification risk of clinical data sets, BMC Medical Informatics and Decision Making 12:66, 2012.
+    1991; Bethlehem, Keller and Pannekoek, Disclosure control of microdata, JASA 85(409), 1990; Hoshino,
+    Applying Pitman's sampling formula to microdata disclosure risk assessment, J. Official Statistics 17(4),
+    2001; Chen and Keller-McNulty, Estimation of identification disclosure risk in microdata, J. Official
+    Statistics 14(1), 1998; Dankar, El Emam, Neisa and Roffey, Estimating the re-identification risk of
+    clinical data sets, BMC Medical Informatics and Decision Making 12:66, 2012.
     """
     import numpy as np
 
@@ -118,7 +134,8 @@ def estimate_uniqueness(sizes: NDArray[np.int64], population: int) -> Uniqueness
         dankar, chosen = snb, "snb"
     else:
         dankar, chosen = zayatz, "zayatz"
-    return Uniqueness(alone / records, pitman, zayatz, snb, dankar, chosen)
+    gamma = None if cells is None else _poisson_gamma(sizes, alone, records, population, cells)
+    return Uniqueness(alone / records, pitman, zayatz, snb, gamma, dankar, chosen)
 
 
 def _zayatz(
@@ -217,6 +234,23 @@ def _snb(classes: int, alone: int, records: int, population: int) -> float | Non
             number, _, _ = expected(math.exp(alpha), q)
             return min(float(number * (1 - q) ** math.exp(alpha)) / population, 1.0)
     return None
+
+
+def _poisson_gamma(
+    sizes: NDArray[np.int64], alone: int, records: int, population: int, cells: float
+) -> float | None:
+    if records >= population:
+        return alone / records
+    if cells < 2:
+        return None
+    mean = records / cells
+    squares = float((sizes.astype(float) ** 2).sum())
+    variance = (squares - cells * mean**2) / (cells - 1)
+    # mean n/K and variance n/K (1 + n beta), with alpha = 1 / (K beta)
+    beta = (variance / mean - 1) / records
+    if beta <= 0:
+        return None
+    return float((1 + population * beta) ** -(1 + 1 / (cells * beta)))
 
 
 def _maximum(function: Callable[[float], float], low: float, high: float) -> float:

@@ -16,6 +16,7 @@ from incrowd.utility.discernibility_star import DiscernibilityStar
 from incrowd.utility.distortion import Distortion
 from incrowd.utility.entropy import ShannonEntropy
 from incrowd.utility.generalization_intensity import GeneralizationIntensity
+from incrowd.utility.information_gain import InformationGain
 from incrowd.utility.kl_divergence import KLDivergence
 from incrowd.utility.loss import Loss
 from incrowd.utility.ncp import NCP
@@ -43,6 +44,7 @@ __all__ = [
     "DiscernibilityStar",
     "Distortion",
     "GeneralizationIntensity",
+    "InformationGain",
     "KLDivergence",
     "LevelCosts",
     "Loss",
@@ -65,7 +67,7 @@ METRICS: Registry[Metric] = Registry(
     NonUniformEntropy,
     PooledEntropy,
     ShannonEntropy, KLDivergence, Discernibility, DiscernibilityStar, AverageClassSize, AECS, Ambiguity,
-    AttributeSquaredError, RecordSquaredError, Classification, Suppression,
+    AttributeSquaredError, RecordSquaredError, Classification, InformationGain, Suppression,
 )  # fmt: skip
 
 STEERING = tuple(metric.name for metric in METRICS if metric.steers)

@@ -45,12 +45,15 @@ class Lost:
         The same in [0, 1].
     per_attribute
         The same per quasi-identifier, where the metric has it.
+    details
+        Further figures by name, where the metric has any.
     """
 
     metric: str
     value: float
     per_attribute: dict[str, float] | None = None
     normalized: float | None = None
+    details: dict[str, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -59,6 +62,8 @@ class Lost:
             result["normalized"] = self.normalized
         if self.per_attribute is not None:
             result["per_attribute"] = self.per_attribute
+        if self.details is not None:
+            result["details"] = self.details
         return result
 
 
