@@ -41,6 +41,8 @@ ROWS = (
     {"comparison"},
     {"samples"},
     {"verification"},
+    {"report"},
+    {"compat"},
     {"cli", "__main__", "__init__"},
 )
 ROW = {name: number for number, names in enumerate(ROWS) for name in names}

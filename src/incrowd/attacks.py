@@ -23,7 +23,25 @@ if TYPE_CHECKING:
     from incrowd.frequency import SensitiveCounts
     from incrowd.kernels.nearest import Cloud
 
-__all__ = ["Attack", "Rate", "attack", "wilson"]
+__all__ = ["KINDS", "Attack", "Rate", "attack", "wilson"]
+
+KINDS = (
+    "singling-out-univariate",
+    "singling-out-multivariate",
+    "linkability",
+    "inference",
+    "membership",
+    "linkage",
+)
+"""Names of the attacks, in the order in which they are tried."""
+
+_NEEDED = dict(
+    zip(
+        KINDS[1:],
+        ("two quasi-identifiers", "two sides", "a secret", "control=", "aligned=True"),
+        strict=True,
+    )
+)
 
 _Z = 1.959963984540054
 _TRIES = 300
@@ -47,8 +65,7 @@ class Attack:
     Attributes
     ----------
     name
-        ``singling-out-univariate``, ``singling-out-multivariate``, ``linkability``, ``inference``,
-        ``membership`` or ``linkage``.
+        One of `KINDS`.
     attacks
         How many guesses were made.
     main, baseline
@@ -104,6 +121,8 @@ def attack(
     neighbours: int = 1,
     aligned: bool = False,
     known: Sequence[str] | None = None,
+    parts: tuple[Sequence[str], Sequence[str]] | None = None,
+    kinds: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Attack]:
@@ -131,6 +150,11 @@ def attack(
         Whether row N of the release is row N of the raw table, so that links can be checked.
     known
         The quasi-identifiers that an external table of the same people has, for linkage; all by default.
+    parts
+        The quasi-identifiers on either side that linkability brings together; the first and the second half
+        by default.
+    kinds
+        Names of the attacks to try, those of `KINDS`; by default all that the tables allow.
     seed
         Seed of all choices.
     progress
@@ -170,30 +194,45 @@ def attack(
     """
     if attacks < 10 or neighbours < 1 or columns < 1:
         raise ParameterError("attacks must be at least 10, columns and neighbours at least 1")
-    setting = _Setting(raw, release, schema, control, seed)
-    told = progress or Silent()
-    width = len(setting.quasi)
-    found = []
-    told.stage("singling out")
-    found.append(_singling_out(setting, 1, attacks, "singling-out-univariate"))
-    if width > 1:
-        found.append(_singling_out(setting, min(columns, width), attacks, "singling-out-multivariate"))
-        told.stage("linkability")
-        found.append(_linkability(setting, attacks, neighbours))
+    unknown = [kind for kind in kinds or () if kind not in KINDS]
+    if unknown:
+        raise ParameterError(f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}")
     names = [attribute.name for attribute in schema.sensitive]
     if secret is None and len(names) == 1:
         secret = names[0]
+    if secret is not None and secret not in names:
+        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {names}")
+    setting = _Setting(raw, release, schema, control, seed)
+    width = len(setting.quasi)
+    sides = parts or (setting.quasi[: (width + 1) // 2], setting.quasi[(width + 1) // 2 :])
+    for name in (name for side in sides for name in side):
+        if name not in setting.quasi:
+            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {setting.quasi}")
+    possible: dict[str, Callable[[], Attack]] = {
+        KINDS[0]: lambda: _singling_out(setting, 1, attacks, KINDS[0]),
+    }
+    if width > 1:
+        possible[KINDS[1]] = lambda: _singling_out(setting, min(columns, width), attacks, KINDS[1])
+    if all(sides):
+        possible[KINDS[2]] = lambda: _linkability(setting, sides, attacks, neighbours)
     if secret is not None:
-        if secret not in names:
-            raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {names}")
-        told.stage("inference")
-        found.append(_inference(setting, secret, attacks))
+        possible[KINDS[3]] = lambda: _inference(setting, secret, attacks)
     if control is not None:
-        told.stage("membership")
-        found.append(_membership(setting, attacks))
+        possible[KINDS[4]] = lambda: _membership(setting, attacks)
     if aligned:
-        told.stage("linkage")
-        found.append(_linkage(setting, setting.quasi if known is None else list(known), attacks))
+        wanted = setting.quasi if known is None else list(known)
+        possible[KINDS[5]] = lambda: _linkage(setting, wanted, attacks)
+    missing = [kind for kind in kinds or () if kind not in possible]
+    if missing:
+        raise ParameterError(
+            f"{missing[0]} needs {_NEEDED[missing[0]]}, which this call has not got; leave it out of kinds"
+        )
+    told = progress or Silent()
+    found = []
+    for kind, attempt in possible.items():
+        if kinds is None or kind in kinds:
+            told.stage(kind)
+            found.append(attempt())
     return found
 
 
@@ -513,14 +552,14 @@ def _nearest(
     return order[found], gaps
 
 
-def _linkability(setting: _Setting, attacks: int, neighbours: int) -> Attack:
+def _linkability(
+    setting: _Setting, sides: tuple[Sequence[str], Sequence[str]], attacks: int, neighbours: int
+) -> Attack:
     count = min(neighbours, setting.records)
-    half = (len(setting.quasi) + 1) // 2
-    one, other = setting.quasi[:half], setting.quasi[half:]
     random = np.random.default_rng([setting.seed, 4])
 
     def wins(rows: NDArray[np.int64]) -> int:
-        left, right = (_nearest(setting, names, rows, count)[0] for names in (one, other))
+        left, right = (_nearest(setting, names, rows, count)[0] for names in sides)
         return sum(bool(set(a) & set(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True))
 
     def guesses() -> int:

@@ -1,0 +1,323 @@
+"""The homework's functions: its figures, and a plain reading of its text on other data and hierarchies."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.compat.comp430 import (
+    bottomup_anonymizer,
+    clustering_anonymizer,
+    cost_LM,
+    cost_MD,
+    main,
+    random_anonymizer,
+)
+
+# --- the handout --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def adult(shared_data):
+    folder = shared_data / "adult-hw1"
+    return str(folder / "adult-hw1.csv"), str(folder / "DGHs")
+
+
+@pytest.mark.parametrize(
+    ("call", "k", "more", "distortion", "loss", "keys", "least"),
+    [
+        (random_anonymizer, 4, (1,), 150480, 7612.922197, 397, 4),
+        (random_anonymizer, 4, (42,), 150224, 7599.124949, 407, 4),
+        (random_anonymizer, 16, (1,), 178845, 9379.063131, 11, 16),
+        (random_anonymizer, 16, (42,), 178717, 9362.621212, 15, 16),
+        (random_anonymizer, 64, (2,), 188509, 9865.181818, 2, 1472),
+        (clustering_anonymizer, 4, (), 50062, 1534.174490, 2461, 4),
+        (clustering_anonymizer, 16, (), 105464, 4227.453398, 566, 16),
+        (clustering_anonymizer, 64, (), 149936, 7128.107783, 95, 64),
+        (bottomup_anonymizer, 4, (1,), 139986, 6131.398379, 48, 25),
+        (bottomup_anonymizer, 16, (1,), 139986, 6131.398379, 48, 25),
+        (bottomup_anonymizer, 64, (1,), 149985, 6537.398379, None, None),
+        (bottomup_anonymizer, 16, (6,), 149985, 7065.708333, None, None),
+    ],
+)
+def test_adult(adult, tmp_path, call, k, more, distortion, loss, keys, least):
+    raw, folder = adult
+    target = str(tmp_path / "out.csv")
+    call(raw, folder, k, *more, target)
+    assert cost_MD(raw, target, folder) == distortion
+    assert cost_LM(raw, target, folder) == pytest.approx(loss, abs=5e-7)
+    if keys is not None:
+        with open(target, newline="") as file:
+            met = Counter(tuple(row[:-1]) for row in list(csv.reader(file))[1:])
+        assert (len(met), min(met.values())) == (keys, least)
+
+
+def test_the_handout_s_table(tmp_path):
+    """Zip, age, nationality: the eight records of part 1, by hand; `1485*` climbs once, `*` twice."""
+    folder = tmp_path / "DGHs"
+    folder.mkdir()
+    (folder / "Zip.txt").write_text(
+        "*****\n\t130**\n\t\t13053\n\t\t13068\n\t1485*\n\t\t14850\n\t\t14853\n", encoding="utf-8"
+    )
+    (folder / "Age.txt").write_text(
+        "*\n\t<30\n\t\t21\n\t\t23\n\t\t28\n\t\t29\n\t>40\n\t\t47\n\t\t50\n\t\t55\n\t\t59\n"
+    )
+    (folder / "Nationality.txt").write_text(
+        "*\n\tAsian\n\t\tJapanese\n\t\tIndian\n\tOther\n\t\tAmerican\n\t\tRussian\n"
+    )
+    (tmp_path / "raw.csv").write_text(
+        "Zip,Age,Nationality,Disease\n13053,28,Russian,Heart\n13068,29,American,Heart\n13068,21,Japanese,Flu\n"
+        "13053,23,American,Flu\n14853,50,Indian,Cancer\n14853,55,Russian,Heart\n14850,47,American,Flu\n"
+        "14850,59,American,Flu\n"
+    )
+    (tmp_path / "out.csv").write_text(
+        "Zip,Age,Nationality,Disease\n"
+        + "".join(f"130**,<30,*,{d}\n" for d in ("Heart", "Heart", "Flu", "Flu"))
+        + "".join(f"1485*,>40,*,{d}\n" for d in ("Cancer", "Heart", "Flu", "Flu"))
+    )
+    files = tmp_path / "raw.csv", tmp_path / "out.csv", folder
+    assert cost_MD(*files) == 8 * (1 + 1 + 2)
+    # Of four zip codes a node has two, of eight ages four, and nationality is lost.
+    assert cost_LM(*files) == pytest.approx(8 * (1 / 3 + 3 / 7 + 1) / 3, abs=1e-12)
+    bottomup_anonymizer(tmp_path / "raw.csv", folder, 4, 2, tmp_path / "made.csv")
+    assert (tmp_path / "made.csv").read_bytes() == (tmp_path / "out.csv").read_bytes().replace(b"\n", b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["clustering"], 1, "Usage:"),
+        (["random", "D", "R", "A", "4"], 1, "random takes a seed after k"),
+        (["bottomup", "D", "R", "A", "four", "1"], 1, "Usage:"),
+        (["topdown", "D", "R", "A", "4"], 2, "Invalid algorithm."),
+        (["clustering", "D", "nowhere.csv", "A", "4"], 2, "nowhere.csv: cannot read"),
+    ],
+)
+def test_wrong_command_lines(arguments, status, words, capsys):
+    assert main(arguments) == status
+    told = capsys.readouterr()
+    assert words in told.out + told.err
+
+
+def test_the_handout_s_command_line(tmp_path, capsys):
+    raw, folder = write(tmp_path, {"q": TREES[0]}, [("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")])
+    target = tmp_path / "out.csv"
+    assert main(["random", str(folder), str(raw), str(target), "2", "3"]) == 0
+    md, lm = cost_MD(raw, target, folder), cost_LM(raw, target, folder)
+    assert capsys.readouterr().out == f"Results of 2-anonimity:\n\tCost_MD: {md}\n\tCost_LM: {lm}\n\n"
+    assert main(["bottomup", str(folder), str(raw), str(target), "5", "1"]) == 2
+    assert main(["clustering", str(folder), str(raw), str(target), "0"]) == 2
+
+
+def test_files_that_do_not_fit(tmp_path):
+    raw, folder = write(tmp_path, {"q": TREES[0]}, [("a", "x"), ("b", "y")])
+    (tmp_path / "two.csv").write_text("q,s,t\na,x,1\n")
+    (tmp_path / "ragged.csv").write_text("q,s\na\n")
+    (tmp_path / "empty.csv").write_text("q,s\n")
+    (tmp_path / "twice.csv").write_text("q,q\na,b\n")
+    (tmp_path / "other.csv").write_text("s,q\nx,a\n")
+    (tmp_path / "above.csv").write_text("q,s\nC,x\nR,y\n")
+    for file, words in (
+        ("two.csv", "one column is sensitive and has no hierarchy, but 2 have none"),
+        ("ragged.csv", "record 1 has 1 values and the header 2"),
+        ("empty.csv", "the file has no records"),
+        ("twice.csv", "name every column"),
+    ):
+        with pytest.raises(ic.IncrowdError, match=words):
+            clustering_anonymizer(tmp_path / file, folder, 1, tmp_path / "out.csv")
+    with pytest.raises(ic.IncrowdError, match="the columns are not those of"):
+        cost_MD(raw, tmp_path / "other.csv", folder)
+    with pytest.raises(ic.IncrowdError, match="column 'q' has values that are not above"):
+        cost_MD(raw, tmp_path / "above.csv", folder)
+    assert not (tmp_path / "out.csv").exists()
+
+
+# --- a plain reading of the text ----------------------------------------------------------------------
+
+TREES = (
+    {"R": {"A": ["a", "b"], "C": ["c", "d"]}},
+    # Unbalanced, and a root that looks like suppression.
+    {"*": {"A": {"B": ["a", "b"], "C": ["c"]}, "d": []}},
+    {"Any": ["a", "b", "c", "d"]},
+)
+
+
+def write(folder, trees, rows):
+    dghs = folder / "DGHs"
+    dghs.mkdir(exist_ok=True)
+
+    def lines(node, depth):
+        items = node.items() if isinstance(node, dict) else ((leaf, []) for leaf in node)
+        for label, below in items:
+            yield "\t" * depth + label
+            yield from lines(below, depth + 1)
+
+    for name, tree in trees.items():
+        (dghs / f"{name}.txt").write_text("\n".join(lines(tree, 0)) + "\n", encoding="utf-8")
+    with open(folder / "raw.csv", "w", newline="") as file:
+        csv.writer(file).writerows([(*trees, "s"), *rows])
+    return folder / "raw.csv", dghs
+
+
+def paths_of(tree):
+    """The labels above each leaf, itself first."""
+    found = {}
+
+    def walk(node, above):
+        items = node.items() if isinstance(node, dict) else ((leaf, []) for leaf in node)
+        for label, below in items:
+            if below:
+                walk(below, (label, *above))
+            else:
+                found[label] = (label, *above)
+
+    walk(tree, ())
+    return found
+
+
+class Plain:
+    """The homework's text, word by word, in fractions."""
+
+    def __init__(self, trees, rows):
+        self.paths = [paths_of(tree) for tree in trees.values()]
+        self.rows = rows
+        self.m = len(self.paths)
+        self.highest = sum(2 * max(len(path) - 1 for path in paths.values()) for paths in self.paths)
+
+    def leaves(self, j, label):
+        return sum(label in path for path in self.paths[j].values())
+
+    def lowest(self, j, values):
+        path, *others = (self.paths[j][value] for value in values)
+        return next(label for label in path if all(label in other for other in others))
+
+    def cell_md(self, j, value, label):
+        return self.paths[j][value].index(label)
+
+    def cell_lm(self, j, label):
+        every = len(self.paths[j])
+        return Fraction(self.leaves(j, label) - 1, every - 1) / self.m
+
+    def generalized(self, classes):
+        out = [None] * len(self.rows)
+        for members in classes:
+            labels = [self.lowest(j, {self.rows[row][j] for row in members}) for j in range(self.m)]
+            for row in members:
+                out[row] = (*labels, self.rows[row][-1])
+        return out
+
+    def costs(self, out):
+        cells = [(j, raw[j], new[j]) for raw, new in zip(self.rows, out, strict=True) for j in range(self.m)]
+        return sum(self.cell_md(*cell) for cell in cells), sum(self.cell_lm(j, new) for j, _, new in cells)
+
+    def distance(self, one, other):
+        total = Fraction(0)
+        for j in range(self.m):
+            a, b = self.rows[one][j], self.rows[other][j]
+            label = self.lowest(j, {a, b})
+            total += self.cell_lm(j, label)
+            total += Fraction(self.cell_md(j, a, label) + self.cell_md(j, b, label), self.highest)
+        return total
+
+    def random(self, k, seed):
+        order = np.arange(len(self.rows)).astype(object)
+        np.random.seed(seed)  # noqa: NPY002
+        np.random.shuffle(order)  # noqa: NPY002
+        many = max(len(order) // k, 1)
+        return [order[i * k : (i + 1) * k if i < many - 1 else None] for i in range(many)]
+
+    def clustering(self, k):
+        unused, centroids, clusters, here = list(range(len(self.rows))), [], [], 0
+        while len(unused) >= k:
+            others = sorted((row for row in unused if row != here), key=lambda row: self.distance(here, row))
+            clusters.append([here, *others[: k - 1]])
+            unused = [row for row in unused if row not in clusters[-1]]
+            centroids.append(here)
+            if unused:
+                here = max(unused, key=lambda row: sum(self.distance(row, c) for c in centroids))
+        for row in unused:
+            near = min(range(len(centroids)), key=lambda c: self.distance(row, centroids[c]))
+            clusters[near].append(row)
+        return clusters
+
+    def bottom_up(self, k, least):
+        heights = [max(len(path) - 1 for path in paths.values()) for paths in self.paths]
+        nodes = sorted(
+            product(*(range(height + 1) for height in heights)), key=lambda node: (sum(node), node)
+        )
+        best = None
+        for node in nodes:
+            if best is not None and sum(node) > best[0]:
+                break
+            out = [
+                (
+                    *(
+                        self.paths[j][row[j]][min(node[j], len(self.paths[j][row[j]]) - 1)]
+                        for j in range(self.m)
+                    ),
+                    row[-1],
+                )
+                for row in self.rows
+            ]
+            held = {}
+            for row in out:
+                held.setdefault(row[:-1], []).append(row[-1])
+            if all(len(values) >= k and len(set(values)) >= least for values in held.values()):
+                found = (sum(node), self.costs(out)[1], node, out)
+                best = found if best is None else min(best, found)
+        return None if best is None else best[-1]
+
+
+@st.composite
+def tasks(draw):
+    trees = {f"q{j}": draw(st.sampled_from(TREES)) for j in range(draw(st.integers(1, 3)))}
+    cell = st.sampled_from("abcd")
+    rows = draw(
+        st.lists(st.tuples(*[cell] * len(trees), st.sampled_from(["x", "y", "z,1"])), min_size=1, max_size=14)
+    )
+    return trees, rows
+
+
+@given(tasks(), st.integers(1, 5), st.integers(0, 3), st.integers(1, 3))
+def test_other_data_read_once_more(tmp_path_factory, task, k, seed, least):
+    trees, rows = task
+    raw, dghs = write(tmp_path_factory.mktemp("case"), trees, rows)
+    target = raw.with_name("out.csv")
+    plain = Plain(trees, rows)
+
+    def check(out):
+        with open(target, newline="") as file:
+            header, *written = [tuple(row) for row in csv.reader(file)]
+        assert header == (*trees, "s")
+        assert written == out
+        md, lm = plain.costs(out)
+        assert cost_MD(raw, target, dghs) == md
+        assert cost_LM(raw, target, dghs) == pytest.approx(float(lm), abs=1e-9)
+
+    if len(rows) < k:
+        for call in (random_anonymizer, bottomup_anonymizer):
+            with pytest.raises(ic.IncrowdError):
+                call(raw, dghs, k, 1, target)
+        with pytest.raises(ic.IncrowdError):
+            clustering_anonymizer(raw, dghs, k, target)
+        assert not target.exists()
+        return
+    random_anonymizer(raw, dghs, k, seed, target)
+    check(plain.generalized(plain.random(k, seed)))
+    clustering_anonymizer(raw, dghs, k, target)
+    check(plain.generalized(plain.clustering(k)))
+    out = plain.bottom_up(k, least)
+    if out is None:
+        with pytest.raises(ic.IncrowdError):
+            bottomup_anonymizer(raw, dghs, k, least, target)
+    else:
+        bottomup_anonymizer(raw, dghs, k, least, target)
+        check(out)

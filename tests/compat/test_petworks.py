@@ -1,0 +1,433 @@
+"""PETWorks's functions: its documents' figures and ARX's outputs, and the defects that are not copied."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import log2, prod
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.compat.petworks import PETAnonymization, PETValidation, output, report
+from incrowd.compat.petworks._levels import Levels, ambiguity, non_uniform_entropy, precision
+from incrowd.compat.petworks.attributetypes import (
+    IDENTIFIER,
+    INSENSITIVE_ATTRIBUTE,
+    QUASI_IDENTIFIER,
+    SENSITIVE_ATTRIBUTE,
+)
+
+NINE = [
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+    "salary-class",
+]
+ADULT = dict.fromkeys(NINE, QUASI_IDENTIFIER) | {"workclass": SENSITIVE_ATTRIBUTE}
+DELTA = {
+    "zip": QUASI_IDENTIFIER, "age": QUASI_IDENTIFIER, "nationality": SENSITIVE_ATTRIBUTE,
+    "salary-class": INSENSITIVE_ATTRIBUTE,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def petworks(shared_data):
+    return shared_data / "petworks"
+
+
+# --- the documents ------------------------------------------------------------------------------------
+
+
+def test_the_document_on_t_closeness(petworks, capsys):
+    """The code block of "t-closeness.py" with its import changed, and what the document prints."""
+    anonymized = str(petworks / "patient" / "patient_anonymized.csv")
+    dataHierarchy = str(petworks / "patient" / "patient_hierarchy")
+
+    attributeTypes = {
+        "ZIPCode": QUASI_IDENTIFIER,
+        "Age": QUASI_IDENTIFIER,
+        "Disease": SENSITIVE_ATTRIBUTE,
+    }
+
+    result = PETValidation(
+        None,
+        anonymized,
+        "t-closeness",
+        dataHierarchy=dataHierarchy,
+        attributeTypes=attributeTypes,
+        tLimit=0.376,
+    )
+    report(result, "json")
+    assert capsys.readouterr().out == '{\n    "t": 0.376,\n    "fulfill t-closeness": true\n}\n'
+
+
+def test_the_worked_example_of_the_document(tmp_path):
+    """Its last table swaps two cells: salary is 3/8 and 1/4, disease 3/20 and 1/10; "t = 4" must be 3/8."""
+    (tmp_path / "table.csv").write_text(
+        "year;salary;disease\n197*;3;stomach cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;stomach cancer\n"
+    )
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "x_hierarchy_disease.csv").write_text(
+        "flu;respiratory;disease\nstomach cancer;stomach;disease\ngastritis;stomach;disease\n"
+    )
+    for name, largest in (("salary", Fraction(3, 8)), ("disease", Fraction(3, 20))):
+        types = {"year": QUASI_IDENTIFIER, name: SENSITIVE_ATTRIBUTE}
+        for limit, holds in ((float(largest), True), (float(largest) - 1e-6, False)):
+            found = PETValidation(
+                None,
+                tmp_path / "table.csv",
+                "t-closeness",
+                dataHierarchy=folder,
+                attributeTypes=types,
+                tLimit=limit,
+            )
+            assert found == {"t": limit, "fulfill t-closeness": holds}
+    both = {"year": QUASI_IDENTIFIER, "salary": SENSITIVE_ATTRIBUTE, "disease": SENSITIVE_ATTRIBUTE}
+    for limit, holds in ((0.375, True), (0.3, False)):
+        settings = {"dataHierarchy": folder, "attributeTypes": both, "tLimit": limit}
+        assert (
+            PETValidation(None, tmp_path / "table.csv", "t-closeness", **settings)["fulfill t-closeness"]
+            == holds
+        )
+
+
+def test_patients(petworks):
+    types = {"ZIPCode": QUASI_IDENTIFIER, "Age": QUASI_IDENTIFIER, "Disease": SENSITIVE_ATTRIBUTE}
+    folder = petworks / "patient"
+    for tree, least in ((folder / "patient_hierarchy", Fraction(8, 27)), (None, Fraction(5, 9))):
+        for limit, holds in ((float(least), True), (float(least) - 1e-9, False)):
+            found = PETValidation(
+                None, folder / "patient_anonymized.csv", "t-closeness", dataHierarchy=tree, attributeTypes=types,
+                tLimit=limit,
+            )  # fmt: skip
+            assert found["fulfill t-closeness"] == holds
+
+
+@pytest.mark.parametrize(
+    ("tech", "key", "value"),
+    [
+        ("Precision", "precision", 0.7271401100722763),
+        ("Non-Uniform Entropy", "Non-Uniform Entropy", 0.6740002378300514),
+    ],
+)
+def test_adult_and_its_release(petworks, tech, key, value):
+    """PETWorks with ARX: 8230 of 30162 records are suppressed; ages are means, which it takes for values."""
+    folder = petworks / "adult"
+    found = PETValidation(
+        folder / "adult.csv.gz", folder / "adult_anonymized.csv.gz", tech,
+        dataHierarchy=folder / "adult_hierarchy", attributeTypes=ADULT,
+    )  # fmt: skip
+    assert list(found) == [key]
+    assert found[key] == pytest.approx(value, abs=1e-12)
+    if tech == "Precision":
+        assert found[key] == pytest.approx(1 - 8230 / 30162, abs=1e-15)
+
+
+def test_class_sizes_and_ambiguity_of_adult(petworks):
+    folder = petworks / "adult"
+    files = folder / "adult.csv.gz", folder / "adult_anonymized.csv.gz"
+    raw, out = (pd.read_csv(file, sep=";", skipinitialspace=True, dtype=str) for file in files)
+    out.columns = out.columns.str.strip()
+    out = out.apply(lambda column: column.str.strip())
+    quasi = [name for name in NINE if name != "workclass"]
+    settings = {"dataHierarchy": folder / "adult_hierarchy", "attributeTypes": ADULT}
+    kept = out[(out[quasi] != "*").any(axis=1)]
+    least, mean = (len(frame) / frame.groupby(quasi).ngroups for frame in (raw, kept))
+    found = PETValidation(*files, "AECS", **settings)["AECS"]
+    assert found == pytest.approx(1 - (mean - least) / (len(raw) - least), abs=1e-12)
+    sizes = {"sex": 2, "age": 100, "race": 5, "marital-status": 7, "education": 16, "native-country": 41,
+             "occupation": 14, "salary-class": 2}  # fmt: skip
+    most = prod(sizes.values())
+    expected = 1 - (8230 * most + (30162 - 8230) - 30162) / (30162 * most - 30162)
+    assert PETValidation(*files, "Ambiguity", **settings) == {"ambiguity": pytest.approx(expected, abs=1e-12)}
+
+
+def test_the_other_documents(petworks):
+    folder = petworks / "adult"
+    for k, holds in ((5, True), (6, False)):
+        found = PETValidation(
+            None, folder / "adult_anonymized.csv.gz", "k-anonymity", attributeTypes=ADULT, k=k
+        )
+        assert found == {"k": k, "fulfill k-anonymity": holds}
+    risk = PETValidation(petworks / "deidentifiedData.csv", None, "ReidentificationRisk")
+    assert risk == {"Re-identification Risk": 1.0}
+    types = {"zipcode": QUASI_IDENTIFIER, "age": QUASI_IDENTIFIER, "condition": SENSITIVE_ATTRIBUTE}
+    for least, holds in ((3, True), (5, False)):
+        file = petworks / "inpatient" / "inpatient_anonymized.csv"
+        found = PETValidation(None, file, "l-diversity", attributeTypes=types, l=least)
+        assert found == {"l": least, "fulfill l-diversity": holds}
+    folder = petworks / "delta"
+    files = folder / "delta.csv", folder / "delta_anonymized.csv"
+    for bounds, holds in (((1 / 2, 2 / 3), True), ((0.51, 2 / 3), False), ((1 / 2, 0.66), False)):
+        found = PETValidation(
+            *files, "d-presence", dataHierarchy=folder / "delta_hierarchy", attributeTypes=DELTA, dMin=bounds[0],
+            dMax=bounds[1],
+        )  # fmt: skip
+        assert found == {"dMin": bounds[0], "dMax": bounds[1], "d-presence": holds}
+    for allowed in (True, False):
+        found = PETValidation(
+            *files, "profitability", attributeTypes=DELTA, allowAttack=allowed, adversaryCost=4, adversaryGain=300,
+            publisherLost=300, publisherBenefit=1200,
+        )  # fmt: skip
+        assert found == {
+            "allow attack": allowed, "adversary's cost": 4, "adversary's gain": 300, "publisher's loss": 300,
+            "publisher's benefit": 1200, "isProfitable": allowed,
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "tech", "rate", "settings", "sensitive"),
+    [
+        ("K", "k-anonymity", 0.04, {"k": 5}, None),
+        ("L", "l-diversity", 0.04, {"l": 5}, "occupation"),
+        ("OrderedT", "t-closeness", 0.04, {"t": 0.2}, "age"),
+        ("HierarchicalT", "t-closeness", 0.04, {"t": 0.2}, "occupation"),
+        ("D", "d-presence", 0.05, {"dMin": 0.0, "dMax": 0.2}, None),
+    ],
+)
+def test_releases_are_those_of_arx(petworks, name, tech, rate, settings, sensitive):
+    """Every cell of the outputs that PETWorks's own tests expect of ARX 3.9.0."""
+    folder = petworks / "adult"
+    types = dict.fromkeys(NINE, QUASI_IDENTIFIER) | (
+        {} if sensitive is None else {sensitive: SENSITIVE_ATTRIBUTE}
+    )
+    if tech == "d-presence":
+        settings = settings | {"subsetData": folder / "adult10.csv"}
+    made = PETAnonymization(
+        folder / "adult.csv.gz",
+        tech,
+        rate,
+        dataHierarchy=folder / "adult_hierarchy",
+        attributeTypes=types,
+        **settings,
+    )
+    expected = pd.read_csv(petworks / f"{name}Anonymization.csv.gz", sep=";", dtype=str)
+    assert list(made) == list(expected)
+    assert (made == expected).all(axis=None)
+
+
+def test_the_attacks_on_synthetic_data(petworks):
+    folder = petworks / "adult"
+    files = folder / "adults_syn_ctgan.csv.gz", folder / "adults_train.csv.gz"
+    control = folder / "adults_control.csv.gz"
+    keys = [f"Success rate of {kind} attack" for kind in ("main", "baseline", "control")]
+    linked = PETValidation(
+        *files,
+        "LinkabilityRisk",
+        auxiliaryColumns=(["age", "type_employer"], ["fnlwgt"]),
+        control=control,
+        nAttack=200,
+    )
+    assert list(linked) == keys
+    assert all(0 < rate < 0.05 for rate in linked.values())
+    found = PETValidation(*files, "SinglingOutRisk", control=control, nAttack=20)
+    assert list(found) == keys
+    assert all(0 < rate < 1 for rate in found.values())
+    alone = PETValidation(*files, "SinglingOutRisk", nAttack=20)
+    assert alone[keys[2]] is None
+    inferred = PETValidation(*files, "InferenceRisk", control=control, nAttack=50)
+    assert list(inferred) == ["age", "type_employer", "fnlwgt"]
+    assert all(list(part) == keys for part in inferred.values())
+    assert inferred["type_employer"][keys[0]] > inferred["fnlwgt"][keys[0]]
+
+
+# --- what users rely on -------------------------------------------------------------------------------
+
+
+def test_utility_bias():
+    for bias, holds in ((2, True), (1.9, False)):
+        found = PETValidation(
+            [1, 2, 3], [3, 4, 5], "UtilityBias", processingFunc=lambda x: sum(x) / 3, maxBias=bias
+        )
+        assert found == {"UtilityBias": holds}
+
+
+def test_the_page_of_every_result(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for result, words in (
+        ({"t": 0.376, "fulfill t-closeness": True}, ["fulfill t-closeness", "yes"]),
+        ({"<script>": {"Success rate of main attack": 0.5, "Success rate of control attack": None}},
+         ["&lt;script&gt;", "Success rate of main attack", "not measured"]),
+    ):  # fmt: skip
+        report(result, "web")
+        page = (tmp_path / "output.html").read_text(encoding="utf-8")
+        assert all(word in page for word in words)
+        assert "<script>" not in page
+    assert capsys.readouterr().out == "output.html\n" * 2
+    with pytest.raises(ic.ParameterError, match="'json' or 'web'"):
+        report({}, "pdf")
+
+
+def test_output(tmp_path):
+    output(pd.DataFrame({"a": ["1"], "b": ["x;y"]}), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == 'a;b\n1;"x;y"\n'
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Missing cells, one quasi-identifier, an identifier and two sensitive attributes."""
+    (tmp_path / "raw.csv").write_text("id;age;ill;pay\n1;20;flu;3\n2;30;cold;4\n3;;flu;5\n4;;cold;3\n")
+    (tmp_path / "out.csv").write_text("id;age;ill;pay\n*;20-30;flu;3\n*;20-30;cold;4\n*;;flu;5\n*;;cold;3\n")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "age.csv").write_text("20;20-30;*\n30;20-30;*\n40;40-50;*\n50;40-50;*\n")
+    return tmp_path
+
+
+def test_missing_cells_are_counted(small):
+    """PETWorks's group-by leaves records with an empty cell out."""
+    settings = {"attributeTypes": {"age": QUASI_IDENTIFIER}}
+    assert PETValidation(None, small / "out.csv", "k-anonymity", k=2, **settings)["fulfill k-anonymity"]
+    (small / "one.csv").write_text('age\n20-30\n20-30\n""\n')
+    assert not PETValidation(None, small / "one.csv", "k-anonymity", k=2, **settings)["fulfill k-anonymity"]
+
+
+def test_the_caller_s_types_count(small):
+    """With several sensitive attributes the others are known to the attacker."""
+    types = {"age": QUASI_IDENTIFIER, "ill": SENSITIVE_ATTRIBUTE}
+    assert PETValidation(None, small / "out.csv", "l-diversity", l=2, attributeTypes=types)[
+        "fulfill l-diversity"
+    ]
+    types |= {"pay": SENSITIVE_ATTRIBUTE}
+    assert not PETValidation(None, small / "out.csv", "l-diversity", l=2, attributeTypes=types)[
+        "fulfill l-diversity"
+    ]
+
+
+def test_anonymization_of_one_quasi_identifier(small):
+    (small / "raw.csv").write_text("id;age;ill\n1;20;flu\n2;30;cold\n3;40;flu\n4;50;cold\n")
+    types = {"id": IDENTIFIER, "age": QUASI_IDENTIFIER, "ill": SENSITIVE_ATTRIBUTE}
+    made = PETAnonymization(
+        small / "raw.csv", "k-anonymity", 0, k=2, dataHierarchy=small / "tree", attributeTypes=types
+    )
+    assert made.to_dict("list") == {
+        "id": ["*"] * 4, "age": ["20-30", "20-30", "40-50", "40-50"], "ill": ["flu", "cold", "flu", "cold"],
+    }  # fmt: skip
+    output(made, small / "out.csv")
+    found = PETValidation(
+        small / "raw.csv", small / "out.csv", "Precision", dataHierarchy=small / "tree", attributeTypes=types
+    )
+    assert found == {"precision": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("tech", "settings", "words"),
+    [
+        ("k-anonimity", {"k": 2}, "there is no technique 'k-anonimity'; there are k-anonymity, l-diversity"),
+        ("k-anonymity", {}, "k-anonymity needs 'k'"),
+        ("k-anonymity", {"k": 2, "kk": 3}, "does not take 'kk'; its parameters are k"),
+        ("k-anonymity", {"k": 2, "attributeTypes": {}}, "name the quasi-identifiers"),
+        (
+            "k-anonymity",
+            {"k": 2, "attributeTypes": {"agee": QUASI_IDENTIFIER}},
+            "the file has no column 'agee'",
+        ),
+        ("k-anonymity", {"k": 2, "attributeTypes": {"age": "quasi"}}, "'age' has no type of PETWorks"),
+        ("l-diversity", {"l": 2, "attributeTypes": {"age": QUASI_IDENTIFIER}}, "name a sensitive attribute"),
+        (
+            "Precision",
+            {"attributeTypes": {"age": QUASI_IDENTIFIER, "ill": QUASI_IDENTIFIER}},
+            "no file for .* 'ill'",
+        ),
+        ("Precision", {"attributeTypes": {"age": QUASI_IDENTIFIER}}, "'age' has 1 distinct values that"),
+        (
+            "d-presence",
+            {"dMin": 0, "dMax": 1, "attributeTypes": {"age": QUASI_IDENTIFIER}},
+            "'age' has values that",
+        ),
+    ],
+)
+def test_wrong_calls(small, tech, settings, words):
+    settings = {"attributeTypes": {"age": QUASI_IDENTIFIER}, "dataHierarchy": small / "tree"} | settings
+    with pytest.raises(ic.errors.InputError, match=words):
+        PETValidation(small / "raw.csv", small / "out.csv", tech, **settings)
+
+
+def test_wrong_files(small):
+    types = {"attributeTypes": {"age": QUASI_IDENTIFIER}}
+    with pytest.raises(ic.TableError, match="cannot be read"):
+        PETValidation(None, small / "none.csv", "k-anonymity", k=2, **types)
+    with pytest.raises(ic.TableError, match="give the path"):
+        PETValidation(None, None, "k-anonymity", k=2, **types)
+    (small / "short.csv").write_text("age\n20\n")
+    for tech in ("AECS", "Precision"):
+        with pytest.raises(ic.TableError, match="4 and 1 rows"):
+            PETValidation(small / "raw.csv", small / "short.csv", tech, dataHierarchy=small / "tree", **types)
+    for text, words in (
+        ("20;a\n20;b\n", "stands in two rows"),
+        ("20;a\n30\n", "row 2 has not 2 labels"),
+        ("", "is empty"),
+    ):
+        (small / "tree" / "age.csv").write_text(text)
+        with pytest.raises(ic.HierarchyError, match=words):
+            PETValidation(
+                small / "raw.csv", small / "raw.csv", "Precision", dataHierarchy=small / "tree", **types
+            )
+    (small / "tree" / "x_hierarchy_age.csv").write_text("20;a\n")
+    (small / "tree" / "age.csv").write_text("20;a\n")
+    with pytest.raises(ic.HierarchyError, match="two hierarchy files"):
+        PETValidation(
+            small / "raw.csv", small / "raw.csv", "Precision", dataHierarchy=small / "tree", **types
+        )
+    with pytest.raises(ic.HierarchyError, match="cannot read the folder"):
+        PETValidation(small / "raw.csv", small / "raw.csv", "Precision", dataHierarchy=small / "no", **types)
+
+
+# --- a plain reading of the measures ------------------------------------------------------------------
+
+ROWS = (
+    ("a", "A", "X", "*"),
+    ("b", "A", "X", "*"),
+    ("c", "C", "X", "*"),
+    ("d", "d", "d", "*"),
+    ("X", "A", "Y", "*"),
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 4), st.integers(0, 3)), min_size=1
+    )
+)
+def test_measures_read_once_more(cells):
+    """A label is taken for the lowest level that has it, as `d`, `A` and `X` stand on several."""
+    import polars as pl
+
+    table = Levels("p", ROWS), Levels("q", ROWS)
+    raw = pl.DataFrame({"p": [ROWS[a][0] for a, *_ in cells], "q": [ROWS[c][0] for _, _, c, _ in cells]})
+    out = pl.DataFrame({"p": [ROWS[a][b] for a, b, *_ in cells], "q": [ROWS[c][d] for _, _, c, d in cells]})
+    lowest = {
+        label: min(j for row in ROWS for j in range(4) if row[j] == label) for row in ROWS for label in row
+    }
+    n = len(cells)
+    lost = sum(lowest[label] / 3 for column in ("p", "q") for label in out[column])
+    assert precision(out, table) == pytest.approx(1 - lost / (2 * n))
+    leaves = {label: sum(row[lowest[label]] == label for row in ROWS) for label in lowest}
+    every = sum(leaves[p] * leaves[q] for p, q in out.rows())
+    assert ambiguity(out, table) == pytest.approx(1 - (every - n) / (n * 25 - n))
+    bits = most = 0.0
+    for column in ("p", "q"):
+        level = [lowest[label] for label in out[column]]
+        path = [next(row for row in ROWS if row[0] == value) for value in raw[column]]
+        most += sum(-log2([p[0] for p in path].count(p[0]) / n) for p in path)
+        before = 0
+        for here in sorted(set(level)):
+            live = [p for p, at in zip(path, level, strict=True) if at >= here]
+            for p in live:
+                fine = sum(other[before] == p[before] for other in live)
+                coarse = sum(other[here] == p[here] for other in live)
+                bits -= log2(fine / coarse)
+            before = here
+    expected = 1 - min(max(bits / most, 0), 1) if most else 1
+    assert non_uniform_entropy(raw, out, table) == pytest.approx(expected, abs=1e-9)
+    assert json.dumps(float(np.float64(expected)))
