@@ -1,0 +1,392 @@
+"""The functions of the teaching notebook "Privacy in Data Storage": Mondrian on pandas frames.
+
+Columns that pandas takes for numbers are numerical, all others categorical.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from incrowd.privacy import PrivacyModel
+
+__all__ = [
+    "agg_categorical_column",
+    "agg_numerical_column",
+    "build_anonymized_dataset",
+    "diversity",
+    "get_spans",
+    "is_k_anonymous",
+    "is_l_diverse",
+    "is_t_close",
+    "partition_dataset",
+    "split",
+    "t_closeness",
+]
+
+
+def get_spans(df: pd.DataFrame, partition: pd.Index) -> dict[str, Any]:
+    """Return the span of every column in a partition: max - min of numbers, else the number of values."""
+    part = df.loc[partition]
+    return {column: _span(part[column]) for column in df.columns}
+
+
+def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index, pd.Index]:
+    """Split a partition along a column.
+
+    Numbers: below the median, and from the median up. Categories: values in the order in which they first
+    appear, halved, the smaller half first.
+    """
+    cells = df[column].loc[partition]
+    if not _is_number(cells):
+        values = cells.unique()
+        left = cells.isin(list(values[: len(values) // 2]))
+    else:
+        left = cells < cells.median()
+    return cells.index[left], cells.index[~left]
+
+
+def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, k: int = 3) -> bool:
+    """Say whether a partition has k records or more."""
+    if isinstance(df, _Probe):
+        return df.asked(partition, sensitive_column, "k", sensitive_column, k)
+    return len(partition) >= k
+
+
+def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
+    """Return the number of distinct values of a column in a partition; missing is a value."""
+    return int(df[column].loc[partition].nunique(dropna=False))
+
+
+def is_l_diverse(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, l: int = 2) -> bool:  # noqa: E741
+    """Say whether a partition has l distinct sensitive values or more."""
+    if isinstance(df, _Probe):
+        return df.asked(partition, None, "l", sensitive_column, l)
+    return diversity(df, partition, sensitive_column) >= l
+
+
+def t_closeness(
+    df: pd.DataFrame, partition: pd.Index, column: str, global_freqs: Mapping[Any, float]
+) -> float:
+    """Return the largest difference between the share of a value in a partition and in the whole table.
+
+    Only values that the partition has are looked at: the maximal difference of two frequencies, which is
+    neither the Earth Mover's distance nor, for more than two values, the Kolmogorov-Smirnov distance.
+    """
+    shares = df[column].loc[partition].value_counts(normalize=True)
+    return max((abs(share - global_freqs[value]) for value, share in shares.items() if share), default=0.0)
+
+
+def is_t_close(
+    df: pd.DataFrame,
+    partition: pd.Index,
+    sensitive_column: str,
+    global_freqs: Mapping[Any, float],
+    p: float = 0.2,
+) -> bool:
+    """Say whether `t_closeness` is at most p.
+
+    Raises
+    ------
+    SchemaError
+        When the column is one of numbers.
+    """
+    if isinstance(df, _Probe):
+        return df.asked(partition, None, "t", sensitive_column, (global_freqs, p))
+    if _is_number(df[sensitive_column]):
+        raise SchemaError(f"column {sensitive_column!r}: this method only works for categorical values")
+    return t_closeness(df, partition, sensitive_column, global_freqs) <= p
+
+
+Validity = Callable[[Any, Any, str], Any]
+
+
+def partition_dataset(
+    df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: str, is_valid: Validity
+) -> list[pd.Index]:
+    """Partition a table by Mondrian, as long as both halves are valid.
+
+    Partitions are taken in turn, the columns of one by their spans, the widest first.
+
+    Parameters
+    ----------
+    df
+        The table; its index names every row once.
+    feature_columns
+        The quasi-identifiers.
+    sensitive_column
+        Is given to `is_valid`.
+    is_valid
+        Says of (df, partition, sensitive_column) whether a partition may stand. `is_k_anonymous`,
+        `is_l_diverse` and `is_t_close`, and functions that ask only for several of these at once, are
+        recognized and take compiled code; any other callable is called for every half.
+
+    Returns
+    -------
+    The partitions as indices of rows, in the order in which they were finished.
+
+    Raises
+    ------
+    InputError
+        When a column is missing or has missing numbers, or the index names a row twice.
+    """
+    _check(df, feature_columns, sensitive_column)
+    asked = _recognized(is_valid)
+    if asked is not None:
+        fast = _models(df, asked, sensitive_column)
+        if fast is not None:
+            return _compiled(df, feature_columns, *fast)
+    finished = []
+    waiting = deque([df.index])
+    while waiting:
+        partition = waiting.popleft()
+        spans = get_spans(df[list(feature_columns)], partition)
+        for column in sorted(spans, key=lambda name: -spans[name]):
+            left, right = split(df, partition, column)
+            # A half of no records is none, whatever is_valid says; the notebook would never end.
+            if (
+                len(left)
+                and len(right)
+                and is_valid(df, left, sensitive_column)
+                and is_valid(df, right, sensitive_column)
+            ):
+                waiting.extend((left, right))
+                break
+        else:
+            finished.append(partition)
+    return finished
+
+
+def agg_categorical_column(series: pd.Series[Any]) -> list[str]:
+    """Return the values of a column, joined by commas in order."""
+    return [",".join(sorted(str(value) for value in series.dropna().unique()))]
+
+
+def agg_numerical_column(series: pd.Series[Any]) -> list[float]:
+    """Return the mean of a column."""
+    return [float(series.mean())]
+
+
+def build_anonymized_dataset(
+    df: pd.DataFrame, partitions: Sequence[pd.Index], feature_columns: Sequence[str], sensitive_column: str
+) -> pd.DataFrame:
+    """Return a row per partition and sensitive value in it: means, joined categories, and the count.
+
+    Raises
+    ------
+    InputError
+        When a column is missing or has missing numbers, or a row is unknown or named twice.
+    """
+    import numpy as np
+    import pandas as pd
+
+    _check(df, feature_columns, sensitive_column)
+    places = [df.index.get_indexer(partition) for partition in partitions]
+    rows = np.concatenate(places) if places else np.zeros(0, np.int64)
+    if (rows < 0).any() or len(np.unique(rows)) < len(rows):
+        raise TableError("partitions: a row is not in the table, or in two partitions")
+    group = np.repeat(np.arange(len(places)), [len(rows) for rows in places])
+    part = df.iloc[rows]
+    columns = {}
+    for column in feature_columns:
+        cells = part[column].reset_index(drop=True)
+        if _is_number(cells):
+            columns[column] = cells.astype(float).groupby(group).mean()
+        else:
+            texts: Any = cells.astype("string").groupby(group)
+            columns[column] = texts.agg(lambda held: agg_categorical_column(held)[0])
+
+    sensitive = part[sensitive_column].reset_index(drop=True).rename(sensitive_column)
+    counts = sensitive.groupby([group, sensitive], observed=True, dropna=False).size()
+    at = counts.index.get_level_values(0)
+    released = {column: values.loc[at].to_numpy() for column, values in columns.items()}
+    released[sensitive_column] = counts.index.get_level_values(1).to_numpy()
+    return pd.DataFrame({**released, "count": counts.to_numpy()})
+
+
+# --- numbers and categories ---------------------------------------------------------------------------
+
+
+def _is_number(cells: pd.Series[Any]) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
+
+
+def _span(cells: pd.Series[Any]) -> Any:
+    if not _is_number(cells):
+        return len(cells.unique())
+    span = cells.max() - cells.min()
+    return span.item() if hasattr(span, "item") else span
+
+
+def _check(df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: str) -> None:
+    if isinstance(feature_columns, str) or not len(feature_columns):
+        raise ParameterError("feature_columns: give a list of one column name or more")
+    for column in (*feature_columns, sensitive_column):
+        if column not in df.columns:
+            raise SchemaError(f"the table has no column {column!r}; it has {list(df.columns)}")
+    if sensitive_column in feature_columns:
+        raise SchemaError(f"column {sensitive_column!r} is sensitive and cannot be a feature as well")
+    if not df.index.is_unique:
+        raise TableError("the index names a row twice; use df.reset_index(drop=True)")
+    for column in feature_columns:
+        if _is_number(df[column]) and df[column].isna().any():
+            raise TableError(
+                f"column {column!r}: a missing number lies on neither side of a median, so that its record "
+                "would vanish; fill it in, or cast the column to text"
+            )
+
+
+# --- which conditions a callable asks for -------------------------------------------------------------
+
+
+class _Asked(NamedTuple):
+    """A condition of the three kinds k, l and t."""
+
+    kind: str
+    column: str
+    limit: Any
+
+
+class _Probe:
+    """Stands for a table while a callable is asked what it would ask; answers all with yes but one."""
+
+    def __init__(self, no: int) -> None:
+        self.no = no
+        self.partition = object()
+        self.seen: list[_Asked] = []
+
+    def asked(self, partition: object, _: str | None, kind: str, column: str, limit: Any) -> bool:
+        if partition is not self.partition:
+            raise TypeError("another partition")
+        self.seen.append(_Asked(kind, column, limit))
+        return len(self.seen) - 1 != self.no
+
+
+_KNOWN = (is_k_anonymous, is_l_diverse, is_t_close)
+
+
+def _recognized(is_valid: Validity) -> list[_Asked] | None:
+    """Return the conditions that a callable asks for all at once; None where it may do anything else."""
+    if not _asks_only(is_valid):
+        return None
+    runs: list[tuple[Any, list[_Asked]]] = []
+    try:
+        for no in range(-1, 4):
+            probe = _Probe(no)
+            runs.append((is_valid(probe, probe.partition, "\0sensitive"), probe.seen))
+    except Exception:
+        return None
+    answer, seen = runs[0]
+    if answer is not True or not 0 < len(seen) < 4:
+        return None
+    # Each no has to make the whole a no: then it is all of them, and nothing else.
+    if any(answer is not False for answer, _ in runs[1 : len(seen) + 1]):
+        return None
+    return seen
+
+
+def _asks_only(is_valid: Any) -> bool:
+    """Say whether a callable uses nothing but the three functions and plain values."""
+    if is_valid in _KNOWN:
+        return True
+    if isinstance(is_valid, functools.partial):
+        return is_valid.func in _KNOWN and len(is_valid.args) == 0
+    if not isinstance(is_valid, types.FunctionType):
+        return False
+    code = is_valid.__code__
+    cells = dict(zip(code.co_freevars, is_valid.__closure__ or (), strict=True))
+    held: list[Any] = []
+    for name in code.co_names:
+        if name not in is_valid.__globals__:
+            return False
+        held.append(is_valid.__globals__[name])
+    try:
+        held += [cell.cell_contents for cell in cells.values()]
+    except ValueError:
+        return False
+    held += [*(is_valid.__defaults__ or ()), *(is_valid.__kwdefaults__ or {}).values()]
+    return all(
+        value in _KNOWN if callable(value) else isinstance(value, int | float | str | dict) for value in held
+    )
+
+
+def _models(
+    df: pd.DataFrame, asked: Sequence[_Asked], sensitive_column: str
+) -> tuple[list[PrivacyModel], list[str]] | None:
+    """Make privacy models of conditions, and name the columns they look at; None where that cannot be."""
+    from incrowd.privacy import KAnonymity, LDiversity, TCloseness
+
+    models: list[PrivacyModel] = []
+    columns: dict[str, None] = {}
+    for kind, named, limit in asked:
+        column = sensitive_column if named == "\0sensitive" else named
+        if kind != "k":
+            if column not in df.columns:
+                return None
+            columns[column] = None
+        if kind == "t":
+            shares, p = limit
+            found = df[column].value_counts(normalize=True, dropna=False)
+            known = {value: share for value, share in found.items() if share}
+            same = set(known) == {value for value, share in shares.items() if share} and all(
+                abs(shares[value] - share) <= 1e-12 for value, share in known.items()
+            )
+            if _is_number(df[column]) or not same or not 0 <= p <= 1:
+                return None
+            models.append(TCloseness(float(p), distance="maximal-frequency-difference", attribute=column))
+        elif isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            return None
+        else:
+            models.append(KAnonymity(limit) if kind == "k" else LDiversity(limit, attribute=column))
+    return models, list(columns)
+
+
+def _compiled(
+    df: pd.DataFrame, features: Sequence[str], models: Sequence[PrivacyModel], sensitive: Sequence[str]
+) -> list[pd.Index]:
+    import numpy as np
+
+    from incrowd.algorithms import Mondrian
+    from incrowd.engines import engine_for
+    from incrowd.kernels.grouping import group_members
+    from incrowd.progress import Silent
+    from incrowd.recoding import Local
+    from incrowd.schema import Attribute, Schema
+
+    attributes = [
+        *(Attribute(name, "quasi", "number" if _is_number(df[name]) else "category") for name in features),
+        *(Attribute(name, "sensitive", "category") for name in sensitive),
+    ]
+    table = df[[*features, *sensitive]].reset_index(drop=True)
+    frequency = engine_for(table).count(Schema.of(attributes))
+    rules = Mondrian(choose="span", median="below", categories="appearance")
+    try:
+        solution = rules.search(
+            frequency,
+            models,
+            attributes=attributes[: len(features)],
+            max_suppression=1.0,
+            progress=Silent(),
+        )
+    except (InfeasibleError, ParameterError):
+        # The whole table is not valid itself, so no half is; the notebook does not look at it.
+        return [df.index]
+    recoding = solution.recoding
+    assert isinstance(recoding, Local)
+    assert frequency.row_keys is not None
+    of_row = recoding.class_of_key[frequency.row_keys]
+    indptr, members = group_members(of_row, recoding.count)
+    return [
+        df.index.take(np.sort(members[start:stop]))
+        for start, stop in zip(indptr[:-1], indptr[1:], strict=True)
+    ]

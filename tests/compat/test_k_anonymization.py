@@ -1,0 +1,103 @@
+"""The class NCP of k-anonymization: figures by hand, and a plain reading of what it computes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.compat.k_anonymization import NCP
+
+ORG = pd.DataFrame({"age": [20, 30, 40, 60], "ill": list("abcd"), "sex": ["M", "M", "M", "F"]})
+GROUPS = [[(20, "a", "M"), (30, "b", "M")], [(40, "c", "M"), (60, "d", "F")]]
+LEVELS = {
+    "name": "sex",
+    "tree": [
+        {"values": [{"generalized": "A", "original": ["a", "b"]}, {"generalized": "B", "original": ["c"]}]},
+        {"values": [{"generalized": "*", "original": ["A", "B"]}]},
+    ],
+}
+TREE = ic.Hierarchy.from_nested({"*": {"A": ["a", "b"], "B": ["c"]}})
+
+
+class Foreign:
+    """A hierarchy of the library itself, as far as it is asked."""
+
+    leaves = ("a", "b", "c")
+
+    def get_leaves_under_node(self, value):
+        return {"A": ["a", "b"], "B": ["c"]}.get(value, [])
+
+
+def test_groups_by_hand():
+    assert NCP.calculate_for_local_recoding_mean_mode(ORG, GROUPS, [0, 2], [False, True]) == 0.3125
+    assert NCP.calculate_for_local_recoding_summarization(ORG, GROUPS, [0, 2], [False, True]) == 0.5625
+    # Two records that are in no group count 1 in each column.
+    for call, kept in (
+        (NCP.calculate_for_local_recoding_mean_mode, 2 * (10 / 40)),
+        (NCP.calculate_for_local_recoding_summarization, 2 * (10 / 40) + 2 * (1 / 2)),
+    ):
+        assert call(ORG, GROUPS[:1], [0, 2], [False, True]) == (kept + 4) / 8
+    assert NCP.calculate_for_local_recoding_mean_mode(ORG, [], [0], [False]) == 1
+
+
+@pytest.mark.parametrize(
+    "hierarchies", [{1: TREE}, {"ill": TREE}, {"ill": LEVELS}, {1: Foreign()}, [None, TREE]]
+)
+def test_a_generalization_by_hand(hierarchies):
+    org = pd.DataFrame({"age": [20, 30, 40, 60], "ill": list("abca")})
+    out = pd.DataFrame({"age": ["20~30", 30, "*", "young"], "ill": ["A", "b", "B", "*"]})
+    found = NCP.calculate_for_generalization(org, out, hierarchies, [0, 1], [False, True])
+    assert found == pytest.approx((10 / 40 + 0 + 1 + 0 + 2 / 3 + 0 + 1 / 3 + 1) / 8)
+    found = NCP.calculate_for_generalization(org, out.head(3), hierarchies, [0, 1], [False, True])
+    assert found == pytest.approx((10 / 40 + 0 + 1 + 2 / 3 + 0 + 1 / 3 + 2) / 8)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.integers(0, 3)), min_size=1, max_size=30)
+)
+def test_groups_read_once_more(rows):
+    """A plain loop over groups and columns; the third number is the group, 0 for none."""
+    org = pd.DataFrame([row[:2] for row in rows], columns=["n", "c"])
+    groups = [[row[:2] for row in rows if row[2] == group] for group in (1, 2, 3)]
+    groups = [group for group in groups if group]
+    extent = max(row[0] for row in rows) - min(row[0] for row in rows)
+    distinct = len({row[1] for row in rows})
+    mode = summary = 0.0
+    for group in groups:
+        numbers, values = zip(*group, strict=True)
+        wide = len(group) * (max(numbers) - min(numbers)) / extent if extent else 0
+        mode += wide + len(group) - max(Counter(values).values())
+        summary += wide + len(group) * len(set(values)) / distinct
+    missing = 2 * sum(row[2] == 0 for row in rows)
+    found = NCP.calculate_for_local_recoding_mean_mode(org, groups, [0, 1], [False, True])
+    assert found == pytest.approx((mode + missing) / (2 * len(rows)))
+    found = NCP.calculate_for_local_recoding_summarization(org, groups, [0, 1], [False, True])
+    assert found == pytest.approx((summary + missing) / (2 * len(rows)))
+
+
+def test_wrong_calls():
+    out = pd.DataFrame({"age": ["20~x"] * 4, "ill": ["Z"] * 4, "sex": ["M"] * 4})
+    mean_mode, generalization = NCP.calculate_for_local_recoding_mean_mode, NCP.calculate_for_generalization
+    for call, arguments, words in (
+        (mean_mode, (ORG, GROUPS, [0], [False, True]), "one is_categorical flag for each"),
+        (mean_mode, (ORG, GROUPS, [], []), "at least one"),
+        (mean_mode, (ORG, GROUPS, [3], [True]), "3 is no position of the 3 columns"),
+        (mean_mode, (ORG.head(0), [], [0], [True]), "org_data has no records"),
+        (mean_mode, (ORG, [GROUPS[0] * 3], [0], [True]), "the groups have 6 records"),
+        (mean_mode, (ORG, [[(1, 2)]], [0], [True]), "needs 3 values"),
+        (generalization, (ORG.head(1), out, {}, [0], [False]), "anon_data has 4 records"),
+        (generalization, (ORG, out, {}, [0], [False]), "no low~high of two numbers"),
+        (generalization, (ORG, out, {}, [1], [True]), "there is none for column 1, 'ill'"),
+        (generalization, (ORG, out, {1: 5}, [1], [True]), "neither a Hierarchy nor"),
+        (generalization, (ORG, out, {1: TREE}, [1], [True]), "a value is not in its hierarchy"),
+    ):
+        with pytest.raises(ic.errors.InputError, match=words):
+            call(*arguments)
+    constant = pd.DataFrame({"n": [5, 5]})
+    assert mean_mode(constant, [[(5,), (5,)]], [0], [False]) == 0
+    assert generalization(constant, pd.DataFrame({"n": ["5~5", "5~5"]}), {}, [0], [False]) == 0
