@@ -37,7 +37,7 @@ ROWS = (
         "guess",
         "reference",
     },
-    {"release", "anatomy"},
+    {"release", "anatomy", "processing", "randomization"},
     {"comparison"},
     {"samples"},
     {"verification"},

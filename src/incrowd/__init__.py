@@ -68,6 +68,8 @@ if TYPE_CHECKING:
         RecordsAtRisk,
         TCloseness,
     )
+    from incrowd.processing import Processed, ensure_privacy
+    from incrowd.randomization import Laplace, Randomized, RandomizedResponse, randomize
     from incrowd.recoding import (
         FullDomain,
         Local,
@@ -84,6 +86,16 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
+    "processing": (
+        "Processed",
+        "ensure_privacy",
+    ),
+    "randomization": (
+        "Laplace",
+        "Randomized",
+        "RandomizedResponse",
+        "randomize",
+    ),
     "attacks": (
         "Attack",
         "attack",
@@ -220,6 +232,7 @@ __all__ = [
     "KMember",
     "LDiversity",
     "LKCPrivacy",
+    "Laplace",
     "Learned",
     "Local",
     "MaximumRisk",
@@ -232,8 +245,11 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PrivacyModel",
+    "Processed",
     "Profitability",
     "Random",
+    "Randomized",
+    "RandomizedResponse",
     "Recoding",
     "RecordsAtRisk",
     "Release",
@@ -250,11 +266,13 @@ __all__ = [
     "assess",
     "attack",
     "compare",
+    "ensure_privacy",
     "evaluate",
     "explore",
     "fidelity",
     "learn",
     "privacy",
+    "randomize",
     "risk",
     "verify",
 ]

@@ -657,3 +657,69 @@ def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
     told = json.loads(run(*asked, "--json").out)
     assert [entry["name"] for entry in told["attacks"]] == [line.split()[0] for line in lines[2:8]]
     assert all(0 <= entry["risk"]["value"] <= 1 for entry in told["attacks"][:5])
+
+
+def test_p29_on_the_command_line(run, hospital_csv, tmp_path):
+    asked = ("p29", str(hospital_csv), "--qi", "sex,age", "--sensitive", "diagnosis")
+    shown = run(*asked)
+    assert "P29 score: 0\n" in shown.out
+    assert shown.status == 1
+    target = tmp_path / "left.csv"
+    made = run(*asked, "--others", "drop", "-o", str(target), "-t", "0.9", "--json")
+    assert made.status == 0, made.err
+    told = json.loads(made.out)
+    assert told["clean"]
+    left = pl.read_csv(target)
+    assert left.height == told["records"] - told["deleted"]
+    assert set(left.columns) == {"age", "sex", "diagnosis"}
+    assert left.group_by("sex", "age").len()["len"].min() > 1
+    short = tmp_path / "short.csv"
+    (tmp_path / "two.csv").write_text(
+        "p,s\n"
+        + "".join(f"{p},{s}\n" for p, s in zip("a" * 7 + "b" * 5 + "c" * 3, "122221211112112", strict=True))
+    )
+    twice = (
+        "p29",
+        str(tmp_path / "two.csv"),
+        "--qi",
+        "p",
+        "--sensitive",
+        "s",
+        "-t",
+        "0.25",
+        "-o",
+        str(short),
+    )
+    once = run(*twice, "--max-rounds", "1")
+    assert (once.status, short.exists()) == (1, False)
+    assert "classes are left that fail" in once.out
+    assert (run(*twice).status, short.exists()) == (0, True)
+    short.unlink()
+    assert run(*asked, "--others", "drop", "-o", str(target)).status == 2  # exists
+    nothing = run(*asked, "--others", "drop", "-o", str(short), "-k", "100000")
+    assert (nothing.status, "no class is left" in nothing.err) == (1, True)
+
+
+def test_randomize_on_the_command_line(run, hospital_csv, tmp_path):
+    spec, target = tmp_path / "dp.toml", tmp_path / "out.csv"
+    spec.write_text(
+        "budget = 3\n[columns.age]\nmechanism = 'laplace'\nepsilon = 1\nlow = 0\nhigh = 110\n"
+        "[columns.sex]\nmechanism = 'randomized-response'\nepsilon = 2\ncategories = ['female', 'male', 'other']\n"
+    )
+    raw = pl.read_csv(hospital_csv)
+    spec.write_text(
+        spec.read_text().replace("['female', 'male', 'other']", json.dumps(raw["sex"].unique().to_list()))
+    )
+    shown = run("randomize", str(hospital_csv), "--spec", str(spec), "-o", str(target))
+    assert shown.status == 0, shown.err
+    assert "budget 3, 0 left" in shown.out
+    made = pl.read_csv(target)
+    assert made.columns == raw.columns
+    assert not made["age"].equals(raw["age"])
+    assert made["diagnosis"].equals(raw["diagnosis"])
+    told = json.loads(
+        run("randomize", str(hospital_csv), "--spec", str(spec), "-o", str(target), "--force", "--json").out
+    )
+    assert told["epsilon"] == 3
+    spec.write_text("budget = 1\n" + spec.read_text().replace("budget = 3\n", ""))
+    assert run("randomize", str(hospital_csv), "--spec", str(spec), "-o", str(target), "--force").status == 2

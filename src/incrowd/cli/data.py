@@ -640,3 +640,123 @@ def _read_policy(path: Path) -> Policy:
     from incrowd.policy import Policy
 
     return Policy.read(path)
+
+
+def p29(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    identifying: options.Identifying = None,
+    insensitive: options.Insensitive = None,
+    others: options.Others = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Delete the classes that fail, and write what is left."),
+    ] = None,
+    t: Annotated[float, typer.Option("-t", help="Largest distance to the table that stays.")] = 0.5,
+    k: Annotated[int, typer.Option("-k", help="Largest size of a class that is deleted.")] = 1,
+    l: Annotated[  # noqa: E741
+        float, typer.Option("-l", help="Largest normalized entropy that is deleted.")
+    ] = 0.0,
+    max_rounds: Annotated[
+        int | None, typer.Option("--max-rounds", help="How often to look anew; 1 is the single pass.")
+    ] = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Score a table by P29, and with -o delete the classes that fail until none does.
+
+    The exit status is 1 when the score is 0 or, with -o, when classes are left that fail; nothing is written
+    then.
+    """
+    from incrowd.cli.render import console, progress, show_p29, show_processing
+    from incrowd.engines import read_classes
+    from incrowd.io.files import check_target, read_table, replacing, write_table
+    from incrowd.privacy import P29
+    from incrowd.processing import ensure_privacy
+
+    if policy is not None:
+        options.refuse_beside_policy(
+            qi=qi,
+            sensitive=sensitive,
+            identifying=identifying,
+            insensitive=insensitive,
+            others=others,
+            null_value=null_value or None,
+        )
+    if output is not None:
+        check_target(output, (data,), force=force)
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        if policy is not None:
+            schema = _read_policy(policy).schema
+        else:
+            schema = options.schema_of(
+                table.columns, qi, sensitive, identifying, insensitive, others, None, null_value,
+                lenient=output is None,
+            )  # fmt: skip
+        shown.stage("score")
+        score = P29(0.0).of(read_classes(table, schema))
+        left = None
+        if output is not None:
+            shown.stage("process")
+            left = ensure_privacy(table, schema, t=t, k=k, l=l, max_rounds=max_rounds)
+            if left.clean:
+                shown.stage("write")
+                with replacing(output) as temporary:
+                    write_table(left.table, temporary, output, csv_format)
+    if json:
+        document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_p29(console(), score)
+        if left is not None:
+            show_processing(console(), left)
+            if left.clean:
+                typer.echo(f"written: {output}")
+    if (left is None and not score.value) or (left is not None and not left.clean):
+        raise typer.Exit(1)
+
+
+def randomize(
+    data: options.Data,
+    spec: Annotated[
+        Path, typer.Option("--spec", help="TOML file with a mechanism per column, and a budget.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="CSV or Parquet file to write.")],
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Randomize columns for local differential privacy: Laplace noise and randomized response.
+
+    Columns that the file does not name are written as they are.
+    """
+    from incrowd.cli.render import console, progress, show_randomized
+    from incrowd.io.files import check_target, read_table, replacing, write_table
+    from incrowd.randomization import mechanisms_from_toml
+    from incrowd.randomization import randomize as drawn
+
+    mechanisms, budget = mechanisms_from_toml(spec)
+    check_target(output, (data, spec), force=force)
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        shown.stage("randomize")
+        made = drawn(table, mechanisms, budget=budget)
+        shown.stage("write")
+        with replacing(output) as temporary:
+            write_table(made.table, temporary, output, csv_format)
+    if json:
+        typer.echo(json_module.dumps(made.to_dict(), ensure_ascii=False, indent=1))
+        return
+    show_randomized(console(), made, budget)
+    typer.echo(f"written: {output}")

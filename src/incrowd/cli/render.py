@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from incrowd.evaluation import Evaluation
     from incrowd.lattice import SolutionSpace
     from incrowd.learning import Learned
-    from incrowd.privacy import Crowd, Measured
+    from incrowd.privacy import Crowd, Measured, P29Score
+    from incrowd.processing import Processed
+    from incrowd.randomization import Randomized
     from incrowd.release import Release
     from incrowd.risk import Identifying, Suda, Uniqueness
     from incrowd.utility import Lost
@@ -42,6 +44,9 @@ __all__ = [
     "show_evaluation",
     "show_fidelity",
     "show_lattice",
+    "show_p29",
+    "show_processing",
+    "show_randomized",
     "show_release",
     "show_risk",
     "show_rows",
@@ -525,3 +530,57 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
     weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
     if weak:
         out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")
+
+
+def show_p29(out: Console, score: P29Score) -> None:
+    """Print the score and what it is made of; classes that make it zero by their cells, ten at most."""
+    out.print(f"P29 score: {number(score.value)}")
+    out.print(
+        f"smallest class {score.k_min:,}, least normalized entropy {number(score.l_min)}, largest distance "
+        f"{number(score.t_max)}"
+    )
+    table = Table(title="Means over classes", title_justify="left", box=None, pad_edge=False)
+    for name in ("attribute", "normalized entropy", "scaled distance"):
+        table.add_column(name, justify="left" if name == "attribute" else "right")
+    for name, entropy in score.entropies.items():
+        table.add_row(Text(name), number(entropy), number(score.distances[name]))
+    table.add_row("all", number(score.entropy), number(score.distance))
+    out.print(table)
+    for reason in score.reasons:
+        out.print(reason)
+    for entry in score.offending[:10]:
+        cells = ", ".join(
+            f"{name}={'(missing)' if value is None else value}" for name, value in entry.cells.items()
+        )
+        out.print(Text(f"  {cells}: {entry.records:,} records; {'; '.join(entry.reasons)}"))
+    if len(score.offending) > 10:
+        out.print(f"  and {len(score.offending) - 10:,} more classes")
+
+
+def show_processing(out: Console, left: Processed) -> None:
+    """Print what each round deleted and what is left."""
+    for place, each in enumerate(left.rounds, 1):
+        out.print(
+            f"round {place}: {each.classes:,} classes with {each.records:,} records deleted "
+            f"({each.too_small:,} too small, {each.too_uniform:,} too uniform, {each.too_far:,} too far from "
+            "the table)"
+        )
+    out.print(
+        f"{left.records - left.deleted:,} of {left.records:,} records in {left.classes:,} classes are left, "
+        f"P29 score {number(left.score.value)}"
+    )
+    if not left.clean:
+        out.print("classes are left that fail; allow more rounds (--max-rounds)")
+
+
+def show_randomized(out: Console, made: Randomized, budget: float | None) -> None:
+    """Print the privacy loss per column and of a record."""
+    table = Table(title="Local differential privacy", title_justify="left", box=None, pad_edge=False)
+    table.add_column("column")
+    table.add_column("epsilon", justify="right")
+    for name, epsilon in made.epsilons.items():
+        table.add_row(Text(name), number(epsilon))
+    table.add_row("a whole record", number(made.epsilon))
+    out.print(table)
+    if budget is not None:
+        out.print(f"budget {number(budget)}, {number(budget - made.epsilon)} left")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
@@ -87,6 +87,11 @@ class P29Score:
     distances: dict[str, float | None]
     reasons: tuple[str, ...]
     offending: tuple[Offending, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: figures, and no value of the table but how many classes offend."""
+        document = asdict(self)
+        return document | {"offending": len(self.offending)}
 
 
 @dataclass(frozen=True)
