@@ -39,6 +39,7 @@ bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/local.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/lattice.py
+	$(BIN)/python benchmarks/interfaces.py
 
 docs: $(VENV)/.installed ## write the pages that are made from the code
 	$(BIN)/python -m incrowd.reference > docs/reference.md

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -59,6 +61,25 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     exec(compile(code, "README.md", "exec"), scope)
     assert scope["release"].privacy.smallest >= 5
     assert (tmp_path / "out" / "release.csv").is_file()
+
+
+def test_the_walk_through_mondrian_runs(monkeypatch, tmp_path):
+    """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
+    monkeypatch.chdir(tmp_path)
+    document = json.loads((ROOT / "docs" / "mondrian.ipynb").read_text(encoding="utf-8"))
+    scope: dict[str, object] = {}
+    drawn = 0
+    for number, cell in enumerate(document["cells"]):
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == []
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, f"cell {number}", "exec"), scope)
+        if last is not None:
+            shown = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
+            drawn += hasattr(shown, "to_json")
+    assert drawn == 3
 
 
 def test_public_names_are_what_they_say_however_often_they_are_asked():

@@ -57,6 +57,8 @@ BESIDE = {
     ("learning", "evaluation"),
     ("attacks", "evaluation"),
     ("learning", "distributions"),
+    # A method that hands its object to the pages above it, imported when it is called.
+    ("comparison", "report"),
 }
 
 

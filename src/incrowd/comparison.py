@@ -160,6 +160,23 @@ class Comparison:
             )  # fmt: skip
         return out.getvalue()
 
+    def one_page(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        against_l: Comparison | None = None,
+        at_k: int | None = None,
+        title: str = "Anonymization algorithms compared",
+        about: str = "",
+    ) -> None:
+        """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
+
+        Parameters and errors are those of `incrowd.report.one_page.write_one_page`.
+        """
+        from incrowd.report.one_page import write_one_page
+
+        write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about)
+
 
 def compare(
     table: Any,
@@ -171,6 +188,7 @@ def compare(
     l: Sequence[int] = (),  # noqa: E741
     t: Sequence[float] = (),
     seeds: Sequence[int] = (0,),
+    shuffle: bool = False,
     max_suppression: float | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -195,6 +213,9 @@ def compare(
         model of that name. Without any, the policy's models stand.
     seeds
         Seeds for algorithms that make random choices; the others run once.
+    shuffle
+        Whether algorithms that depend on the order of the rows run once per seed, too, each time on rows
+        shuffled by it.
     max_suppression
         Largest share of records that may be suppressed, 0..1; that of the policy by default.
     progress
@@ -216,11 +237,12 @@ def compare(
         raise ParameterError("compare: name at least one algorithm and one seed")
     if not (policy.models or k or l or t):
         raise ParameterError("compare: name limits, e.g. k=[4, 8, 16] or -k 4,8,16, or a privacy model")
+    repeated = [algorithm.seeded or (shuffle and algorithm.by_record) for algorithm in algorithms]
     grid = [
-        (algorithm, limits, seed if algorithm.seeded else None)
-        for algorithm in algorithms
+        (algorithm, limits, seed if again else None)
+        for algorithm, again in zip(algorithms, repeated, strict=True)
         for limits in product(k or (None,), l or (None,), t or (None,))
-        for seed in (seeds if algorithm.seeded else seeds[:1])
+        for seed in (seeds if again else seeds[:1])
     ]
     settings = [
         replace(
@@ -242,7 +264,8 @@ def compare(
     progress.stage("compare")
     for done, ((algorithm, (k_, l_, t_), seed), setting) in enumerate(zip(grid, settings, strict=True)):
         progress.advance(done, len(grid))
-        runs.append(_run(Compared(algorithm.brief(), k_, l_, t_, seed), table, setting, population))
+        rows = table if seed is None or not shuffle else _shuffled(table, seed)
+        runs.append(_run(Compared(algorithm.brief(), k_, l_, t_, seed), rows, setting, population))
     return Comparison(len(_frame(table)), tuple(runs))
 
 
@@ -261,6 +284,13 @@ def _frame(table: Any) -> Any:
     import narwhals as nw
 
     return nw.from_native(table, eager_only=True)
+
+
+def _shuffled(table: Any, seed: int) -> Any:
+    import numpy as np
+
+    frame = _frame(table)
+    return frame[np.random.default_rng(seed).permutation(len(frame)).tolist()].to_native()
 
 
 def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from pypdf import PdfReader
 
 from incrowd.samples import hospital
 
@@ -723,3 +724,24 @@ def test_randomize_on_the_command_line(run, hospital_csv, tmp_path):
     assert told["epsilon"] == 3
     spec.write_text("budget = 1\n" + spec.read_text().replace("budget = 3\n", ""))
     assert run("randomize", str(hospital_csv), "--spec", str(spec), "-o", str(target), "--force").status == 2
+
+
+def test_the_one_page_on_the_command_line(run, hospital_csv, tmp_path):
+    target = tmp_path / "page.pdf"
+    asked = (
+        "compare", str(hospital_csv), "--qi", "age,sex", "--sensitive", "diagnosis", "--algorithms", "random,datafly",
+        "-k", "4,16", "-l", "1,2", "--seeds", "1,2", "--at-k", "8", "--max-suppression", "1", "--one-page", str(target),
+    )  # fmt: skip
+    shown = run(*asked)
+    assert shown.status == 0, shown.err
+    text = PdfReader(target).pages[0].extract_text()
+    assert "Impact of l in l-diversity at k = 8" in " ".join(text.split())
+    assert run(*asked).status == 2  # exists
+    told = json.loads(run(*asked, "--force", "--json").out)
+    assert {entry["k"] for entry in told["runs"]} == {4, 16}
+    # Only full-domain algorithms are varied in l.
+    assert {(entry["algorithm"], entry["l"]) for entry in told["against_l"]["runs"]} == {
+        ("datafly", 1),
+        ("datafly", 2),
+    }
+    assert "leave -t out" in run(*asked[:-2], "-t", "0.3", "--one-page", str(tmp_path / "other.pdf")).err

@@ -5,16 +5,38 @@ from __future__ import annotations
 import json as json_module
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.cli import options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from incrowd.algorithms import Algorithm
+    from incrowd.comparison import Comparison
     from incrowd.policy import Policy
 
-__all__ = ["anatomize", "anonymize", "assess", "attack", "compare", "init", "lattice", "risk", "utility"]
+__all__ = [
+    "anatomize",
+    "anonymize",
+    "assess",
+    "attack",
+    "compare",
+    "init",
+    "lattice",
+    "p29",
+    "randomize",
+    "risk",
+    "utility",
+]
+
+_PAGE_K = (4, 8, 16, 32, 64, 128, 256)
+_PAGE_L = (1, 2, 3, 4, 5, 6, 7, 8)
+"""What --one-page varies unless it is told."""
 
 
 def assess(
@@ -331,15 +353,35 @@ def compare(
     names: options.Names = None,
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False,
+    shuffle: Annotated[
+        bool,
+        typer.Option(
+            "--shuffle", help="Run what depends on the order of rows on rows shuffled by each seed."
+        ),
+    ] = False,
+    one_page: Annotated[
+        Path | None,
+        typer.Option(
+            "--one-page", metavar="PDF", help="Write plots and tables of time, LM and MD to one page."
+        ),
+    ] = None,
+    at_k: Annotated[
+        int, typer.Option("--at-k", min=1, help="With --one-page: the k at which l is varied.")
+    ] = 16,
+    force: options.Force = False,
 ) -> None:
     """Run algorithms over lists of limits and seeds, and show time and loss; nothing is released.
 
+    With --one-page, k and l are not crossed: the page has every algorithm against k, and the full-domain ones
+    (or all, where there is none) against l from 1 to 8, or as -l says, at the k of --at-k; rows are shuffled.
+
     The exit status is 1 when a run gives no release; the others are shown all the same.
     """
+    from incrowd.algorithms import FullDomainAlgorithm
     from incrowd.cli.render import console, progress, show_comparison
     from incrowd.comparison import compare as grid
     from incrowd.errors import ParameterError
-    from incrowd.io.files import read_table
+    from incrowd.io.files import check_target, read_table
 
     if json and csv:
         raise ParameterError("--json and --csv: say one of them")
@@ -355,28 +397,52 @@ def compare(
         options.refuse_beside_policy(
             qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
         )
+    if one_page is not None:
+        if limits["t"]:
+            raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
+        check_target(one_page, (data,), force=force)
+        shuffle = True
     with progress() as shown:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
         loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
-        comparison = grid(
-            table,
-            loaded,
-            chosen,
-            models=models,
-            max_suppression=max_suppression,
-            population=population,
-            csv_format=csv_format,
-            progress=shown,
-            **limits,
-        )
+
+        def run(chosen: Sequence[Algorithm], **limits: Any) -> Comparison:
+            return grid(
+                table, loaded, chosen, models=models, max_suppression=max_suppression, population=population,
+                csv_format=csv_format, shuffle=shuffle, progress=shown, **limits,
+            )  # fmt: skip
+
+        varied_l: Comparison | None = None
+        if one_page is None:
+            comparison = run(chosen, **limits)
+        else:
+            comparison = run(chosen, k=limits["k"] or _PAGE_K, seeds=limits["seeds"])
+            lattice_ = [algorithm for algorithm in chosen if isinstance(algorithm, FullDomainAlgorithm)]
+            most = _most_l(loaded, table)
+            if most:
+                values = limits["l"] or [each for each in _PAGE_L if each <= most]
+                varied_l = run(lattice_ or chosen, k=[at_k], l=values, seeds=limits["seeds"])
+            shown.stage("page")
+            quasi = [attribute.name for attribute in loaded.schema.quasi]
+            comparison.one_page(
+                one_page,
+                against_l=varied_l,
+                at_k=at_k,
+                about=f"{data.name}; quasi-identifiers: {', '.join(quasi)}",
+            )
     if json:
-        typer.echo(json_module.dumps(comparison.to_dict(), ensure_ascii=False, indent=1))
+        document = comparison.to_dict() | ({"against_l": varied_l.to_dict()} if varied_l else {})
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     elif csv:
         typer.echo(comparison.to_csv(), nl=False)
     else:
         show_comparison(console(), comparison)
-    if not comparison.complete:
+        if varied_l:
+            show_comparison(console(), varied_l)
+    if one_page is not None:
+        typer.echo(f"written: {one_page}", err=json or csv)
+    if not comparison.complete or not (varied_l is None or varied_l.complete):
         raise typer.Exit(1)
 
 
@@ -527,6 +593,11 @@ def attack(
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     else:
         show_attacks(console(), found)
+
+
+def _most_l(policy: Policy, table: pl.DataFrame) -> int:
+    """Return the largest l that every sensitive attribute has values for; 0 where there is none."""
+    return min((table[attribute.name].n_unique() for attribute in policy.schema.sensitive), default=0)
 
 
 def utility(

@@ -1,0 +1,103 @@
+"""The published interfaces beside plain code that does the same, in one run; medians.
+
+Plain code is what the documents of the interfaces spell out: the notebook's loop with a callable for every
+half, a loop over the homework's records in Python, a loop over classes with pandas.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from incrowd.compat.comp430 import clustering_anonymizer, cost_LM
+from incrowd.compat.notebook import is_k_anonymous, is_l_diverse, partition_dataset
+from incrowd.compat.p29 import calculate_global_distribution, calculate_t_closeness, compute_t_closeness
+from incrowd.samples import hospital
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "compat"))
+from test_comp430 import Plain, write
+
+
+def median(call: Callable[[], object], times: int) -> float:
+    """Return the median time of some calls."""
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - start)
+    return statistics.median(found)
+
+
+def line(what: str, ours: float, plain: float) -> None:
+    """Print both and their ratio."""
+    print(f"{what:58} {ours:9.4f} s {plain:9.3f} s {plain / ours:9.0f}")
+
+
+def notebook(rows: int) -> None:
+    """Measure recognized conditions, and the same ones called for every half."""
+    rng = np.random.default_rng(1)
+    df = pd.DataFrame(
+        {
+            "age": rng.integers(17, 91, rows),
+            "education-num": rng.integers(1, 17, rows),
+            "income": rng.choice(["<=50k", ">50k"], rows, p=[0.76, 0.24]),
+        }
+    )
+    for what, fast in (
+        ("k=3", is_k_anonymous),
+        ("k=3 and l=2", lambda *args: is_k_anonymous(*args) and is_l_diverse(*args)),
+    ):
+        partition = functools.partial(partition_dataset, df, ["age", "education-num"], "income")
+        ours = median(lambda partition=partition, fast=fast: partition(fast), 5)
+        plain = median(lambda partition=partition, fast=fast: partition(lambda *args: bool(fast(*args))), 1)
+        line(f"notebook: partition_dataset, {rows:,} rows, {what}", ours, plain)
+
+
+def homework(rows: int) -> None:
+    """Measure the homework in compiled code, and record by record in fractions."""
+    rng = np.random.default_rng(1)
+    letters = [f"{a}{b}{c}" for a in "abcd" for b in "efgh" for c in "ijk"]
+    tree = {"Any": {a: {a + b: [v for v in letters if v.startswith(a + b)] for b in "efgh"} for a in "abcd"}}
+    trees = {f"q{j}": tree for j in range(5)}
+    table = [(*rng.choice(letters, 5).tolist(), str(rng.integers(8))) for _ in range(rows)]
+    with tempfile.TemporaryDirectory() as folder:
+        raw, dghs = write(Path(folder), trees, table)
+        out = Path(folder) / "out.csv"
+        clustering_anonymizer(raw, dghs, 8, out)
+        reading = Plain(trees, table)
+        ours = median(lambda: clustering_anonymizer(raw, dghs, 8, out), 5)
+        plain = median(lambda: reading.generalized(reading.clustering(8)), 1)
+        line(f"homework: clustering_anonymizer, {rows:,} records, k=8", ours, plain)
+        made = reading.generalized(reading.clustering(8))
+        ours, plain = median(lambda: cost_LM(raw, out, dghs), 5), median(lambda: reading.costs(made), 3)
+        line(f"homework: cost_LM, {rows:,} records", ours, plain)
+
+
+def p29(rows: int) -> None:
+    """Measure all classes at once, and class by class."""
+    df = hospital(rows, 1).to_pandas()
+    quasi, sensitive = ["sex", "age"], ["diagnosis", "ward"] if "ward" in df else ["diagnosis"]
+
+    def loop() -> None:
+        whole = {name: calculate_global_distribution(df[name]) for name in sensitive}
+        for _, group in df.groupby(quasi):
+            for name in sensitive:
+                compute_t_closeness(group[name], whole[name])
+
+    ours = median(lambda: calculate_t_closeness(df, quasi, sensitive), 5)
+    line(f"P_29: calculate_t_closeness, {rows:,} rows", ours, median(loop, 1))
+
+
+if __name__ == "__main__":
+    print(f"{'':58} {'ours':>11} {'plain':>11} {'ratio':>9}")
+    notebook(48_842)
+    homework(400)
+    p29(100_000)

@@ -1,0 +1,256 @@
+"""Charts in Vega-Lite: small multiples of a comparison, classes of a local recoding in two dimensions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from incrowd.comparison import Compared
+    from incrowd.release import Release
+
+__all__ = ["Measure", "against", "boundaries", "measures", "save"]
+
+# Okabe and Ito: told apart by most people with impaired colour vision, and in grey by their order.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+_FONT = "Liberation Sans"
+
+
+class Measure(NamedTuple):
+    """What an axis shows: a title, and how to get the figure and its spread of a run."""
+
+    title: str
+    of: Callable[[Compared], tuple[float, float]]
+
+
+def measures(records: int) -> list[Measure]:
+    """Return the measures of the one page: seconds, LM and MD, each summed over records."""
+
+    def utility(name: str, scale: float) -> Callable[[Compared], tuple[float, float]]:
+        def figure(run: Compared) -> tuple[float, float]:
+            assert run.utility is not None
+            return run.utility[name] * scale, (run.spread or {}).get(name, 0.0) * scale
+
+        return figure
+
+    return [
+        Measure("seconds", lambda run: (run.seconds, (run.spread or {}).get("seconds", 0.0))),
+        Measure("LM", utility("loss", records)),
+        Measure("MD", utility("distortion", 1.0)),
+    ]
+
+
+def _altair() -> Any:
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError("altair and vl-convert", "report", "drawing charts") from None
+    return altair
+
+
+def _themed(chart: Any) -> Any:
+    return (
+        chart.configure(font=_FONT, background="white")
+        .configure_axis(
+            labelFontSize=9, titleFontSize=10, titleFontWeight="normal", grid=True, gridColor="#e6e6e6",
+            domainColor="#888888", tickColor="#888888",
+        )
+        .configure_view(stroke=None)
+        .configure_legend(
+            orient="top", title=None, labelFontSize=10, symbolSize=60, columns=5, symbolOpacity=1
+        )
+    )  # fmt: skip
+
+
+def against(
+    runs: Sequence[Compared],
+    limit: str,
+    shown: Sequence[Measure],
+    *,
+    width: int = 150,
+    height: int = 105,
+    algorithms: Sequence[str] | None = None,
+) -> Any:
+    """Draw measures against a limit of the grid as an Altair chart: a panel each, a line per algorithm.
+
+    Bands are one standard deviation over runs that differ in the seed. Runs without a release are left out.
+
+    Parameters
+    ----------
+    runs
+        Averages, as `Comparison.averaged` gives them.
+    limit
+        ``k``, ``l`` or ``t``; k has a logarithmic axis.
+    shown
+        At least one.
+    width, height
+        Of a panel, in pixels at 96 to the inch.
+    algorithms
+        All algorithms of a page, so that each has one colour in all of its charts.
+    """
+    alt = _altair()
+    done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
+    if not done:
+        raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")
+    names = list(dict.fromkeys(algorithms or (run.algorithm for run in done)))
+    values = sorted({getattr(run, limit) for run in done})
+    panels = []
+    for measure in shown:
+        rows = []
+        for run in done:
+            figure, spread = measure.of(run)
+            rows.append(
+                {
+                    "algorithm": run.algorithm,
+                    "limit": getattr(run, limit),
+                    "figure": figure,
+                    "low": max(figure - spread, 0.0),
+                    "high": figure + spread,
+                }
+            )
+        kind = "log" if limit == "k" and values[0] > 0 else "linear"
+        scale = (
+            alt.Scale(type=kind, base=2, nice=False) if kind == "log" else alt.Scale(nice=False, zero=False)
+        )
+        across = alt.X(
+            "limit:Q", scale=scale, axis=alt.Axis(values=values, title=limit, format="~g", labelFlush=False)
+        )
+        # Times differ by orders of magnitude between algorithms.
+        wide = measure.title == "seconds" and max(row["figure"] for row in rows) > 20 * min(
+            row["figure"] for row in rows
+        )
+        up = alt.Scale(type="log") if wide else alt.Scale(zero=True)
+        form = "~g" if measure.title == "seconds" else "~s"
+        title = f"{measure.title} (log scale)" if wide else measure.title
+        ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
+        axis = alt.Axis(title=None, format=form, **ticks)
+        colour = alt.Color("algorithm:N", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])))
+        shape = alt.Shape("algorithm:N", scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])))
+        base = alt.Chart(alt.Data(values=rows))
+        band = base.mark_area(opacity=0.2).encode(
+            x=across, y=alt.Y("low:Q", scale=up, axis=axis), y2="high:Q", color=colour
+        )
+        line = base.mark_line(strokeWidth=1.5).encode(
+            x=across, y=alt.Y("figure:Q", scale=up, axis=axis), color=colour
+        )
+        point = base.mark_point(filled=True, size=28, opacity=1).encode(
+            x=across, y=alt.Y("figure:Q", scale=up, axis=axis), color=colour, shape=shape
+        )
+        panels.append(
+            alt.layer(band, line, point).properties(
+                width=width,
+                height=height,
+                title=alt.TitleParams(title, fontSize=10, anchor="start", fontWeight="bold", font=_FONT),
+            )
+        )
+    return _themed(alt.hconcat(*panels, spacing=14))
+
+
+def boundaries(release: Release, x: str, y: str, *, width: int = 420, height: int = 320) -> Any:
+    """Draw the classes of a local recoding as an Altair chart: rectangles over two columns of numbers.
+
+    A class is as wide as the smallest and the largest value that its records had, so the picture knows raw
+    values; it is for whoever may see them. Colour tells the records of a class.
+
+    Parameters
+    ----------
+    release
+        A release by a local algorithm, as Mondrian.
+    x, y
+        Two quasi-identifiers that are numbers or dates without a hierarchy.
+
+    Raises
+    ------
+    ParameterError
+        When a column is none, or the recoding has no classes of its own.
+    """
+    import numpy as np
+
+    from incrowd.recoding import Local
+
+    alt = _altair()
+    recoding, frequency = release.recoding, release.frequency
+    if not isinstance(recoding, Local):
+        raise ParameterError(f"{recoding.kind} recoding has no classes of its own to draw; use a local one")
+    places = {domain.name: j for j, domain in enumerate(frequency.domains)}
+    for name in (x, y):
+        if name not in places or not frequency.domains[places[name]].ordered:
+            raise ParameterError(f"{name!r} is no quasi-identifier of numbers without a hierarchy")
+    keep = recoding.class_of_key >= 0
+    of_key = recoding.class_of_key[keep]
+    sizes = np.bincount(of_key, frequency.weights[keep], recoding.count)
+    ends = {}
+    for name in (x, y):
+        place = places[name]
+        numbers = frequency.domains[place].numbers[frequency.codes[place][keep]]
+        low, high = np.full(recoding.count, np.inf), np.full(recoding.count, -np.inf)
+        np.fmin.at(low, of_key, numbers)
+        np.fmax.at(high, of_key, numbers)
+        ends[name] = low, high
+    rows = [
+        {"x": float(a), "x2": float(b), "y": float(c), "y2": float(d), "records": int(n)}
+        for a, b, c, d, n in zip(*ends[x], *ends[y], sizes, strict=True)
+        if np.isfinite([a, b, c, d]).all() and n
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False, nice=False)),
+        x2="x2:Q",
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False, nice=False)),
+        y2="y2:Q",
+    )
+    colour = alt.Color(
+        "records:Q",
+        title="records",
+        scale=alt.Scale(scheme="yellowgreenblue", type="log"),
+        legend=alt.Legend(orient="right", title="records", type="gradient", columns=1),
+    )
+    area = base.mark_rect(opacity=0.85, stroke="#333333", strokeWidth=0.6).encode(color=colour)
+    # A class of one value in a column has no area.
+    flat = base.mark_rule(strokeWidth=2.5, strokeCap="round").encode(color=colour)
+    return _themed(
+        alt.layer(
+            area.transform_filter("datum.x < datum.x2 && datum.y < datum.y2"),
+            flat.transform_filter("datum.x == datum.x2 || datum.y == datum.y2"),
+        ).properties(width=width, height=height)
+    )
+
+
+def save(chart: Any, path: str | os.PathLike[str]) -> None:
+    """Write a chart as ``.svg``, ``.png`` (two pixels to one), ``.pdf`` or ``.json`` (Vega-Lite).
+
+    Raises
+    ------
+    ParameterError
+        For another suffix.
+    """
+    _altair()
+    import vl_convert
+
+    target = Path(path)
+    document = chart.to_json()
+    suffix = target.suffix.lower()
+    if suffix == ".svg":
+        target.write_text(vl_convert.vegalite_to_svg(document), encoding="utf-8")
+    elif suffix == ".png":
+        target.write_bytes(vl_convert.vegalite_to_png(document, scale=2))
+    elif suffix == ".pdf":
+        target.write_bytes(vl_convert.vegalite_to_pdf(document))
+    elif suffix == ".json":
+        target.write_text(document, encoding="utf-8")
+    else:
+        raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")

@@ -1,0 +1,269 @@
+"""One page about a comparison: plots, tables and what they show, as a PDF."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.report.charts import Measure, against, measures, save
+
+if TYPE_CHECKING:
+    from incrowd.comparison import Compared, Comparison
+
+__all__ = ["observations", "write_one_page"]
+
+_MOST = 5
+
+_PAGE = """
+#let doc = json("page.json")
+#set document(title: doc.title, date: none)
+#set page(paper: "a4", margin: (x: 1.6cm, y: 1.3cm))
+#set text(font: "Libertinus Serif", size: 9pt, lang: "en")
+#set par(leading: 0.5em, spacing: 0.65em)
+#show heading: it => block(above: 0.8em, below: 0.45em, text(size: 10.5pt, it.body))
+#align(left, text(size: 15pt, weight: "bold", doc.title))
+#text(fill: luma(35%), doc.subtitle)
+#for part in doc.parts [
+  = #part.title
+  #image(part.chart, width: part.share * 100%, alt: part.alt)
+  #if part.rows.len() > 0 [
+    #set text(size: 7.6pt, number-width: "tabular")
+    #block(width: part.width * 100%, table(
+      columns: (auto,) + (1fr,) * (part.rows.at(0).len() - 1),
+      stroke: none,
+      inset: (x: 4pt, y: 1.9pt),
+      align: right,
+      table.hline(stroke: 0.6pt),
+      ..part.groups.map(group => table.cell(colspan: group.span, align: center, strong(group.name))),
+      ..part.header,
+      table.hline(stroke: 0.3pt),
+      ..part.rows.flatten(),
+      table.hline(stroke: 0.6pt),
+    ))
+  ]
+]
+= What the figures show
+#for line in doc.observations [
+  - #line
+]
+#v(1fr)
+#text(size: 7.2pt, fill: luma(35%), doc.notes)
+"""
+
+
+def write_one_page(
+    against_k: Comparison,
+    path: str | os.PathLike[str],
+    *,
+    against_l: Comparison | None = None,
+    at_k: int | None = None,
+    title: str = "Anonymization algorithms compared",
+    about: str = "",
+) -> None:
+    """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
+
+    LM and MD are summed over the records, so that they stand beside each other as costs.
+
+    Parameters
+    ----------
+    against_k
+        Runs over k; at most five algorithms.
+    path
+        The file, ``.pdf``; it is replaced, all or nothing.
+    against_l
+        Runs over l at one k.
+    at_k
+        That k.
+    title, about
+        What stands above, and a line about the table.
+
+    Raises
+    ------
+    ParameterError
+        When the file is not named ``.pdf``, there are more than five algorithms, or no run gave a release.
+    MissingExtraError
+        Without the extra `report`.
+    """
+    from incrowd.io.files import replacing
+
+    try:
+        import typst
+    except ModuleNotFoundError:
+        raise MissingExtraError("typst", "report", "writing a PDF") from None
+    target = Path(path)
+    if target.suffix.lower() != ".pdf":
+        raise ParameterError(f"{target}: the one page is written as .pdf")
+    runs = against_k.averaged()
+    names = list(dict.fromkeys(run.algorithm for run in runs))
+    if len(names) > _MOST:
+        raise ParameterError(f"one page has room for {_MOST} algorithms, not for {len(names)}")
+    shown = measures(against_k.records)
+    with tempfile.TemporaryDirectory() as folder:
+        parts = [_part(runs, "k", "Impact of k in k-anonymity", shown, names, Path(folder))]
+        lines = observations(runs, "k")
+        if against_l is not None:
+            fixed = "" if at_k is None else f" at k = {at_k}"
+            averaged = against_l.averaged()
+            parts.append(
+                _part(averaged, "l", f"Impact of l in l-diversity{fixed}", shown, names, Path(folder))
+            )
+            lines += observations(averaged, "l")
+        page = {
+            "title": title,
+            "subtitle": about,
+            "parts": parts,
+            "observations": lines,
+            "notes": _notes(against_k, runs),
+        }
+        Path(folder, "page.json").write_text(json.dumps(page), encoding="utf-8")
+        Path(folder, "page.typ").write_text(_PAGE, encoding="utf-8")
+        with replacing(target) as temporary:
+            typst.compile(
+                Path(folder, "page.typ"),
+                output=temporary,
+                format="pdf",
+                root=Path(folder),
+                ignore_system_fonts=True,
+                timestamp=0,
+            )
+
+
+def _notes(comparison: Comparison, runs: Sequence[Compared]) -> str:
+    most = max((run.runs for run in runs), default=1)
+    spread = (
+        f" Figures of algorithms with random choices, or that depend on the order of rows, are means of "
+        f"{most} runs; bands and figures after ± are one standard deviation."
+        if most > 1
+        else ""
+    )
+    return (
+        f"{comparison.records:,} records. LM (loss metric) and MD (distortion metric) are sums over records, "
+        f"lower is better; seconds are wall time from counting the rows to the checked release.{spread}"
+    )
+
+
+def _part(
+    runs: Sequence[Compared],
+    limit: str,
+    title: str,
+    shown: Sequence[Measure],
+    names: Sequence[str],
+    folder: Path,
+) -> dict[str, Any]:
+    """Draw the charts and lay out the table of one limit."""
+    chart = f"{limit}.pdf"
+    save(against(runs, limit, shown, algorithms=names), folder / chart)
+    here = [name for name in names if any(run.algorithm == name for run in runs)]
+    values = sorted({getattr(run, limit) for run in runs if getattr(run, limit) is not None})
+    rows = []
+    for value in values:
+        cells = [str(value)]
+        for name in here:
+            found = [run for run in runs if run.algorithm == name and getattr(run, limit) == value]
+            if not found or found[0].utility is None:
+                cells += ["none"] + [""] * (len(shown) - 1)
+            else:
+                cells += [
+                    _cell(*measure.of(found[0]), seconds=measure.title == "seconds") for measure in shown
+                ]
+        rows.append(cells)
+    header = [limit, *(measure.title for _ in here for measure in shown)]
+    groups = [{"name": "", "span": 1}, *({"name": name, "span": len(shown)} for name in here)]
+    return {
+        "title": title,
+        "chart": chart,
+        "share": 1.0,
+        "width": min(0.25 + 0.25 * len(here), 1.0),
+        "alt": f"{', '.join(measure.title for measure in shown)} against {limit} for {', '.join(here)}; the "
+        "table below has the figures",
+        "groups": groups,
+        "header": header,
+        "rows": rows,
+    }
+
+
+def _cell(figure: float, spread: float, *, seconds: bool) -> str:
+    text = f"{figure:.3f}" if seconds else f"{figure:,.0f}"
+    if spread <= 0 or seconds:
+        return text
+    return f"{text} ± {spread:,.0f}"
+
+
+def observations(runs: Sequence[Compared], limit: str) -> list[str]:
+    """Say in sentences which algorithm is fastest, which loses least, and what the limit costs."""
+    done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
+    values = sorted({getattr(run, limit) for run in done})
+    names = list(dict.fromkeys(run.algorithm for run in done))
+    by_value = {
+        value: {run.algorithm: run for run in done if getattr(run, limit) == value} for value in values
+    }
+    lines = []
+    if len(names) > 1:
+        kinds: tuple[tuple[str, Callable[[Compared], float]], ...] = (
+            ("loses least (LM)", _loss),
+            ("is fastest", _seconds),
+        )
+        for title, figure in kinds:
+            best = {}
+            for value, found in by_value.items():
+                figures = {name: figure(run) for name, run in found.items()}
+                best[value] = min(figures, key=figures.__getitem__)
+            lines.append(_best(title, best, limit))
+    for name in names:
+        own = [run for run in done if run.algorithm == name]
+        own.sort(key=lambda run: getattr(run, limit))
+        if len(own) > 1:
+            lines.append(_growth(name, own, limit))
+    failed = [run for run in runs if run.utility is None]
+    if failed:
+        which = ", ".join(f"{run.algorithm} ({limit} = {getattr(run, limit)})" for run in failed)
+        lines.append(f"No release: {which}.")
+    return lines
+
+
+def _loss(run: Compared) -> float:
+    assert run.utility is not None
+    return run.utility["loss"]
+
+
+def _seconds(run: Compared) -> float:
+    return run.seconds
+
+
+def _best(title: str, best: dict[Any, str], limit: str) -> str:
+    """Say for which values of a limit which algorithm is the best, neighbours together."""
+    spans: list[tuple[str, list[Any]]] = []
+    for value, name in best.items():
+        if spans and spans[-1][0] == name:
+            spans[-1][1].append(value)
+        else:
+            spans.append((name, [value]))
+    if len(spans) == 1:
+        return f"{spans[0][0]} {title} at every {limit}."
+    told = [
+        f"{name} {title if not place else ''} for {limit} = "
+        + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
+        for place, (name, values) in enumerate(spans)
+    ]
+    return ", ".join(" ".join(part.split()) for part in told) + "."
+
+
+def _growth(name: str, own: Sequence[Compared], limit: str) -> str:
+    first, last = own[0], own[-1]
+    assert first.utility is not None
+    assert last.utility is not None
+    before, after = first.utility["loss"], last.utility["loss"]
+    low, high = getattr(first, limit), getattr(last, limit)
+    time = last.seconds / first.seconds if first.seconds else 1.0
+    pace = "takes as long" if 0.8 <= time <= 1.25 else f"takes {time:.2g} times as long"
+    if abs(after - before) <= 0.005 * max(before, 1e-12):
+        return f"{name}: from {limit} = {low} to {high} it loses the same, and {pace}."
+    return (
+        f"{name}: from {limit} = {low} to {high} its LM per record goes from {before:.3f} to {after:.3f}, "
+        f"and it {pace}."
+    )

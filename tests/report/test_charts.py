@@ -1,0 +1,159 @@
+"""Charts hold the figures that they show; the one page is one page with all of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import polars as pl
+import pytest
+from pypdf import PdfReader
+
+import incrowd as ic
+from incrowd.comparison import Compared
+from incrowd.report.charts import against, boundaries, measures, save
+from incrowd.report.one_page import observations
+from incrowd.samples import hospital
+
+SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], others="drop")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return hospital(400, 1)
+
+
+@pytest.fixture(scope="module")
+def compared(table):
+    algorithms = [ic.Random(), ic.Mondrian(), ic.Clustering()]
+    return ic.compare(
+        table, SCHEMA, algorithms, k=[2, 8, 32], seeds=[1, 2, 3], shuffle=True, max_suppression=1.0
+    )
+
+
+def panels(chart):
+    return json.loads(chart.to_json())["hconcat"]
+
+
+def test_what_depends_on_the_order_of_rows_is_shuffled(table, compared):
+    by_name = {run.algorithm: run for run in compared.averaged()}
+    assert {name: run.runs for name, run in by_name.items()} == {"random": 3, "mondrian": 1, "clustering": 3}
+    assert by_name["clustering"].spread["loss"] > 0
+    once = ic.compare(table, SCHEMA, [ic.Clustering()], k=[2], seeds=[1, 2], max_suppression=1.0)
+    assert len(once.runs) == 1
+
+
+def test_charts_show_the_figures(compared):
+    runs = compared.averaged()
+    shown = panels(against(runs, "k", measures(compared.records)))
+    assert [panel["title"]["text"].split(" (")[0] for panel in shown] == ["seconds", "LM", "MD"]
+    for panel, name, scale in ((shown[1], "loss", compared.records), (shown[2], "distortion", 1)):
+        rows = {(row["algorithm"], row["limit"]): row for row in panel["data"]["values"]}
+        assert len(rows) == 9
+        for run in runs:
+            row = rows[run.algorithm, run.k]
+            assert row["figure"] == pytest.approx(run.utility[name] * scale)
+            spread = (run.spread or {}).get(name, 0) * scale
+            assert row["high"] - row["figure"] == pytest.approx(spread, abs=1e-9)
+    colours = {json.dumps(layer["encoding"]["color"]) for panel in shown for layer in panel["layer"]}
+    assert len(colours) == 1
+    with pytest.raises(ic.ParameterError, match="no run with a limit l gave a release"):
+        against(runs, "l", measures(1))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("json", b"{")]
+)
+def test_charts_are_written(compared, tmp_path, suffix, start):
+    target = tmp_path / f"chart.{suffix}"
+    save(against(compared.averaged(), "k", measures(compared.records)), target)
+    assert target.read_bytes().startswith(start)
+
+
+def test_charts_of_other_kinds_are_refused(compared, tmp_path, monkeypatch):
+    chart = against(compared.averaged(), "k", measures(compared.records))
+    with pytest.raises(ic.ParameterError, match=r"\.svg, \.png, \.pdf or \.json"):
+        save(chart, tmp_path / "chart.gif")
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[report\]'"):
+        against(compared.averaged(), "k", measures(compared.records))
+
+
+def test_boundaries_are_those_of_the_classes():
+    table = pl.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "y": [1, 1, 9, 9, 5, 5], "c": list("aabbab")})
+    release = ic.anonymize(table, ic.Schema(quasi=["x", "y", "c"]), [ic.KAnonymity(2)], max_suppression=1.0)
+    spec = json.loads(boundaries(release, "x", "y").to_json())
+    rows = (
+        spec["data"]["values"]
+        if "data" in spec and "values" in spec["data"]
+        else spec["layer"][0]["data"]["values"]
+    )
+    expected = set()
+    of_row = release.recoding.class_of_key[release.frequency.row_keys]
+    for number in set(of_row.tolist()):
+        held = table.filter(pl.Series(of_row == number))
+        expected.add((held["x"].min(), held["x"].max(), held["y"].min(), held["y"].max(), held.height))
+    assert {(row["x"], row["x2"], row["y"], row["y2"], row["records"]) for row in rows} == expected
+    with pytest.raises(ic.ParameterError, match="'c' is no quasi-identifier of numbers"):
+        boundaries(release, "x", "c")
+    full = ic.anonymize(
+        table.select("x"), ic.Schema(quasi={"x": ic.Hierarchy.intervals(5)}), [ic.KAnonymity(1)], ic.Datafly()
+    )
+    with pytest.raises(ic.ParameterError, match="no classes of its own to draw"):
+        boundaries(full, "x", "x")
+
+
+def test_the_one_page(table, compared, tmp_path):
+    varied = ic.compare(table, SCHEMA, [ic.Mondrian()], k=[8], l=[1, 2, 3])
+    target = tmp_path / "report.pdf"
+    about = "people.csv #set page(paper: a0) *not bold*"
+    compared.one_page(target, against_l=varied, at_k=8, title="A comparison", about=about)
+    pages = PdfReader(target).pages
+    assert len(pages) == 1
+    assert [round(float(side)) for side in pages[0].mediabox[2:]] == [595, 842]
+    text = " ".join(pages[0].extract_text().split())
+    for words in ("A comparison", about, "Impact of k in k-anonymity", "Impact of l in l-diversity at k = 8"):
+        assert words in text
+    run = next(run for run in compared.averaged() if (run.algorithm, run.k) == ("mondrian", 8))
+    assert f"{run.utility['distortion']:,.0f}" in text
+    assert f"{run.utility['loss'] * 400:,.0f}" in text
+    for line in observations(compared.averaged(), "k"):
+        assert line.split(":")[0] in text
+    again = tmp_path / "again.pdf"
+    compared.one_page(again, against_l=varied, at_k=8, title="A comparison", about=about)
+    assert again.read_bytes() == target.read_bytes()
+
+
+def test_pages_that_cannot_be(table, compared, tmp_path, monkeypatch):
+    with pytest.raises(ic.ParameterError, match=r"is written as \.pdf"):
+        compared.one_page(tmp_path / "report.html")
+    many = ic.compare(
+        table, SCHEMA, [ic.Random(), *(ic.Mondrian(max_depth=depth) for depth in range(1, 6))], k=[2]
+    )
+    with pytest.raises(ic.ParameterError, match="room for 5 algorithms, not for 6"):
+        many.one_page(tmp_path / "report.pdf")
+    monkeypatch.setitem(sys.modules, "typst", None)
+    with pytest.raises(ic.MissingExtraError, match="writing a PDF needs typst"):
+        compared.one_page(tmp_path / "report.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_observations_say_what_the_figures_do():
+    def run(name, k, loss, seconds):
+        return _compared(name, k, {"loss": loss, "distortion": 10 * loss}, seconds)
+
+    runs = [
+        run("a", 2, 0.1, 1.0), run("b", 2, 0.2, 0.5), run("a", 4, 0.3, 2.0), run("b", 4, 0.2, 0.5),
+        run("a", 8, 0.4, 3.0), run("b", 8, 0.2, 0.5), _compared("c", 8, None, float("nan")),
+    ]  # fmt: skip
+    assert observations(runs, "k") == [
+        "a loses least (LM) for k = 2, b for k = 4 to 8.",
+        "b is fastest at every k.",
+        "a: from k = 2 to 8 its LM per record goes from 0.100 to 0.400, and it takes 3 times as long.",
+        "b: from k = 2 to 8 it loses the same, and takes as long.",
+        "No release: c (k = 8).",
+    ]
+
+
+def _compared(name, k, utility, seconds):
+    return Compared(name, k, None, None, None, seconds=seconds, utility=utility)
