@@ -41,10 +41,13 @@ bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/lattice.py
 	$(BIN)/python benchmarks/interfaces.py
 
+gallery: $(VENV)/.installed-test ## write one of every report and chart into gallery/
+	$(BIN)/python examples/gallery.py gallery
+
 docs: $(VENV)/.installed ## write the pages that are made from the code
 	$(BIN)/python -m incrowd.reference > docs/reference.md
 
 clean: ## remove what the other tasks made
-	rm -rf $(VENV) demo-release .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-release gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench gallery docs clean

@@ -13,7 +13,7 @@ PACKAGE = Path(incrowd.__file__).parent
 
 # From the ground up; a module may import what stands in a lower row, or beside it in its own package.
 ROWS = (
-    {"errors", "progress", "chance"},
+    {"errors", "progress", "chance", "markup"},
     {"parameters"},
     {"kernels"},
     {"hierarchy", "schema"},
@@ -58,7 +58,9 @@ BESIDE = {
     ("attacks", "evaluation"),
     ("learning", "distributions"),
     # A method that hands its object to the pages above it, imported when it is called.
+    ("assessment", "report"),
     ("comparison", "report"),
+    ("release", "report"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,34 @@ class Assessment:
             if measured.model == model and attribute in (None, measured.attribute):
                 return measured.value
         return None
+
+    def report(self, path: str | os.PathLike[str], schema: Schema) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``; it names no value of the table.
+
+        Parameters and errors are those of `incrowd.report.pages.write_report`; `schema` says the roles.
+        """
+        from incrowd.report.content import of_assessment
+        from incrowd.report.pages import write_report
+
+        write_report(of_assessment(self, schema), path)
+
+    def _repr_html_(self) -> str:
+        from incrowd.markup import table
+
+        rows: list[tuple[object, ...]] = [
+            ("equivalence classes", self.classes, ""),
+            ("smallest class", self.smallest, ""),
+            ("alone in their class", self.unique, ""),
+        ]
+        rows += [
+            (
+                measured.model + ("" if measured.attribute is None else f" of {measured.attribute}"),
+                measured.value,
+                {True: "holds", False: "fails", None: ""}[measured.holds],
+            )
+            for measured in self.privacy
+        ]
+        return table(f"{self.records:,} records, {self.suppressed:,} suppressed", ("", "value", ""), rows)
 
     def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
         """Return plain data for JSON.

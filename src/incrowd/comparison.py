@@ -160,6 +160,16 @@ class Comparison:
             )  # fmt: skip
         return out.getvalue()
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``: small multiples, tables and what they show.
+
+        Parameters and errors are those of `incrowd.report.pages.write_report`.
+        """
+        from incrowd.report.content import of_comparison
+        from incrowd.report.pages import write_report
+
+        write_report(of_comparison(self), path)
+
     def one_page(
         self,
         path: str | os.PathLike[str],

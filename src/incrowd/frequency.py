@@ -172,6 +172,15 @@ class FrequencyTable:
             f"{', '.join(domain.name for domain in self.domains)})"
         )
 
+    def _repr_html_(self) -> str:
+        """Show how many values the columns have, and none of them."""
+        from incrowd.markup import table
+
+        rows = [(domain.name, "quasi-identifier", domain.size) for domain in self.domains]
+        rows += [(counts.name, "sensitive", counts.present) for counts in self.sensitive]
+        caption = f"{self.records:,} records, {self.keys:,} keys, {self.suppressed:,} suppressed before"
+        return table(caption, ("column", "role", "distinct values"), rows)
+
     def totals(self, position: int) -> NDArray[np.int64]:
         """Return the records of each rank of a quasi-identifier, given its position: int64[size]."""
         counted = np.bincount(self.codes[position], self.weights, minlength=self.domains[position].size)

@@ -124,6 +124,29 @@ class Release:
 
         return class_table(self.frequency, self.recoding, sensitive)
 
+    def report(self, path: str | os.PathLike[str], *, internal: bool = False) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
+
+        It may be published: classes are described by released cells alone, and distributions before recoding
+        are counted in bins that name nothing else. With `internal` they name raw values, and the report says
+        so.
+
+        Parameters and errors are those of `incrowd.report.pages.write_report`.
+        """
+        from incrowd.report.content import of_release
+        from incrowd.report.pages import write_report
+
+        write_report(of_release(self, internal=internal), path)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        from incrowd.report.content import of_release
+
+        document = of_release(self)
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in document["sentences"])
+        return f"<p><b>{html.escape(document['verdict']['text'])}</b></p><ul>{lines}</ul>"
+
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
 

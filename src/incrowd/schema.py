@@ -161,6 +161,20 @@ class Schema:
         )
         return f"Schema({'; '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        from incrowd.markup import table
+
+        rows = (
+            (
+                attribute.name,
+                attribute.role,
+                attribute.kind,
+                "" if attribute.hierarchy is None else repr(attribute.hierarchy),
+            )
+            for attribute in self._attributes.values()
+        )
+        return table("Schema", ("column", "role", "kind", "hierarchy"), rows)
+
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """Every named column."""

@@ -216,6 +216,7 @@ def test_demo_from_end_to_end(run, tmp_path):
         "policy.toml",
         "release.csv",
         "release.json",
+        "report.html",
     ]
     source = hospital(2000, 0)
     for name in ("release.csv", "release.json", "policy.toml"):
@@ -745,3 +746,30 @@ def test_the_one_page_on_the_command_line(run, hospital_csv, tmp_path):
         ("datafly", 2),
     }
     assert "leave -t out" in run(*asked[:-2], "-t", "0.3", "--one-page", str(tmp_path / "other.pdf")).err
+
+
+def test_reports_on_the_command_line(run, hospital_csv, tmp_path):
+    columns = ("--qi", "age,sex", "--sensitive", "diagnosis")
+    page, told, pdf = tmp_path / "a.html", tmp_path / "b.json", tmp_path / "c.pdf"
+    assessed = run("assess", str(hospital_csv), *columns, "-k", "5", "--report", str(page))
+    assert assessed.status == 1  # and the report says why
+    assert "does not satisfy" in page.read_text()
+    released = run(
+        "anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "5", "-o", str(tmp_path / "out.csv"),
+        "--report", str(told),
+    )  # fmt: skip
+    assert released.status == 0, released.err
+    assert json.loads(told.read_text())["verdict"]["holds"]
+    compared = run(
+        "compare", str(hospital_csv), *columns, "--algorithms", "mondrian", "-k", "4,8", "--report", str(pdf)
+    )
+    assert compared.status == 0, compared.err
+    assert pdf.read_bytes().startswith(b"%PDF")
+    for wrong, words in (
+        (str(tmp_path / "x.docx"), "a report is written as"),
+        (str(page), "exists already"),
+        (str(hospital_csv), "a report is written as"),
+        (str(tmp_path / "no" / "x.pdf"), "does not exist"),
+    ):
+        refused = run("assess", str(hospital_csv), *columns, "--report", wrong)
+        assert (refused.status, words in refused.err) == (2, True), refused.err

@@ -54,6 +54,8 @@ def assess(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    report: options.Report = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Measure how private a table is as it stands.
@@ -69,6 +71,7 @@ def assess(
         options.refuse_beside_policy(
             qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
         )
+    _check_report(report, [data], force=force)
     with progress() as shown:
         shown.stage("read")
         table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
@@ -76,6 +79,9 @@ def assess(
         loaded = options.override(loaded, models, None, None, None)
         shown.stage("assess")
         assessment = measure(table, loaded.schema, loaded.models, population=population)
+        if report is not None:
+            shown.stage("report")
+            assessment.report(report, loaded.schema)
     if json:
         typer.echo(
             json_module.dumps({"file": str(data), **assessment.to_dict()}, ensure_ascii=False, indent=1)
@@ -127,6 +133,10 @@ def anonymize(
     save_policy: Annotated[
         Path | None, typer.Option("--save-policy", metavar="FILE", help="Also write the policy as TOML.")
     ] = None,
+    report: options.Report = None,
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
+    ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -147,6 +157,7 @@ def anonymize(
     check_target(output, inputs, force=force)
     if save_policy is not None:
         check_target(save_policy, inputs, force=force)
+    _check_report(report, [*inputs, output], force=force)
     loaded = None
     if policy is not None:
         options.refuse_beside_policy(
@@ -181,6 +192,9 @@ def anonymize(
         )
         shown.stage("write")
         release.write(output, force=force)
+        if report is not None:
+            shown.stage("report")
+            release.report(report, internal=internal)
     if save_policy is not None:
         loaded.write(save_policy)
     if recoding is not None:
@@ -368,6 +382,7 @@ def compare(
     at_k: Annotated[
         int, typer.Option("--at-k", min=1, help="With --one-page: the k at which l is varied.")
     ] = 16,
+    report: options.Report = None,
     force: options.Force = False,
 ) -> None:
     """Run algorithms over lists of limits and seeds, and show time and loss; nothing is released.
@@ -402,6 +417,7 @@ def compare(
             raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
         check_target(one_page, (data,), force=force)
         shuffle = True
+    _check_report(report, [data], force=force)
     with progress() as shown:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
@@ -431,6 +447,8 @@ def compare(
                 at_k=at_k,
                 about=f"{data.name}; quasi-identifiers: {', '.join(quasi)}",
             )
+    if report is not None:
+        comparison.report(report)
     if json:
         document = comparison.to_dict() | ({"against_l": varied_l.to_dict()} if varied_l else {})
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
@@ -593,6 +611,33 @@ def attack(
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     else:
         show_attacks(console(), found)
+
+
+def _check_report(report: Path | None, taken: Sequence[Path], *, force: bool) -> None:
+    """Refuse a report that could not be written, before there is anything to report.
+
+    Raises
+    ------
+    ParameterError, TableError, MissingExtraError
+    """
+    if report is None:
+        return
+    from importlib.util import find_spec
+
+    from incrowd.errors import MissingExtraError, ParameterError
+    from incrowd.io.files import check_target
+    from incrowd.report.pages import SUFFIXES
+
+    suffix = report.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
+    if report.resolve() in [path.resolve() for path in taken]:
+        raise ParameterError(f"--report {report}: another file of this call has that name")
+    check_target(report, (), force=force)
+    wanted = {".html": ("altair", "vl_convert"), ".pdf": ("altair", "vl_convert", "typst")}.get(suffix, ())
+    missing = [name for name in wanted if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(", ".join(missing), "report", f"a report as {suffix}")
 
 
 def _most_l(policy: Policy, table: pl.DataFrame) -> int:

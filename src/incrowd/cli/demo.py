@@ -24,7 +24,7 @@ def demo(
 ) -> None:
     """Assess, anonymize, check and write a made-up hospital table, end to end."""
     from incrowd.cli.render import console, progress, show_assessment, show_release, show_rows
-    from incrowd.errors import TableError
+    from incrowd.errors import MissingExtraError, TableError
     from incrowd.release import anonymize
     from incrowd.samples import hospital, hospital_policy
     from incrowd.verification import verify
@@ -41,6 +41,13 @@ def demo(
         release = anonymize(table, policy, progress=shown)
         shown.stage("write")
         release.save(output, force=force)
+        shown.stage("report")
+        page = output / "report.html"
+        try:
+            release.report(page)
+        except MissingExtraError:
+            page = output / "report.json"
+            release.report(page)
         shown.stage("verify")
         verification = verify(output / "release.csv", output / "policy.toml")
     # The other identifying columns would only take room; none of them is in the release.
@@ -60,8 +67,10 @@ def demo(
     verdict = "agrees" if verification.ok else "DISAGREES"
     out.print(f"A second, independent implementation (SQL) read {output / 'release.csv'} and {verdict}.")
     out.print(
-        f"written: {output}/release.csv, policy.toml, release.json; internal/ holds the recoding and is not "
-        "for publication",
+        f"written: {output}/release.csv, policy.toml, release.json, {page.name}; internal/ holds the "
+        "recoding and is not for publication",
     )
+    if page.suffix == ".json":
+        out.print("pip install 'incrowd[report]' turns the report into a page with charts")
     if not verification.ok:
         raise typer.Exit(1)

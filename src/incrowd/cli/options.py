@@ -108,6 +108,10 @@ Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of random choices; that of the policy, or 0.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Also write a report: .html, .pdf or .json."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 
 

@@ -222,6 +222,11 @@ class Hierarchy:
     def __repr__(self) -> str:
         return f"Hierarchy({self.n_leaves} leaves, height {self.height})"
 
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self.draw(max_lines=40))}</pre>"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
             return NotImplemented

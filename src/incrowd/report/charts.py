@@ -254,3 +254,133 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
         target.write_text(document, encoding="utf-8")
     else:
         raise ParameterError(f"{target}: charts are written as .svg, .png, .pdf or .json")
+
+
+# --- parts of a report --------------------------------------------------------------------------------
+
+_BEFORE, _AFTER = "before", "after"
+
+
+def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Any:
+    """Draw bars of before and after beside each other, a row per label, in the order given."""
+    alt = _altair()
+    present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
+    colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
+    return _themed(
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar()
+        .encode(
+            y=alt.Y("label:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=180)),
+            yOffset=alt.YOffset("when:N", sort=present),
+            x=alt.X(
+                "value:Q", title=unit, axis=alt.Axis(format="~s" if unit == "records" else "~%", tickCount=5)
+            ),
+            color=alt.Color(
+                "when:N", scale=alt.Scale(domain=present, range=[colours[name] for name in present])
+            ),
+        )
+        .properties(
+            width=width,
+            height=alt.Step(11 if len(present) > 1 else 14),
+            title=alt.TitleParams(title, fontSize=11, anchor="start", fontWeight="bold", font=_FONT),
+        )
+    )
+
+
+def class_sizes(classes: dict[str, Any], *, width: int = 330) -> Any:
+    """Draw the records by the size of their class, before and after where both are there."""
+    rows, spans = [], {}
+    for when, sizes in classes.items():
+        for each in sizes["distribution"]:
+            label = (
+                str(each["least"])
+                if each["least"] == each["most"]
+                else f"{each['least']:,} to {each['most']:,}"
+            )
+            spans[label] = each["least"]
+            rows.append({"label": label, "when": when, "value": each["records"]})
+    names = sorted(spans, key=spans.__getitem__)
+    return _pairs("Records by the size of their class", rows, names, width=width, unit="records")
+
+
+_RISKS = {
+    ("prosecutor", "max"): "prosecutor, highest",
+    ("prosecutor", "mean"): "prosecutor, average",
+    ("prosecutor", "at_risk"): "records at risk",
+    ("journalist", "max"): "journalist, highest",
+    ("journalist", "mean"): "journalist, average",
+    ("marketer", "expected"): "marketer",
+    ("attribute-disclosure", "mean"): "attribute disclosure",
+}
+
+
+def risks(risk: dict[str, Any], *, width: int = 330) -> Any:
+    """Draw the figures of the risk models, before and after where both are there."""
+    rows = [
+        {"label": label, "when": when, "value": figures[model][figure]}
+        for when, figures in risk.items()
+        for (model, figure), label in _RISKS.items()
+        if figure in figures.get(model, {})
+    ]
+    return _pairs("Risk", rows, list(_RISKS.values()), width=width, unit="probability")
+
+
+def distribution(attribute: dict[str, Any], *, width: int = 330) -> Any:
+    """Draw the distribution of a quasi-identifier before and after."""
+    rows = [
+        {"label": each["label"], "when": when, "value": each[when]}
+        for each in attribute["bins"]
+        for when in (_BEFORE, _AFTER)
+    ]
+    return _pairs(
+        attribute["name"], rows, [each["label"] for each in attribute["bins"]], width=width, unit="records"
+    )
+
+
+def front(nodes: Sequence[dict[str, Any]], *, width: int = 330, height: int = 180) -> Any:
+    """Draw the front of loss and mean risk of a lattice; the chosen node is filled."""
+    alt = _altair()
+    rows = [
+        {"score": node["score"], "risk": node["risk"], "node": "chosen" if node["chosen"] else "other"}
+        for node in nodes
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("score:Q", title="loss"), y=alt.Y("risk:Q", title="mean risk", axis=alt.Axis(format="~%"))
+    )
+    line = base.mark_line(strokeWidth=1.2, color="#999999", interpolate="step-before")
+    point = base.mark_point(filled=True, size=55, opacity=1).encode(
+        color=alt.Color("node:N", scale=alt.Scale(domain=["chosen", "other"], range=[COLOURS[1], "#999999"])),
+        shape=alt.Shape("node:N", scale=alt.Scale(domain=["chosen", "other"], range=["diamond", "circle"])),
+    )
+    return _themed(
+        alt.layer(line, point).properties(
+            width=width,
+            height=height,
+            title=alt.TitleParams(
+                "Recodings that none beats in both",
+                fontSize=11,
+                anchor="start",
+                fontWeight="bold",
+                font=_FONT,
+            ),
+        )
+    )
+
+
+def svg_for_pages(chart: Any) -> str:
+    """Return an SVG for a page with light and dark colours: ink and lines take the page's text colour."""
+    _altair()
+    import vl_convert
+
+    document = chart.copy().configure_view(stroke=None).to_dict()
+    document["background"] = None
+    config = document["config"]
+    config["background"] = None
+    ink = "#010203"
+    for part in ("axis", "legend", "title"):
+        config.setdefault(part, {})
+        config[part] |= {"labelColor": ink, "titleColor": ink}
+    config["axis"] |= {"gridColor": ink, "gridOpacity": 0.12, "domainColor": ink, "tickColor": ink}
+    config["title"]["color"] = ink
+    text: str = vl_convert.vegalite_to_svg(document)
+    return text.replace(ink, "currentColor")

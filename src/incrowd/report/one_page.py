@@ -19,42 +19,6 @@ __all__ = ["observations", "write_one_page"]
 
 _MOST = 5
 
-_PAGE = """
-#let doc = json("page.json")
-#set document(title: doc.title, date: none)
-#set page(paper: "a4", margin: (x: 1.6cm, y: 1.3cm))
-#set text(font: "Libertinus Serif", size: 9pt, lang: "en")
-#set par(leading: 0.5em, spacing: 0.65em)
-#show heading: it => block(above: 0.8em, below: 0.45em, text(size: 10.5pt, it.body))
-#align(left, text(size: 15pt, weight: "bold", doc.title))
-#text(fill: luma(35%), doc.subtitle)
-#for part in doc.parts [
-  = #part.title
-  #image(part.chart, width: part.share * 100%, alt: part.alt)
-  #if part.rows.len() > 0 [
-    #set text(size: 7.6pt, number-width: "tabular")
-    #block(width: part.width * 100%, table(
-      columns: (auto,) + (1fr,) * (part.rows.at(0).len() - 1),
-      stroke: none,
-      inset: (x: 4pt, y: 1.9pt),
-      align: right,
-      table.hline(stroke: 0.6pt),
-      ..part.groups.map(group => table.cell(colspan: group.span, align: center, strong(group.name))),
-      ..part.header,
-      table.hline(stroke: 0.3pt),
-      ..part.rows.flatten(),
-      table.hline(stroke: 0.6pt),
-    ))
-  ]
-]
-= What the figures show
-#for line in doc.observations [
-  - #line
-]
-#v(1fr)
-#text(size: 7.2pt, fill: luma(35%), doc.notes)
-"""
-
 
 def write_one_page(
     against_k: Comparison,
@@ -121,7 +85,8 @@ def write_one_page(
             "notes": _notes(against_k, runs),
         }
         Path(folder, "page.json").write_text(json.dumps(page), encoding="utf-8")
-        Path(folder, "page.typ").write_text(_PAGE, encoding="utf-8")
+        template = Path(__file__).with_suffix(".typ").read_text(encoding="utf-8")
+        Path(folder, "page.typ").write_text(template, encoding="utf-8")
         with replacing(target) as temporary:
             typst.compile(
                 Path(folder, "page.typ"),

@@ -1,0 +1,372 @@
+"""A report as JSON, as a page and as a PDF."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.report import charts
+
+__all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
+
+SUFFIXES = (".html", ".pdf", ".json")
+
+
+def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, force: bool = True) -> None:
+    """Write a report as ``.html``, ``.pdf`` or ``.json``, all or nothing.
+
+    Raises
+    ------
+    ParameterError
+        For another suffix.
+    TableError
+        When the file exists (unless `force`) or cannot be written.
+    MissingExtraError
+        For a page or a PDF without the extra `report`.
+    """
+    from incrowd.io.files import check_target, replacing
+
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"{target}: a report is written as {', '.join(SUFFIXES)}")
+    check_target(target, (), force=force)
+    if suffix == ".pdf":
+        with replacing(target) as temporary:
+            _write_pdf(document, temporary)
+        return
+    text = to_json(document) if suffix == ".json" else to_html(document)
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """Return the report as JSON text."""
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+# --- what a page shows, whatever it is written in -----------------------------------------------------
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:.4g}"
+
+
+Row = list[str]
+
+
+def _tables(document: Mapping[str, Any]) -> list[tuple[str, Row, list[Row]]]:
+    """Return every table of the details: title, header, rows."""
+    found: list[tuple[str, Row, list[Row]]] = []
+    if document["kind"] == "comparison":
+        header = [
+            "algorithm",
+            *document["limits"],
+            "runs",
+            "seconds",
+            "LM per record",
+            "MD",
+            "classes",
+            "suppressed",
+            "problem",
+        ]
+        rows = []
+        for run in document["runs"]:
+            utility = run.get("utility", {})
+            rows.append(
+                [
+                    run["algorithm"],
+                    *(_number(run.get(limit)) for limit in document["limits"]),
+                    _number(run.get("runs", 1)),
+                    *(
+                        _number(figure)
+                        for figure in (run.get("seconds"), utility.get("loss"), utility.get("distortion"))
+                    ),
+                    _number(run.get("classes")),
+                    _number(run.get("suppressed")),
+                    run.get("problem", ""),
+                ]
+            )
+        return [("All settings", header, rows)]
+    if document["attributes"]:
+        rows = [[each["name"], each["how"], _number(each["suppressed"])] for each in document["attributes"]]
+        found.append(
+            ("How the quasi-identifiers were recoded", ["quasi-identifier", "recoding", "suppressed"], rows)
+        )
+    when = list(document["classes"])
+    rows = [
+        [name, *(_number(document["classes"][each][key]) for each in when)]
+        for name, key in (
+            ("equivalence classes", "count"), ("smallest class", "smallest"), ("largest class", "largest"),
+            ("mean size", "mean"), ("records alone in their class", "unique"),
+        )
+    ]  # fmt: skip
+    found.append(("Classes", ["", *when], rows))
+    models = {name: None for each in when for name in document["risk"][each]}
+    rows = [
+        [
+            f"{model}, {figure.replace('_', ' ')}",
+            *(_number(document["risk"][each].get(model, {}).get(figure)) for each in when),
+        ]
+        for model in models
+        for figure in document["risk"][when[-1]].get(model, {})
+    ]
+    found.append(("Risk models", ["", *when], rows))
+    if document["loss"]:
+        rows = [
+            [each["metric"], _number(each["value"]), _number(each["normalized"])] for each in document["loss"]
+        ]
+        found.append(("Loss", ["metric", "value", "0 to 1"], rows))
+    rows = [
+        [each["model"], _settings(each), each["attribute"] or "", each["quantity"], _number(each["reached"])]
+        for each in [*document["models"], *document["measured"]]
+    ]
+    found.append(("Every privacy model", ["model", "settings", "attribute", "measures", "reached"], rows))
+    if document["front"]:
+        rows = [
+            [
+                " ".join(map(str, node["levels"])),
+                _number(node["score"]),
+                _number(node["risk"]),
+                _number(node["suppressed"]),
+            ]
+            for node in document["front"]
+        ]
+        found.append(
+            (
+                "Recodings that none beats in loss and mean risk",
+                ["levels", "loss", "mean risk", "suppressed"],
+                rows,
+            )
+        )
+    if document["policy"]:
+        policy = document["policy"]
+        rows = [["models", "; ".join(policy["models"])]]
+        rows += [
+            [name.replace("_", " "), _number(policy[name])]
+            for name in ("algorithm", "max_suppression", "output", "shuffle")
+        ]
+        rows += [
+            [
+                f"column {each['name']}",
+                f"{each['role']}, {each['kind']}"
+                + (f", hierarchy: {each['hierarchy']}" if each["hierarchy"] else ""),
+            ]
+            for each in policy["columns"]
+        ]
+        found.append(("Policy", ["", ""], rows))
+    return found
+
+
+def _settings(model: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in model["settings"].items())
+
+
+def _asked(document: Mapping[str, Any]) -> list[Row]:
+    """Return a row per model that was asked for: what, reached, asked, verdict, weakest class."""
+    rows = []
+    for each in document.get("models", ()):
+        weakest = each["weakest"]
+        crowd = "–"
+        if weakest:
+            cells = ", ".join(
+                f"{name} {'(missing)' if cell is None else cell}" for name, cell in weakest["cells"].items()
+            )
+            crowd = f"{cells} ({weakest['records']:,} records)"
+        about = f" of {each['attribute']}" if each["attribute"] else ""
+        rows.append(
+            [
+                f"{each['model']}{about}",
+                f"{each['quantity']} {_number(each['reached'])}",
+                f"{each['sign']} {_number(each['asked'])}",
+                "holds" if each["holds"] else "fails",
+                crowd,
+            ]
+        )
+    return rows
+
+
+_ASKED = ["model", "reached", "asked", "", "weakest class"]
+
+
+def _pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
+    """Return every chart with the text that stands for it; a chart is made when it is asked for."""
+    if document["kind"] == "comparison":
+        return []
+    found: list[tuple[str, Callable[[], Any]]] = []
+    if any(sizes["distribution"] for sizes in document["classes"].values()):
+        found.append(("Records by the size of their class", lambda: charts.class_sizes(document["classes"])))
+    found.append(("Figures of the risk models", lambda: charts.risks(document["risk"])))
+    found += [
+        (_in_words(attribute), partial(charts.distribution, attribute))
+        for attribute in document["attributes"]
+        if attribute["bins"]
+    ]
+    if document["front"] and len(document["front"]) > 1:
+        found.append(
+            (
+                "Loss against mean risk of the recodings that none beats in both",
+                lambda: charts.front(document["front"]),
+            )
+        )
+    return found
+
+
+def _in_words(attribute: Mapping[str, Any]) -> str:
+    bins = (
+        f"{each['label']} {each['before']:,.0f} before, {each['after']:,.0f} after"
+        for each in attribute["bins"]
+    )
+    return f"Distribution of {attribute['name']}: {'; '.join(bins)}"
+
+
+def _notice(document: Mapping[str, Any]) -> str:
+    if document["internal"]:
+        return "INTERNAL: this report names values of the table before recoding. Do not publish it."
+    return ""
+
+
+def _file(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+# --- HTML ---------------------------------------------------------------------------------------------
+
+
+def to_html(document: Mapping[str, Any]) -> str:
+    """Return the report as one self-contained page."""
+    verdict = document["verdict"]
+    state = {True: "good", False: "bad", None: "open"}[verdict["holds"]]
+    notice = _notice(document)
+    parts = [
+        f'<p class="internal">{html.escape(notice)}</p>' if notice else "",
+        f"<h1>{html.escape(document['title'])}</h1>",
+        f'<p class="verdict {state}">{html.escape(verdict["text"])}</p>',
+        f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
+    ]
+    asked = _asked(document)
+    if asked:
+        parts += ["<h2>What was asked for</h2>", _html_table("", _ASKED, asked)]
+    pictures = _pictures(document)
+    if document["kind"] == "comparison":
+        pictures = _comparison_pictures(document)
+    if pictures:
+        figures = (
+            f'<figure role="img" aria-label="{html.escape(alt, quote=True)}">'
+            f"{charts.svg_for_pages(draw())}</figure>"
+            for alt, draw in pictures
+        )
+        parts += ["<h2>In pictures</h2>", f'<div class="charts">{"".join(figures)}</div>']
+    parts.append("<h2>In full</h2>")
+    for title, header, rows in _tables(document):
+        parts.append(
+            f"<details{' open' if document['kind'] == 'comparison' else ''}>"
+            f"<summary>{html.escape(title)}</summary>{_html_table(title, header, rows)}</details>"
+        )
+    made = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
+    title = html.escape(document["title"])
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_file('page.css')}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(part for part in parts if part)
+        + f"\n<footer>Made with {html.escape(made)}.</footer>\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
+    """Write a table; the words holds and fails get their colour."""
+
+    def cell(text: str) -> str:
+        kind = f' class="{text}"' if text in ("holds", "fails") else ""
+        return f"<td{kind}>{html.escape(text)}</td>"
+
+    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    words = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll"><table>{words}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
+    """Return the small multiples of a comparison, one for each limit that varies."""
+    from incrowd.comparison import Compared
+
+    runs = [
+        Compared(
+            run["algorithm"], run.get("k"), run.get("l"), run.get("t"), None,
+            seconds=run.get("seconds", float("nan")), utility=run.get("utility"), spread=run.get("spread"),
+        )
+        for run in document["runs"]
+    ]  # fmt: skip
+    names = list(dict.fromkeys(run.algorithm for run in runs))
+    if len(names) > len(charts.COLOURS) or not any(run.utility for run in runs):
+        return []
+    shown = charts.measures(document["records"])
+    return [
+        (
+            f"Seconds, LM and MD (sums over records) against {limit}; the table has the figures",
+            partial(charts.against, runs, limit, shown, algorithms=names, width=225, height=160),
+        )
+        for limit in document["limits"]
+    ]
+
+
+# --- PDF ----------------------------------------------------------------------------------------------
+
+
+def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
+    try:
+        import typst
+    except ModuleNotFoundError:
+        raise MissingExtraError("typst", "report", "writing a PDF") from None
+    verdict = document["verdict"]
+    comparison = document["kind"] == "comparison"
+    pictures = _comparison_pictures(document) if comparison else _pictures(document)
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = []
+        for number, (alt, draw) in enumerate(pictures):
+            charts.save(draw(), Path(folder, f"chart{number}.pdf"))
+            drawn.append({"file": f"chart{number}.pdf", "alt": alt})
+        page = {
+            "title": document["title"],
+            "notice": _notice(document),
+            "verdict": verdict["text"],
+            "colour": {True: "#00664f", False: "#a53400", None: "#5a5a5a"}[verdict["holds"]],
+            "sentences": document["sentences"],
+            "asked": {"header": _ASKED, "rows": _asked(document)},
+            "charts": drawn,
+            "across": 1 if comparison else 2,
+            "tables": [
+                {"title": title, "header": header, "rows": rows}
+                for title, header, rows in _tables(document)
+                if rows
+            ],
+            "made": "Made with "
+            + ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
+            + ".",
+        }
+        Path(folder, "doc.json").write_text(json.dumps(page), encoding="utf-8")
+        Path(folder, "page.typ").write_text(_file("page.typ"), encoding="utf-8")
+        typst.compile(
+            Path(folder, "page.typ"),
+            output=target,
+            format="pdf",
+            root=Path(folder),
+            ignore_system_fonts=True,
+            timestamp=0,
+        )
