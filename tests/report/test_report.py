@@ -63,6 +63,7 @@ def test_the_report_of_a_release(release):
         "loss"
     ].value
     assert "every record looks like at least" in document["sentences"][1]
+    assert document["sentences"][-1] == "3 identifying columns were left out."
 
 
 def test_a_page_stands_alone(release):

@@ -233,12 +233,16 @@ def _release_sentences(release: Release, asked: Sequence[Measured]) -> list[str]
             "(loss metric; 0% is "
             "the raw table, 100% nothing left)."
         )
-    left = [column["name"] for column in _columns(release)["released"] if column["role"] != "quasi"]
+    columns = _columns(release)
+    left = [column["name"] for column in columns["released"] if column["role"] != "quasi"]
     if left:
         found.append(
-            f"Released as they are: {', '.join(left)}. The models protect them only where they are "
-            "named above."
+            f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
+            "above."
         )
+    if columns["dropped"]:
+        number = columns["dropped"]
+        found.append(f"{number} identifying {'columns were' if number > 1 else 'column was'} left out.")
     return found
 
 

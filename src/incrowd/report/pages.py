@@ -101,6 +101,8 @@ def _tables(document: Mapping[str, Any]) -> list[tuple[str, Row, list[Row]]]:
                 ]
             )
         return [("All settings", header, rows)]
+    rows = [[column["name"], column["role"]] for column in document["columns"]["released"]]
+    found.append(("Columns", ["column", "role"], rows))
     if document["attributes"]:
         rows = [[each["name"], each["how"], _number(each["suppressed"])] for each in document["attributes"]]
         found.append(
