@@ -160,17 +160,28 @@ class Release:
             When what was written does not satisfy the policy.
         """
         from incrowd.engines import engine_for
-        from incrowd.io.files import CsvFormat, check_target, read_table, replacing, write_table
+        from incrowd.io.files import (
+            CsvFormat,
+            check_target,
+            read_table,
+            replacing,
+            stream_table,
+            write_table,
+        )
 
         target = Path(path)
         check_target(target, (), force=force)
         csv_format = self.csv_format or CsvFormat()
         with replacing(target) as temporary:
-            write_table(_as_polars(self.table), temporary, target, csv_format)
-            reread = CsvFormat((csv_format.delimiter or ",")[0], csv_format.encoding)
-            written, _ = read_table(temporary, reread)
+            written: Any
+            if _is_lazy(self.table):
+                written = stream_table(self.table, temporary, target)
+            else:
+                write_table(_as_polars(self.table), temporary, target, csv_format)
+                reread = CsvFormat((csv_format.delimiter or ",")[0], csv_format.encoding)
+                written, _ = read_table(temporary, reread)
             columns = engine_for(self.table).columns
-            if written.columns != columns:
+            if engine_for(written).columns != columns:
                 raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
             after = assess(written, self.policy.schema, self.policy.models, population=self.population)
             judge(after, self.policy)
@@ -278,6 +289,10 @@ def anonymize(
     solution: Solution = clock.run("search", lambda: _search(start, policy, clock))
     recoding = solution.recoding
     frequency = start.frequency
+    if policy.shuffle and frequency.row_keys is None:
+        raise ParameterError(
+            "rows that stream cannot be shuffled; leave shuffle out, or sort the files before"
+        )
     released = clock.run("apply", lambda: engine.apply(policy.schema, frequency, recoding))
     if policy.shuffle:
         released = _shuffled(released, policy.seed, frequency)
@@ -349,14 +364,17 @@ def _start(
 ) -> _Start:
     """Read and count, and refuse what cannot be satisfied."""
     from incrowd.engines import engine_for, with_population
-    from incrowd.io.files import read_table
+    from incrowd.io.files import is_scan, read_table, scan_table
 
     _check_levels(policy)
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     if isinstance(table, str | os.PathLike):
         path = table
-        table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
+        if is_scan(path):
+            table = scan_table(path)
+        else:
+            table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
     engine = engine_for(table)
     policy.schema.released(engine.columns)
     searched = _with_styles(policy)
@@ -457,6 +475,12 @@ def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
     order = guarded_random(seed, *rows).permutation(len(frame))
     native = frame[order.tolist()].to_native()
     return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
+
+
+def _is_lazy(table: Any) -> bool:
+    import polars as pl
+
+    return isinstance(table, pl.LazyFrame)
 
 
 def _as_polars(table: Any) -> Any:

@@ -773,3 +773,29 @@ def test_reports_on_the_command_line(run, hospital_csv, tmp_path):
     ):
         refused = run("assess", str(hospital_csv), *columns, "--report", wrong)
         assert (refused.status, words in refused.err) == (2, True), refused.err
+
+
+def test_folders_stream_on_the_command_line(run, hospital_csv, tmp_path):
+    folder, target = tmp_path / "big", tmp_path / "out.parquet"
+    folder.mkdir()
+    table = pl.read_csv(hospital_csv, infer_schema=False)
+    for part in range(2):
+        table[part * 1500 : part * 1500 + 1500].write_parquet(folder / f"{part}.parquet")
+    columns = ("--qi", "age,sex", "--sensitive", "diagnosis")
+    asked = ("-k", "5", "--others", "drop")
+    shown = run("anonymize", str(folder), *columns, *asked, "-o", str(target))
+    assert shown.status == 0, shown.err
+    whole = tmp_path / "memory.parquet"
+    assert run("anonymize", str(hospital_csv), *columns, *asked, "-o", str(whole)).status == 0
+    assert pl.read_parquet(target).equals(pl.read_parquet(whole))
+    table.write_parquet(tmp_path / "one.parquet")
+    measured = [
+        run("assess", str(file), *columns, *more, "--json").out
+        for file, more in (
+            (hospital_csv, ()),
+            (folder / "*.parquet", ()),
+            (tmp_path / "one.parquet", ("--stream",)),
+        )
+    ]
+    told = [json.loads(text) | {"file": ""} for text in measured]
+    assert told[0] == told[1] == told[2]

@@ -54,6 +54,7 @@ def assess(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    stream: options.Stream = False,
     report: options.Report = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -64,7 +65,6 @@ def assess(
     """
     from incrowd.assessment import assess as measure
     from incrowd.cli.render import console, progress, show_assessment
-    from incrowd.io.files import read_table
 
     models = options.models_of(k, l, t, model)
     if policy is not None:
@@ -74,8 +74,10 @@ def assess(
     _check_report(report, [data], force=force)
     with progress() as shown:
         shown.stage("read")
-        table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
-        loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        table, _, columns = options.opened(
+            data, options.csv_format(delimiter, encoding, names), stream=stream
+        )
+        loaded = _policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
         loaded = options.override(loaded, models, None, None, None)
         shown.stage("assess")
         assessment = measure(table, loaded.schema, loaded.models, population=population)
@@ -133,6 +135,7 @@ def anonymize(
     save_policy: Annotated[
         Path | None, typer.Option("--save-policy", metavar="FILE", help="Also write the policy as TOML.")
     ] = None,
+    stream: options.Stream = False,
     report: options.Report = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
@@ -147,7 +150,7 @@ def anonymize(
     from dataclasses import replace
 
     from incrowd.cli.render import console, progress, show_release
-    from incrowd.io.files import check_target, read_table
+    from incrowd.io.files import check_target
     from incrowd.policy import Policy
     from incrowd.release import anonymize as release_of
 
@@ -172,10 +175,12 @@ def anonymize(
         loaded = _read_policy(policy)
     with progress() as shown:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        table, csv_format, columns = options.opened(
+            data, options.csv_format(delimiter, encoding, names), stream=stream
+        )
         if loaded is None:
             schema = options.schema_of(
-                table.columns, qi, sensitive, identifying, insensitive, others, hierarchies, null_value
+                columns, qi, sensitive, identifying, insensitive, others, hierarchies, null_value
             )
             loaded = Policy(schema)
         loaded = options.override(loaded, models, algorithm, max_suppression, style)

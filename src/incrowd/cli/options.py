@@ -108,11 +108,33 @@ Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of random choices; that of the policy, or 0.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Stream = Annotated[
+    bool,
+    typer.Option(
+        "--stream", help="Count and recode a Parquet file without reading it whole; folders always do."
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write a report: .html, .pdf or .json."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+
+
+def opened(data: Path, asked: CsvFormat, *, stream: bool) -> tuple[Any, CsvFormat | None, list[str]]:
+    """Read a table, or open it where its rows are to stream; return it with its format and columns.
+
+    Raises
+    ------
+    TableError
+    """
+    from incrowd.io.files import is_scan, read_table, scan_table
+
+    if stream or is_scan(data):
+        frame = scan_table(data)
+        return frame, None, frame.collect_schema().names()
+    table, csv_format = read_table(data, asked)
+    return table, csv_format, table.columns
 
 
 def listed(text: str | None) -> list[str]:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from incrowd.engines.base import Engine, engine_for, loaded, read_classes, with_population
 from incrowd.engines.memory import MemoryEngine
+from incrowd.engines.scan import ScanEngine
 
-__all__ = ["ENGINES", "Engine", "MemoryEngine", "engine_for", "loaded", "read_classes", "with_population"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "MemoryEngine",
+    "ScanEngine",
+    "engine_for",
+    "loaded",
+    "read_classes",
+    "with_population",
+]
 
-ENGINES: tuple[type[MemoryEngine], ...] = (MemoryEngine,)
+ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine)
 """Every engine, asked in this order whether it takes a table."""

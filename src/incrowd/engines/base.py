@@ -138,9 +138,9 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
 
 
 def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
-    """Read a table where it is the path of a CSV or Parquet file."""
+    """Read a table where it is the path of a CSV or Parquet file; open many Parquet files without reading."""
     if not isinstance(table, str | os.PathLike):
         return table
-    from incrowd.io.files import read_table
+    from incrowd.io.files import is_scan, read_table, scan_table
 
-    return read_table(table, csv_format)[0]
+    return scan_table(table) if is_scan(table) else read_table(table, csv_format)[0]

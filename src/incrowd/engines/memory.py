@@ -190,6 +190,9 @@ def dictionary(
     if dtype.is_numeric():
         if dtype.is_float():
             series = series.fill_nan(None)
+            # Negative zero is the same number, and would be named by whichever comes first.
+            nonzero = (series != 0).fill_null(value=True)
+            series = series.zip_with(nonzero, pl.Series([0.0], dtype=dtype))
         distinct = series.drop_nulls().unique().sort()
         if dtype.is_float() and distinct.is_infinite().any():
             raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")

@@ -18,7 +18,16 @@ from incrowd.errors import TableError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CsvFormat", "check_target", "read_table", "replacing", "write_table"]
+__all__ = [
+    "CsvFormat",
+    "check_target",
+    "is_scan",
+    "read_table",
+    "replacing",
+    "scan_table",
+    "stream_table",
+    "write_table",
+]
 
 DELIMITERS = ",;\t|"
 _GZIP = b"\x1f\x8b"
@@ -59,6 +68,43 @@ class CsvFormat:
 def is_parquet(path: Path) -> bool:
     """Say whether a file is named as Parquet."""
     return path.suffix.lower() in (".parquet", ".pq")
+
+
+def is_scan(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
+    text = os.fspath(path)
+    return (any(mark in text for mark in "*?[") and not Path(text).exists()) or Path(text).is_dir()
+
+
+def scan_table(path: str | os.PathLike[str]) -> pl.LazyFrame:
+    """Open Parquet files without reading them: a file, a folder or a pattern; rows in order of names.
+
+    Raises
+    ------
+    TableError
+        When there is no such file, or one is no Parquet file or has other columns than the first.
+    """
+    import glob
+
+    import polars as pl
+
+    text = os.fspath(path)
+    folder = Path(text)
+    if folder.is_dir():
+        found = sorted(str(file) for file in folder.rglob("*") if is_parquet(file))
+    else:
+        found = sorted(glob.glob(text)) if is_scan(path) else [text]
+    if not found:
+        raise TableError(f"{path}: there is no Parquet file")
+    try:
+        frame = pl.scan_parquet(found, hive_partitioning=False, glob=False)
+        names = frame.collect_schema()
+        for file in found:
+            if pl.scan_parquet(file, hive_partitioning=False, glob=False).collect_schema() != names:
+                raise TableError(f"{file}: its columns are not those of {found[0]}")
+    except (pl.exceptions.PolarsError, OSError):
+        raise TableError(f"{path}: not readable Parquet files") from None
+    return frame
 
 
 def read_table(
@@ -217,6 +263,25 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
         # No file name and no time inside, so that the same release has the same bytes.
         data = gzip.compress(data, 6, mtime=0)
     path.write_bytes(data)
+
+
+def stream_table(table: pl.LazyFrame, path: Path, target: Path) -> pl.LazyFrame:
+    """Write a lazy frame to `path` while it streams, as Parquet or CSV by the name of `target`, and open it.
+
+    Raises
+    ------
+    TableError
+        For a gzipped CSV, which cannot be opened without reading it.
+    """
+    import polars as pl
+
+    if is_parquet(target):
+        table.sink_parquet(path, maintain_order=True)
+        return pl.scan_parquet(path, hive_partitioning=False, glob=False)
+    if target.suffix.lower() == ".gz":
+        raise TableError(f"{target}: rows that stream are written as .parquet or .csv")
+    table.sink_csv(path, maintain_order=True, null_value="", quote_style="necessary")
+    return pl.scan_csv(path, infer_schema=False, glob=False)
 
 
 def check_target(target: Path, sources: Sequence[Path], *, force: bool) -> None:

@@ -1,0 +1,199 @@
+"""Rows that stream give the same keys, recodings and files as rows in memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.engines import MemoryEngine, ScanEngine, engine_for
+from incrowd.samples import diagnosis_hierarchy, hospital
+
+DAY = dt.date(2000, 2, 28)
+VALUES = {
+    pl.String: ["", "a", "*", "1", "1.0", "01", "NA", "Ä", "a b", "'x'", "{a, b}", None],
+    pl.Float64: [0.0, -0.0, float("nan"), 1.5, -2.0, 1e100, None],
+    pl.Int64: [0, -1, 2**62, 7, None],
+    pl.UInt8: [0, 255, None],
+    pl.Boolean: [True, False, None],
+    pl.Date: [DAY, DAY + dt.timedelta(days=1), None],
+    pl.Datetime("us", "UTC"): [dt.datetime(2000, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2000, 1, 2, tzinfo=dt.UTC), None],
+    pl.Decimal(10, 2): [Decimal("1.10"), Decimal("-3.00"), None],
+    pl.Categorical: ["u", "v", None],
+}  # fmt: skip
+
+
+@st.composite
+def frames(draw):
+    rows = draw(st.integers(1, 25))
+    kinds = draw(st.lists(st.sampled_from(list(VALUES)), min_size=4, max_size=4))
+    columns = {}
+    for name, kind in zip(("p", "Q 'x'", "s", "t"), kinds, strict=True):
+        cells = draw(st.lists(st.sampled_from(VALUES[kind]), min_size=rows, max_size=rows))
+        columns[name] = pl.Series(name, cells, dtype=kind, strict=False)
+    return pl.DataFrame(columns).with_columns(other=pl.Series(range(rows)))
+
+
+def same_counts(one, other):
+    assert one.indptr.tolist() == other.indptr.tolist()
+    assert one.codes.tolist() == other.codes.tolist()
+    assert one.counts.tolist() == other.counts.tolist()
+
+
+def same(one, other):
+    """Two frequency tables, but for the rows."""
+    for a, b in zip(one.domains, other.domains, strict=True):
+        assert (a.name, a.kind, a.ordered, list(a.values)) == (b.name, b.kind, b.ordered, list(b.values))
+        assert np.array_equal(a.numbers, b.numbers, equal_nan=True)
+    for a, b in zip(one.codes, other.codes, strict=True):
+        assert a.dtype == b.dtype
+        assert a.tolist() == b.tolist()
+    assert one.weights.tolist() == other.weights.tolist()
+    assert one.suppressed == other.suppressed
+    for a, b in zip(one.sensitive, other.sensitive, strict=True):
+        assert list(a.domain.values) == list(b.domain.values)
+        assert a.totals.tolist() == b.totals.tolist()
+        same_counts(a.keys, b.keys)
+    assert (one.joint is None) == (other.joint is None)
+    if one.joint is not None:
+        for a, b in zip(one.joint.codes, other.joint.codes, strict=True):
+            assert a.tolist() == b.tolist()
+        same_counts(one.joint.keys, other.joint.keys)
+
+
+@given(frames(), st.sampled_from([(), ("NA", "")]), st.booleans())
+def test_keys_are_the_same(frame, null_values, joint):
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, others="keep")
+    try:
+        expected = MemoryEngine(frame).count(schema, joint=joint)
+    except ic.errors.InputError as error:
+        with pytest.raises(type(error)):
+            ScanEngine(frame.lazy()).count(schema, joint=joint)
+        return
+    same(expected, ScanEngine(frame.lazy()).count(schema, joint=joint))
+
+
+@given(
+    frames(),
+    st.sampled_from([(), ("NA",)]),
+    st.sampled_from(
+        [ic.Mondrian(), ic.Mondrian(categories="appearance", choose="span"), ic.Datafly(), ic.Optimal()]
+    ),
+    st.integers(1, 4),
+)
+def test_releases_are_the_same(frame, null_values, algorithm, k):
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s"], null_values=null_values, others="keep")
+
+    def made(table):
+        try:
+            return ic.anonymize(table, schema, [ic.KAnonymity(k)], algorithm, max_suppression=0.5)
+        except ic.IncrowdError as error:
+            return str(error)
+
+    one, other = made(frame), made(frame.lazy())
+    if isinstance(one, str):
+        assert other == one
+        return
+    assert isinstance(other.table, pl.LazyFrame)
+    assert other.table.collect().equals(one.table)
+    assert one.recoding.decisions() == other.recoding.decisions()
+    assert {name: lost.value for name, lost in one.utility.items()} == {
+        name: lost.value for name, lost in other.utility.items()
+    }
+    assert one.privacy == other.privacy
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Three Parquet files and the same rows as one."""
+    folder = tmp_path_factory.mktemp("big")
+    table = hospital(3000, 1)
+    for part in range(3):
+        table[part * 1000 : part * 1000 + 1000].write_parquet(folder / f"part-{part}.parquet")
+    return folder, table
+
+
+def schema():
+    return ic.Schema(
+        quasi={"age": ic.Hierarchy.intervals(10, 20, 40), "sex": None, "zip": ic.Hierarchy.prefix()},
+        sensitive={"diagnosis": diagnosis_hierarchy()},
+        identifying=["name", "patient_id", "birth_date"],
+        others="drop",
+    )
+
+
+@pytest.mark.parametrize("name", ["", "*.parquet"])
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_folders_and_patterns(files, tmp_path, name, suffix):
+    folder, table = files
+    models = [ic.KAnonymity(5), ic.LDiversity(2), ic.TCloseness(0.8)]
+    one = ic.anonymize(table, schema(), models, ic.Optimal(), max_suppression=0.05)
+    other = ic.anonymize(
+        str(folder / name) if name else folder, schema(), models, ic.Optimal(), max_suppression=0.05
+    )
+    assert one.recoding.levels == other.recoding.levels
+    target, beside = tmp_path / f"out.{suffix}", tmp_path / f"memory.{suffix}"
+    other.write(target)
+    one.write(beside)
+    if suffix == "csv":
+        assert target.read_bytes() == beside.read_bytes()
+    else:
+        assert pl.read_parquet(target).equals(pl.read_parquet(beside))
+    assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
+    other.report(tmp_path / "report.json")
+    assessed = ic.assess(folder, schema(), models)
+    assert assessed == ic.assess(table, schema(), models)
+
+
+def test_no_dictionary_travels_along(tmp_path):
+    table = pl.DataFrame({"q": ["a"] * 4, "s": pl.Series(["x"] * 4, dtype=pl.Enum(["x", "SECRET"]))})
+    release = ic.anonymize(table.lazy(), ic.Schema(quasi=["q"], sensitive=["s"]), [ic.KAnonymity(2)])
+    release.write(tmp_path / "out.parquet")
+    assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
+
+
+def test_rows_suppressed_before_stay_so():
+    table = pl.DataFrame({"p": ["*", "a", "a", "*"], "q": ["*", "b", "b", "b"], "s": list("1212")})
+    asked = ic.Schema(quasi=["p", "q"], sensitive=["s"])
+    release = ic.anonymize(table.lazy(), asked, [ic.KAnonymity(1)], max_suppression=0.5)
+    assert release.table.collect().equals(
+        ic.anonymize(table, asked, [ic.KAnonymity(1)], max_suppression=0.5).table
+    )
+    assert release.frequency.suppressed == 1
+
+
+def test_what_streaming_cannot_do(files, tmp_path):
+    folder, _ = files
+    asked = ic.Schema(quasi=["age"], sensitive=["diagnosis"], others="drop")
+    with pytest.raises(ic.TableError, match="not in memory, so its records cannot be parted"):
+        ic.anonymize(folder, asked, [ic.KAnonymity(3)], ic.Clustering())
+    with pytest.raises(ic.ParameterError, match="cannot be shuffled"):
+        ic.anonymize(folder, asked, [ic.KAnonymity(3)], shuffle=True)
+    release = ic.anonymize(folder, asked, [ic.KAnonymity(3)])
+    with pytest.raises(ic.TableError, match=r"written as \.parquet or \.csv"):
+        release.write(tmp_path / "out.csv.gz")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ic.TableError, match="there is no Parquet file"):
+        ic.assess(tmp_path, asked)
+    with pytest.raises(ic.TableError, match="the table has no rows"):
+        ScanEngine(
+            pl.DataFrame(
+                {"age": [], "diagnosis": []}, schema={"age": pl.Int64, "diagnosis": pl.String}
+            ).lazy()
+        ).count(asked)
+    (tmp_path / "a.parquet").write_bytes(b"nonsense")
+    with pytest.raises(ic.TableError, match="not readable Parquet"):
+        ic.assess(tmp_path, asked)
+    (tmp_path / "a.parquet").unlink()
+    pl.DataFrame({"age": [1], "diagnosis": ["x"]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"age": [1]}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ic.TableError, match=r"b\.parquet: its columns are not those of"):
+        ic.assess(tmp_path, asked)
+    with pytest.raises(ic.SchemaError, match="no column 'age'"):
+        engine_for(pl.DataFrame({"x": [1]}).lazy()).count(asked)
