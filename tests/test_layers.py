@@ -38,7 +38,7 @@ ROWS = (
         "reference",
     },
     {"release", "anatomy", "processing", "randomization"},
-    {"comparison"},
+    {"comparison", "application"},
     {"samples"},
     {"verification"},
     {"report"},

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         TopDownSpecialization,
     )
     from incrowd.anatomy import Anatomy, anatomize
+    from incrowd.application import Applied, apply_recoding
     from incrowd.assessment import Assessment, assess
     from incrowd.attacks import Attack, attack
     from incrowd.comparison import Comparison, compare
@@ -86,6 +87,10 @@ if TYPE_CHECKING:
 
 # Names are looked up when they are first used, so that `import incrowd` costs nothing.
 _HOMES = {
+    "application": (
+        "Applied",
+        "apply_recoding",
+    ),
     "processing": (
         "Processed",
         "ensure_privacy",
@@ -203,6 +208,7 @@ __all__ = [
     "Algorithm",
     "AlphaKAnonymity",
     "Anatomy",
+    "Applied",
     "Assessment",
     "Attack",
     "Attribute",
@@ -263,6 +269,7 @@ __all__ = [
     "Verification",
     "anatomize",
     "anonymize",
+    "apply_recoding",
     "assess",
     "attack",
     "compare",

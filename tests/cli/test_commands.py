@@ -799,3 +799,35 @@ def test_folders_stream_on_the_command_line(run, hospital_csv, tmp_path):
     ]
     told = [json.loads(text) | {"file": ""} for text in measured]
     assert told[0] == told[1] == told[2]
+
+
+def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
+    first, second, policy = tmp_path / "first.csv", tmp_path / "second.csv", tmp_path / "policy.toml"
+    table = pl.read_csv(hospital_csv, infer_schema=False)
+    table[:2500].write_csv(first)
+    table[2500:].write_csv(second)
+    made = run(
+        "anonymize", str(first), "--qi", "age,sex", "--sensitive", "diagnosis", "--others", "drop", "-k", "5",
+        "-o", str(tmp_path / "one.csv"), "--recoding", str(tmp_path / "recoding"), "--save-policy", str(policy),
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    asked = (
+        "apply",
+        str(tmp_path / "recoding"),
+        str(second),
+        "--policy",
+        str(policy),
+        "-o",
+        str(tmp_path / "two.csv"),
+    )
+    refused = run(*asked)
+    assert (refused.status, (tmp_path / "two.csv").exists()) == (1, False)
+    assert "rows would be suppressed" in refused.err
+    shown = run(*asked, "--beside", str(tmp_path / "one.csv"), "--max-suppression", "0.2")
+    assert shown.status == 0, shown.err
+    assert "500 rows:" in shown.out
+    both = pl.concat([pl.read_csv(tmp_path / name, infer_schema=False) for name in ("one.csv", "two.csv")])
+    sizes = both.filter(pl.col("age") != "*").group_by("age", "sex").len()["len"]
+    assert sizes.min() >= 5
+    told = json.loads(run(*asked, "--max-suppression", "1", "--force", "--json").out)
+    assert told["records"] == 500

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "anatomize",
     "anonymize",
+    "apply",
     "assess",
     "attack",
     "compare",
@@ -761,6 +762,57 @@ def _read_policy(path: Path) -> Policy:
     from incrowd.policy import Policy
 
     return Policy.read(path)
+
+
+def apply(
+    recoding: Annotated[
+        Path, typer.Argument(metavar="RECODING", help="The folder where a recoding was saved (--recoding).")
+    ],
+    data: options.Data,
+    policy: Annotated[Path, typer.Option("--policy", help="The policy file of the earlier release.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
+    beside: Annotated[
+        Path | None,
+        typer.Option("--beside", metavar="RELEASE", help="The earlier release; classes are those of both."),
+    ] = None,
+    max_suppression: options.Suppression = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Recode the next batch of rows by yesterday's decisions, check it, and suppress what does not fit.
+
+    Nothing is written when more rows than the policy allows would have to be suppressed.
+    """
+    from dataclasses import replace
+
+    from incrowd.application import apply_recoding
+    from incrowd.cli.render import progress
+    from incrowd.io.files import check_target, read_table, replacing, write_table
+
+    check_target(output, [path for path in (data, policy, beside) if path is not None], force=force)
+    loaded = _read_policy(policy)
+    if max_suppression is not None:
+        loaded = replace(loaded, max_suppression=max_suppression)
+    with progress() as shown:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        shown.stage("apply")
+        applied = apply_recoding(recoding, table, loaded, beside=beside)
+        shown.stage("write")
+        with replacing(output) as temporary:
+            write_table(applied.table, temporary, output, csv_format)
+    if json:
+        typer.echo(json_module.dumps(applied.to_dict(), ensure_ascii=False, indent=1))
+        return
+    typer.echo(
+        f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
+        "classes that "
+        f"fail, {applied.suppressed:,} suppressed in all"
+    )
+    typer.echo(f"written: {output}, every model holds")
 
 
 def p29(

@@ -1,0 +1,173 @@
+"""apply_recoding(): the same decisions for other rows, and nothing that does not satisfy the policy."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.policy import Policy
+
+TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
+
+
+@st.composite
+def tables(draw, least=4):
+    rows = draw(st.integers(least, 40))
+    column = lambda values: draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))  # noqa: E731
+    return pl.DataFrame(
+        {
+            "n": column([0.0, 1.0, 2.5, 7.0, 20.0]),
+            "t": column(["a1", "a2", "b1", "b2"]),
+            "s": column(["x", "y", "z"]),
+            "more": pl.Series(range(rows)),
+        }
+    )
+
+
+def policy(algorithm, k, models=(), most=1.0):
+    schema = ic.Schema(quasi={"n": None, "t": TREE}, sensitive=["s"], others="keep")
+    return Policy(schema, (ic.KAnonymity(k), *models), algorithm, most)
+
+
+def covers(cell: str, value: object, name: str) -> bool:
+    if cell == "*":
+        return True
+    if name == "t":
+        return cell == value or (
+            cell in {"A": ("a1", "a2"), "B": ("b1", "b2")}
+            and value in {"A": ("a1", "a2"), "B": ("b1", "b2")}[cell]
+        )
+    if cell.startswith("["):
+        low, high = map(float, cell[1:-1].split("-"))
+        return low <= value <= high
+    return float(cell) == value
+
+
+def applied_or_nothing(*arguments, **settings):
+    """The result, or None where every row would be suppressed."""
+    found = []
+    with contextlib.suppress(ic.InfeasibleError):
+        found.append(ic.apply_recoding(*arguments, **settings))
+    if not found:
+        with pytest.raises(ic.InfeasibleError, match="every row would be suppressed"):
+            ic.apply_recoding(*arguments, **settings)
+    return found[0] if found else None
+
+
+ALGORITHMS = [ic.Mondrian(), ic.Datafly(), ic.Optimal(), ic.Clustering()]
+
+
+@given(tables(), st.sampled_from(ALGORITHMS), st.integers(1, 4))
+def test_the_same_rows_get_the_same_cells(table, algorithm, k):
+    asked = policy(algorithm, k)
+    try:
+        release = ic.anonymize(table, asked)
+    except ic.InfeasibleError:
+        return
+    applied = applied_or_nothing(release.recoding, table, asked)
+    if applied is None:
+        return
+    assert applied.outside == 0
+    if algorithm.full_domain:
+        assert applied.table.equals(release.table)
+        assert applied.too_small == 0
+    for name in ("n", "t"):
+        for cell, value in zip(applied.table[name], table[name], strict=True):
+            assert covers(cell, value, name)
+
+
+@given(tables(), tables(least=1), st.sampled_from(ALGORITHMS), st.integers(1, 3), st.booleans())
+def test_other_rows_satisfy_the_policy_or_are_suppressed(table, batch, algorithm, k, beside):
+    asked = policy(algorithm, k, [ic.LDiversity(2)] if k > 1 else [])
+    try:
+        release = ic.anonymize(table, asked)
+    except (ic.InfeasibleError, ic.ParameterError):
+        return
+    applied = applied_or_nothing(release.recoding, batch, asked, beside=release.table if beside else None)
+    if applied is None:
+        return
+    assert applied.records == batch.height
+    assert applied.table.columns == release.table.columns
+    assert applied.table["s"].equals(batch["s"])
+    assert applied.table["more"].equals(batch["more"])
+    gone = [set(cells) == {"*"} for cells in applied.table.select("n", "t").rows()]
+    assert applied.suppressed == sum(gone)
+    together = pl.concat([release.table, applied.table]) if beside else applied.table
+    assert ic.assess(together, asked.schema, asked.models).holds
+    for name in ("n", "t"):
+        for cell, value in zip(applied.table[name], batch[name], strict=True):
+            assert covers(cell, value, name)
+
+
+def test_what_is_outside_and_what_is_too_small(tmp_path):
+    table = pl.DataFrame(
+        {"n": [1.0, 2, 3, 10, 11, 12], "t": ["a1", "a1", "a2", "b1", "b2", "b1"], "s": list("xyzxyz")}
+    )
+    asked = policy(ic.Mondrian(), 3)
+    release = ic.anonymize(table, asked)
+    assert release.table["n"].to_list() == ["[1-3]"] * 3 + ["[10-12]"] * 3
+    release.recoding.save(tmp_path / "recoding")
+    batch = pl.DataFrame(
+        {
+            # Between known values, beyond them, in the gap of two classes, an unknown value, and three in a class.
+            "n": [1.5, 99.0, 5.0, 1.0, 10.5, 11.5, 12.0],
+            "t": ["a1", "a1", "a1", "zz", "b2", "b1", "b1"],
+            "s": list("xxxxxyz"),
+        }
+    )
+    applied = ic.apply_recoding(tmp_path / "recoding", batch, asked)
+    assert applied.table["n"].to_list() == ["*"] * 4 + ["[10-12]"] * 3
+    assert applied.table["t"].to_list() == ["*"] * 4 + ["B"] * 3
+    assert (applied.outside, applied.too_small, applied.suppressed) == (3, 1, 4)
+    # Beside yesterday's release the single row is one of four.
+    both = ic.apply_recoding(tmp_path / "recoding", batch, asked, beside=release.table)
+    assert both.table["n"].to_list() == ["[1-3]", "*", "*", "*"] + ["[10-12]"] * 3
+    assert (both.outside, both.too_small) == (3, 0)
+    assert json.loads(json.dumps(both.to_dict()))["suppressed"] == 3
+    strict = policy(ic.Mondrian(), 3, most=0.1)
+    with pytest.raises(
+        ic.InfeasibleError, match=r"4 of 7 rows would be suppressed \(3 are covered by no cell, 1 in"
+    ):
+        ic.apply_recoding(release.recoding, batch, strict)
+
+
+def test_rows_suppressed_before_and_other_kinds_of_frame():
+    table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
+    asked = policy(ic.Datafly(), 2)
+    release = ic.anonymize(table, asked)
+    batch = pl.DataFrame({"n": ["1", "1", "*"], "t": ["a1", "a1", "*"], "s": list("xyx")})
+    for frame in (batch, batch.to_pandas(), batch.to_arrow()):
+        applied = ic.apply_recoding(release.recoding, frame, asked)
+        assert type(applied.table) is type(frame)
+        assert pl.DataFrame(applied.table)["t"].to_list()[2] == "*"
+        assert (applied.outside, applied.suppressed) == (0, 1)
+
+
+def test_wrong_calls(tmp_path):
+    table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
+    asked = policy(ic.Mondrian(), 2)
+    release = ic.anonymize(table, asked)
+    other = Policy(ic.Schema(quasi=["n"], sensitive=["s"], others="drop"), asked.models, ic.Mondrian(), 1.0)
+    with pytest.raises(ic.ParameterError, match="the recoding is one of n, t, and"):
+        ic.apply_recoding(release.recoding, table, other)
+    with pytest.raises(ic.TableError, match="no readable recoding"):
+        ic.apply_recoding(tmp_path, table, asked)
+    with pytest.raises(ic.ParameterError, match="a batch has to be in memory"):
+        ic.apply_recoding(release.recoding, table.lazy(), asked)
+    cells = ic.anonymize(table, policy(ic.TopDownSpecialization(target="s"), 2))
+    with pytest.raises(ic.ParameterError, match="cannot be applied to other rows yet"):
+        ic.apply_recoding(cells.recoding, table, asked)
+    people = Policy(asked.schema, (ic.KMap(1),), ic.Datafly(), 1.0)
+    with pytest.raises(ic.ParameterError, match="k-map needs a population"):
+        ic.apply_recoding(release.recoding, table, people)
+    # The earlier release does not satisfy the policy itself.
+    with pytest.raises(ic.InfeasibleError, match=r"nothing was released|every row would be"):
+        ic.apply_recoding(
+            release.recoding, table, asked, beside=table.with_columns(n=pl.Series(["1", "2", "3", "4"]))
+        )
