@@ -254,3 +254,11 @@ def test_wrong_calls():
     for parts in ([pd.Index([0, 5])], [pd.Index([0]), pd.Index([0])]):
         with pytest.raises(ic.TableError, match="a row is not in the table, or in two"):
             build_anonymized_dataset(df.fillna(0), parts, ["n"], "c")
+
+
+def test_a_limit_is_met_with_equality():
+    df = pd.DataFrame({"s": ["a"] * 13 + ["b"] * 17})
+    part = df.index[[0, 13, 14]]
+    shares = {"a": 13 / 30, "b": 17 / 30}
+    assert t_closeness(df, part, "s", shares) > 0.1  # 1/3 and 13/30 in floats
+    assert is_t_close(df, part, "s", shares, p=0.1)

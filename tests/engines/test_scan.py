@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for
+from incrowd.recoding import FullDomain
 from incrowd.samples import diagnosis_hierarchy, hospital
 
 DAY = dt.date(2000, 2, 28)
@@ -107,6 +108,27 @@ def test_releases_are_the_same(frame, null_values, algorithm, k):
         name: lost.value for name, lost in other.utility.items()
     }
     assert one.privacy == other.privacy
+
+
+@given(frames(), st.booleans())
+def test_columns_of_many_values_are_joined(frame, joint):
+    """The other way to find places; a hook lowers the number of values from which it is taken."""
+    asked = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], others="keep")
+    found = []
+    for limit in (0, 2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("incrowd.engines.scan._LOOKED_UP", limit)
+            engine = ScanEngine(frame.lazy())
+            frequency = engine.count(asked, joint=joint)
+            recoding = FullDomain.build(frequency, [1, 1]) if frequency.keys else None
+            released = None if recoding is None else engine.apply(asked, frequency, recoding).collect()
+            found.append((frequency, released))
+    expected = MemoryEngine(frame).count(asked, joint=joint)
+    for frequency, released in found:
+        same(expected, frequency)
+        if released is not None:
+            again = MemoryEngine(frame).apply(asked, expected, FullDomain.build(expected, [1, 1]))
+            assert released.equals(again)
 
 
 @pytest.fixture(scope="module")

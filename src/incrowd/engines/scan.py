@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["ScanEngine"]
 
 _ROWS, _FIRST = "\0rows", "\0first"
+_LOOKED_UP = 1_000
+"""Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
 
 
 class ScanEngine:
@@ -42,7 +44,8 @@ class ScanEngine:
     def __init__(self, table: pl.LazyFrame) -> None:
         self._frame = table
         self._types = dict(table.collect_schema())
-        # The distinct keys as they are written, and which key of the frequency table each is.
+        self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
+        # The distinct keys by the codes of their values, and which key of the frequency table each is.
         self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
 
     @property
@@ -63,17 +66,21 @@ class ScanEngine:
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
         names = [attribute.name for attribute in schema.quasi]
+        counted = [*names, *(attribute.name for attribute in schema.sensitive)]
+        self._look(counted, schema.null_values)
         grouped = self._grouped(names, schema.null_values)
         if not len(grouped):
             raise TableError("the table has no rows")
-        gone = _suppressed(grouped, names)
+        gone = self._suppressed(grouped, names, schema.null_values)
         written = grouped.filter(~pl.Series(gone))
         domains, codes = [], []
         for attribute in schema.quasi:
-            found, places = dictionary(written[attribute.name], attribute.name, ())
+            met, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
+            values = self._distinct(attribute.name, schema.null_values).gather(met)
+            found, places = dictionary(values, attribute.name, ())
             domain, ranks = Domain.build(attribute, found)
             domains.append(domain)
-            codes.append(smallest_codes(ranks[places], max(domain.size, 1)))
+            codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
         # A value may be written in several ways, as 1 and 1.0.
         ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
         numbers = np.full(len(grouped), -1, np.int64)
@@ -116,14 +123,8 @@ class ScanEngine:
             *(series.alias(f"\0cell {name}") for name, series in cells.items()),
             pl.lit(value=True).alias(_FIRST),
         )
-        made = self._frame.with_columns(
-            self._cleaned(name, schema.null_values).alias(f"\0key {name}") for name in names
-        ).join(
-            table.lazy(),
-            on=[f"\0key {name}" for name in names],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
+        made = self._coded(self._frame, names, schema.null_values, "\0key ", ordered=True).join(
+            table.lazy(), on=[f"\0key {name}" for name in names], how="left", maintain_order="left"
         )
         # A row without a key was suppressed before.
         fill = {
@@ -159,18 +160,90 @@ class ScanEngine:
             column = pl.when(column == 0).then(pl.lit(0.0, dtype=kind)).otherwise(column.fill_nan(None))
         return column
 
+    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        """Find the distinct values of some columns in one pass over the rows."""
+        import polars as pl
+
+        wanted = [name for name in dict.fromkeys(names) if (name, null_values) not in self._values]
+        frames = pl.collect_all(
+            [self._frame.select(self._cleaned(name, null_values).alias(name).unique()) for name in wanted],
+            engine="streaming",
+        )
+        for name, frame in zip(wanted, frames, strict=True):
+            self._values[name, null_values] = frame[name].sort()
+
+    def _distinct(self, name: str, null_values: tuple[str, ...]) -> pl.Series:
+        """Return the distinct values of a column, missing among them."""
+        self._look([name], null_values)
+        return self._values[name, null_values]
+
+    def _coded(
+        self,
+        frame: pl.LazyFrame,
+        names: Sequence[str],
+        null_values: tuple[str, ...],
+        prefix: str = "",
+        *,
+        ordered: bool = False,
+    ) -> pl.LazyFrame:
+        """Add each column's places among its distinct values, which take less memory than the values."""
+        import polars as pl
+
+        for name in names:
+            distinct = self._distinct(name, null_values)
+            places = pl.Series(f"{prefix}{name}", range(len(distinct)), dtype=pl.UInt32)
+            cleaned = self._cleaned(name, null_values)
+            known = distinct.is_not_null()
+            if len(distinct) <= _LOOKED_UP and known.any():
+                code = cleaned.replace_strict(
+                    distinct.filter(known), places.filter(known), default=None, return_dtype=pl.UInt32
+                )
+                missing = places.filter(~known)
+                code = code.fill_null(missing[0]) if len(missing) else code
+                frame = frame.with_columns(code.alias(f"{prefix}{name}"))
+            else:
+                table = pl.DataFrame([distinct.alias(_FIRST + name), places])
+                frame = frame.with_columns(cleaned.alias(_FIRST + name))
+                if not prefix:
+                    frame = frame.drop(name)
+                frame = frame.join(
+                    table.lazy(),
+                    on=_FIRST + name,
+                    how="left",
+                    nulls_equal=True,
+                    maintain_order="left" if ordered else "none",
+                ).drop(_FIRST + name)
+        return frame
+
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
-        """Count the combinations of some columns, in the order of their first row."""
+        """Count the combinations of some columns by their codes, in the order of their first row."""
         import polars as pl
 
         frame: pl.DataFrame = (
-            self._frame.select(self._cleaned(name, null_values).alias(name) for name in names)
-            .with_row_index(_FIRST)
+            self._coded(self._frame.select(names).with_row_index(_FIRST), names, null_values)
             .group_by(names)
             .agg(pl.len().alias(_ROWS), pl.col(_FIRST).min())
             .collect(engine="streaming")
         )
         return frame.sort(_FIRST)
+
+    def _suppressed(
+        self, grouped: pl.DataFrame, names: Sequence[str], null_values: tuple[str, ...]
+    ) -> NDArray[np.bool_]:
+        """Say which combinations are ``*`` in every quasi-identifier."""
+        import numpy as np
+        import polars as pl
+
+        from incrowd.recoding import SUPPRESSED
+
+        gone = np.ones(len(grouped), np.bool_)
+        for name in names:
+            distinct = self._distinct(name, null_values)
+            if distinct.dtype != pl.String:
+                return np.zeros(len(grouped), np.bool_)
+            star = (distinct == SUPPRESSED).fill_null(value=False).to_numpy()
+            gone &= star[grouped[name].to_numpy()]
+        return gone
 
     def _keyed(
         self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
@@ -192,9 +265,10 @@ class ScanEngine:
         from incrowd.frequency import SensitiveCounts
 
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
-        found, places = dictionary(grouped[attribute.name], attribute.name, ())
+        values = self._distinct(attribute.name, schema.null_values)
+        found, places = dictionary(values, attribute.name, ())
         domain, ranks = Domain.build(attribute, found)
-        codes = ranks[places]
+        codes = ranks[places][grouped[attribute.name].to_numpy()]
         rows = grouped[_ROWS].to_numpy().astype(np.int64)
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
         return SensitiveCounts(domain, _per_key(key, codes, rows, keys, domain.size), totals, None)
@@ -218,9 +292,10 @@ class ScanEngine:
         grouped, key = self._keyed(columns, names, key_of, schema.null_values)
         ranked = []
         for counts in sensitive:
-            found, places = dictionary(grouped[counts.name], counts.name, ())
+            values = self._distinct(counts.name, schema.null_values)
+            found, places = dictionary(values, counts.name, ())
             _, ranks = Domain.build(schema[counts.name], found)
-            ranked.append(ranks[places])
+            ranked.append(ranks[places][grouped[counts.name].to_numpy()])
         sizes = [counts.domain.size for counts in sensitive]
         combination, place = group_columns(ranked, sizes, len(grouped))
         rows = grouped[_ROWS].to_numpy().astype(np.int64)
@@ -228,21 +303,6 @@ class ScanEngine:
             tuple(ranks[place].astype(np.int32) for ranks in ranked),
             _per_key(key, combination, rows, keys, len(place)),
         )
-
-
-def _suppressed(grouped: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Say which combinations are ``*`` in every quasi-identifier."""
-    import numpy as np
-    import polars as pl
-
-    from incrowd.recoding import SUPPRESSED
-
-    gone = np.ones(len(grouped), np.bool_)
-    for name in names:
-        if grouped[name].dtype != pl.String:
-            return np.zeros(len(grouped), np.bool_)
-        gone &= (grouped[name] == SUPPRESSED).fill_null(value=False).to_numpy()
-    return gone
 
 
 def _per_key(
