@@ -176,3 +176,16 @@ def test_missing_sensitive_values_count():
     # More values than are laid out at a time.
     wide = pd.DataFrame({"a": np.arange(3000) % 1500, "s": np.arange(3000)})
     assert calculate_t_closeness(wide, ["a"], ["s"]).iloc[:, 1].to_numpy() == pytest.approx(2998 / 3000)
+
+
+def test_equal_distances_are_equal_whatever_their_rounding():
+    rows = (
+        [("a", "x")] * 2 + [("a", "y")] * 2 + [("b", "y")] + [("b", None)] * 2 + [(None, "x"), (None, None)]
+    )
+    df = pd.DataFrame(rows, columns=["p", "s"])
+    t_value = calculate_t_closeness(df, ["p"], ["s"])
+    k_value = values(t_value["Quasi-identifiers"], **{"k-anonymity": [4, 3, 2]})
+    l_value = values(t_value["Quasi-identifiers"], s=[1.0, 0.9, 1.0])
+    assert t_value["t-closeness_s"].to_numpy() == pytest.approx(1 / 3)
+    found = calculate_P_29_score(k_value, l_value, t_value)
+    assert found[0] == pytest.approx(0.5 * 0.5 + 0.25 * 2.9 / 3 + 0.25)

@@ -160,7 +160,8 @@ def calculate_P_29_score(  # noqa: N802
     score = 0.0
     if not reasons:
         extent = distances.max() - distances.min()
-        scaled = (distances - distances.min()) / extent.where(extent > 0, 1.0)
+        # Distances that are equal may differ by rounding, which scaling would blow up.
+        scaled = (distances - distances.min()) / extent.where(extent > 1e-12, 1.0)
         score = w_k * (1 - 1 / k_min) + w_l * float(entropies.mean().mean())
         score += w_t * (1 - float(scaled.mean().mean()))
     return score, problems, reasons, k_min, l_min, t_max

@@ -212,7 +212,8 @@ class P29(PrivacyModel):
             conditions[f"a single value of {name!r}"] = entropy == 0
             conditions[f"a distance above {_LARGEST_T} in {name!r}"] = distance > _LARGEST_T
             least, extent = float(distance.min()), float(distance.max() - distance.min())
-            if extent > 0:
+            # Distances that are equal may differ by rounding.
+            if extent > 1e-12:
                 distances[name] = float(((distance - least) / extent).mean())
             else:
                 distances[name] = None if self.strict else 0.0
