@@ -80,5 +80,7 @@ def measure_all(frequency: FrequencyTable, recoding: Recoding) -> dict[str, Lost
     for metric in METRICS:
         if metric().applies(frequency):
             lost = metric().measure(frequency, recoding)
-            found[metric.name] = replace(lost, normalized=metric().normalized(lost, frequency))
+            # Parting records that look alike makes classes smaller than those of the table as it was.
+            normalized = max(metric().normalized(lost, frequency), 0.0)
+            found[metric.name] = replace(lost, normalized=normalized)
     return found
