@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.assessment import Assessment
+    from incrowd.classes import EquivalenceClasses
     from incrowd.domain import Domain
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
@@ -105,6 +106,7 @@ def apply_recoding(
     """
     import narwhals as nw
 
+    from incrowd.assessment import assess_classes
     from incrowd.engines import engine_for, loaded
     from incrowd.io.frames import column_like, plain, without_traces
     from incrowd.release import judge
@@ -159,7 +161,7 @@ def apply_recoding(
         both = _polars(batch, measured)
         if before is not None:
             both = _both(_polars(before, measured), both)
-        failing, assessment = _failing(both, policy)
+        failing, classes = _failing(both, policy)
         failing = failing[len(failing) - len(rows) :] & kept
         if not failing.any():
             break
@@ -179,6 +181,7 @@ def apply_recoding(
             "classes that "
             "fail); name the earlier release beside, or anonymize both together"
         )
+    assessment = assess_classes(classes, policy.models)
     judge(assessment, replace(policy, max_suppression=1.0))
     return Applied(batch, len(rows), outside, too_small, suppressed, assessment)
 
@@ -199,9 +202,8 @@ def _both(before: pl.DataFrame, batch: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([before, batch])
 
 
-def _failing(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.bool_], Assessment]:
+def _failing(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.bool_], EquivalenceClasses]:
     """Say which rows are in a class that does not satisfy the models."""
-    from incrowd.assessment import assess_classes
     from incrowd.engines import read_classes
 
     joint = any(model.is_joint for model in policy.models)
@@ -214,7 +216,7 @@ def _failing(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.bool_], As
             raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
         good &= model.holds(classes)
     bad = ~np.append(good, True)
-    return bad[rows], assess_classes(classes, policy.models)
+    return bad[rows], classes
 
 
 Labels = list[list[str | None]]

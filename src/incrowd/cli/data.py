@@ -68,10 +68,9 @@ def assess(
     from incrowd.cli.render import console, progress, show_assessment
 
     models = options.models_of(k, l, t, model)
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-        )
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
     _check_report(report, [data], force=force)
     with progress() as shown:
         shown.stage("read")
@@ -163,16 +162,17 @@ def anonymize(
         check_target(save_policy, inputs, force=force)
     _check_report(report, [*inputs, output], force=force)
     loaded = None
+    options.refuse_beside_policy(
+        policy,
+        qi=qi,
+        sensitive=sensitive,
+        identifying=identifying,
+        insensitive=insensitive,
+        others=others,
+        hierarchies=hierarchies,
+        null_value=null_value or None,
+    )
     if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi,
-            sensitive=sensitive,
-            identifying=identifying,
-            insensitive=insensitive,
-            others=others,
-            hierarchies=hierarchies,
-            null_value=null_value or None,
-        )
         loaded = _read_policy(policy)
     with progress() as shown:
         shown.stage("read")
@@ -255,10 +255,9 @@ def lattice(
     inputs = [path for path in (data, policy, population) if path is not None]
     if output is not None:
         check_target(output, inputs, force=force)
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-        )
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
     with progress() as shown:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
@@ -310,15 +309,16 @@ def anatomize(
 
     models = options.models_of(None, l, None, model)
     loaded = None
+    options.refuse_beside_policy(
+        policy,
+        qi=qi,
+        sensitive=sensitive,
+        identifying=identifying,
+        insensitive=insensitive,
+        others=others,
+        null_value=null_value or None,
+    )
     if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi,
-            sensitive=sensitive,
-            identifying=identifying,
-            insensitive=insensitive,
-            others=others,
-            null_value=null_value or None,
-        )
         loaded = _read_policy(policy)
     with progress() as shown:
         shown.stage("read")
@@ -414,10 +414,9 @@ def compare(
         "seeds": options.numbers_of(seeds, "--seeds"),
     }
     models = options.models_of(None, None, None, model)
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-        )
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
     if one_page is not None:
         if limits["t"]:
             raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
@@ -507,10 +506,9 @@ def risk(
     from incrowd.io.files import read_table
     from incrowd.risk import individual_risk, population_uniqueness, quasi_identifiers, suda2
 
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-        )
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
     with progress() as shown:
         shown.stage("read")
         table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
@@ -588,10 +586,9 @@ def attack(
     from incrowd.cli.render import console, progress, show_attacks
     from incrowd.io.files import read_table
 
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-        )
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
     with progress() as shown:
         shown.stage("read")
         before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
@@ -682,10 +679,9 @@ def utility(
     from incrowd.io.files import read_table
     from incrowd.learning import learn
 
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-        )
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
     with progress() as shown:
         shown.stage("read")
         before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
@@ -790,7 +786,7 @@ def apply(
 
     from incrowd.application import apply_recoding
     from incrowd.cli.render import progress
-    from incrowd.io.files import check_target, read_table, replacing, write_table
+    from incrowd.io.files import check_target, read_table, write_file
 
     check_target(output, [path for path in (data, policy, beside) if path is not None], force=force)
     loaded = _read_policy(policy)
@@ -802,15 +798,13 @@ def apply(
         shown.stage("apply")
         applied = apply_recoding(recoding, table, loaded, beside=beside)
         shown.stage("write")
-        with replacing(output) as temporary:
-            write_table(applied.table, temporary, output, csv_format)
+        write_file(applied.table, output, csv_format)
     if json:
         typer.echo(json_module.dumps(applied.to_dict(), ensure_ascii=False, indent=1))
         return
     typer.echo(
         f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
-        "classes that "
-        f"fail, {applied.suppressed:,} suppressed in all"
+        f"classes that fail, {applied.suppressed:,} suppressed in all"
     )
     typer.echo(f"written: {output}, every model holds")
 
@@ -849,19 +843,19 @@ def p29(
     """
     from incrowd.cli.render import console, progress, show_p29, show_processing
     from incrowd.engines import read_classes
-    from incrowd.io.files import check_target, read_table, replacing, write_table
+    from incrowd.io.files import check_target, read_table, write_file
     from incrowd.privacy import P29
     from incrowd.processing import ensure_privacy
 
-    if policy is not None:
-        options.refuse_beside_policy(
-            qi=qi,
-            sensitive=sensitive,
-            identifying=identifying,
-            insensitive=insensitive,
-            others=others,
-            null_value=null_value or None,
-        )
+    options.refuse_beside_policy(
+        policy,
+        qi=qi,
+        sensitive=sensitive,
+        identifying=identifying,
+        insensitive=insensitive,
+        others=others,
+        null_value=null_value or None,
+    )
     if output is not None:
         check_target(output, (data,), force=force)
     with progress() as shown:
@@ -882,8 +876,7 @@ def p29(
             left = ensure_privacy(table, schema, t=t, k=k, l=l, max_rounds=max_rounds)
             if left.clean:
                 shown.stage("write")
-                with replacing(output) as temporary:
-                    write_table(left.table, temporary, output, csv_format)
+                write_file(left.table, output, csv_format)
     if json:
         document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
@@ -914,7 +907,7 @@ def randomize(
     Columns that the file does not name are written as they are.
     """
     from incrowd.cli.render import console, progress, show_randomized
-    from incrowd.io.files import check_target, read_table, replacing, write_table
+    from incrowd.io.files import check_target, read_table, write_file
     from incrowd.randomization import mechanisms_from_toml
     from incrowd.randomization import randomize as drawn
 
@@ -926,8 +919,7 @@ def randomize(
         shown.stage("randomize")
         made = drawn(table, mechanisms, budget=budget)
         shown.stage("write")
-        with replacing(output) as temporary:
-            write_table(made.table, temporary, output, csv_format)
+        write_file(made.table, output, csv_format)
     if json:
         typer.echo(json_module.dumps(made.to_dict(), ensure_ascii=False, indent=1))
         return

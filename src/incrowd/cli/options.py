@@ -226,13 +226,15 @@ def levels_of(text: str | None) -> dict[str, int] | None:
     return levels
 
 
-def refuse_beside_policy(**given: object) -> None:
-    """Refuse options about columns beside a policy file, which would have to be passed over.
+def refuse_beside_policy(policy: Path | None, **given: object) -> None:
+    """Refuse options about columns beside a policy file, if there is one: they would be passed over.
 
     Raises
     ------
     ParameterError
     """
+    if policy is None:
+        return
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
     if named:
         raise ParameterError(

@@ -26,6 +26,7 @@ __all__ = [
     "replacing",
     "scan_table",
     "stream_table",
+    "write_file",
     "write_table",
 ]
 
@@ -263,6 +264,12 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
         # No file name and no time inside, so that the same release has the same bytes.
         data = gzip.compress(data, 6, mtime=0)
     path.write_bytes(data)
+
+
+def write_file(table: pl.DataFrame, target: Path, csv_format: CsvFormat) -> None:
+    """Write a table to a file, all or nothing; see `write_table`."""
+    with replacing(target) as temporary:
+        write_table(table, temporary, target, csv_format)
 
 
 def stream_table(table: pl.LazyFrame, path: Path, target: Path) -> pl.LazyFrame:

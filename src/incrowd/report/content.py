@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from incrowd.release import Release
     from incrowd.schema import Schema
 
-__all__ = ["FORMAT", "VERSION", "of_assessment", "of_comparison", "of_release"]
+__all__ = ["FORMAT", "VERSION", "figure", "of_assessment", "of_comparison", "of_release"]
 
 FORMAT, VERSION = "incrowd report", 1
 _BINS = 8
@@ -43,7 +43,7 @@ def of_release(release: Release, *, internal: bool = False) -> dict[str, Any]:
     after, before, policy = release.privacy, release.before, release.policy
     asked = [measured for measured in after.privacy if measured.limit is not None]
     floor = 0 if internal else _floor(policy)
-    names = _columns(release)
+    columns = _columns(release)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -51,10 +51,10 @@ def of_release(release: Release, *, internal: bool = False) -> dict[str, Any]:
         "internal": internal,
         "title": "Release of an anonymized table",
         "verdict": {"holds": after.holds, "text": _verdict(asked, what="release")},
-        "sentences": _release_sentences(release, asked),
+        "sentences": _release_sentences(release, asked, columns),
         "records": after.records,
         "suppressed": after.suppressed,
-        "columns": names,
+        "columns": columns,
         "models": [_model(measured, cells=True) for measured in asked],
         "measured": [_model(measured, cells=False) for measured in after.privacy if measured.limit is None],
         "loss": [
@@ -157,7 +157,8 @@ _SAID = {
 }
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
+    """Write a figure: whole and large ones without decimals, others with four digits."""
     if value is None:
         return "nothing"
     if value == float("inf"):
@@ -184,21 +185,21 @@ def _model_sentence(measured: Measured) -> str:
     about = f" of {measured.attribute}" if measured.attribute else ""
     holds = {True: "holds", False: "fails", None: "is measured"}[measured.holds]
     text = (
-        f"{measured.model}{about} {holds}: {measured.quantity} is {_figure(measured.value)}, asked was "
-        f"{measured.sign} {_figure(measured.limit)}"
+        f"{measured.model}{about} {holds}: {measured.quantity} is {figure(measured.value)}, asked was "
+        f"{measured.sign} {figure(measured.limit)}"
     )
     said = _SAID.get(measured.model)
     if said and measured.holds and measured.value is not None:
         text += ", so " + said.format(
-            value=_figure(measured.value),
-            less=_figure(measured.value - 1),
+            value=figure(measured.value),
+            less=figure(measured.value - 1),
             kind=measured.settings.get("kind", "different"),
             attribute=measured.attribute or "the sensitive attributes",
         )
     return text + "."
 
 
-def _release_sentences(release: Release, asked: Sequence[Measured]) -> list[str]:
+def _release_sentences(release: Release, asked: Sequence[Measured], columns: dict[str, Any]) -> list[str]:
     after, before = release.privacy, release.before
     quasi = ", ".join(after.quasi)
     share = after.suppressed / after.records if after.records else 0.0
@@ -233,7 +234,6 @@ def _release_sentences(release: Release, asked: Sequence[Measured]) -> list[str]
             "(loss metric; 0% is "
             "the raw table, 100% nothing left)."
         )
-    columns = _columns(release)
     left = [column["name"] for column in columns["released"] if column["role"] != "quasi"]
     if left:
         found.append(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.errors import ParameterError
 from incrowd.report.charts import Measure, against, measures, save
+from incrowd.report.typesetting import check_typesetter, typeset
 
 if TYPE_CHECKING:
     from incrowd.comparison import Compared, Comparison
@@ -55,10 +55,7 @@ def write_one_page(
     """
     from incrowd.io.files import replacing
 
-    try:
-        import typst
-    except ModuleNotFoundError:
-        raise MissingExtraError("typst", "report", "writing a PDF") from None
+    check_typesetter()
     target = Path(path)
     if target.suffix.lower() != ".pdf":
         raise ParameterError(f"{target}: the one page is written as .pdf")
@@ -84,18 +81,8 @@ def write_one_page(
             "observations": lines,
             "notes": _notes(against_k, runs),
         }
-        Path(folder, "page.json").write_text(json.dumps(page), encoding="utf-8")
-        template = Path(__file__).with_suffix(".typ").read_text(encoding="utf-8")
-        Path(folder, "page.typ").write_text(template, encoding="utf-8")
         with replacing(target) as temporary:
-            typst.compile(
-                Path(folder, "page.typ"),
-                output=temporary,
-                format="pdf",
-                root=Path(folder),
-                ignore_system_fonts=True,
-                timestamp=0,
-            )
+            typeset("one_page.typ", page, Path(folder), temporary)
 
 
 def _notes(comparison: Comparison, runs: Sequence[Compared]) -> str:

@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.errors import ParameterError
 from incrowd.report import charts
+from incrowd.report.content import figure
+from incrowd.report.typesetting import check_typesetter, typeset
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 
@@ -62,7 +64,7 @@ def _number(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
-    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:.4g}"
+    return figure(value)
 
 
 Row = list[str]
@@ -332,10 +334,7 @@ def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callabl
 
 
 def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
-    try:
-        import typst
-    except ModuleNotFoundError:
-        raise MissingExtraError("typst", "report", "writing a PDF") from None
+    check_typesetter()
     verdict = document["verdict"]
     comparison = document["kind"] == "comparison"
     pictures = _comparison_pictures(document) if comparison else _pictures(document)
@@ -362,13 +361,4 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             + ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
             + ".",
         }
-        Path(folder, "doc.json").write_text(json.dumps(page), encoding="utf-8")
-        Path(folder, "page.typ").write_text(_file("page.typ"), encoding="utf-8")
-        typst.compile(
-            Path(folder, "page.typ"),
-            output=target,
-            format="pdf",
-            root=Path(folder),
-            ignore_system_fonts=True,
-            timestamp=0,
-        )
+        typeset("page.typ", page, Path(folder), target)

@@ -1,0 +1,48 @@
+"""Typst templates to PDF files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import MissingExtraError
+
+__all__ = ["check_typesetter", "typeset"]
+
+
+def check_typesetter() -> Any:
+    """Return the module that typesets, or say how to get it.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    try:
+        import typst
+    except ModuleNotFoundError:
+        raise MissingExtraError("typst", "report", "writing a PDF") from None
+    return typst
+
+
+def typeset(template: str, document: Mapping[str, Any], folder: Path, target: Path) -> None:
+    """Write a PDF of a template of this package, which reads the document as ``doc.json``.
+
+    Parameters
+    ----------
+    template
+        Name of the template's file.
+    folder
+        Where the template finds its pictures; it gets two files more.
+    target
+        The file, which is written in place.
+    """
+    typst = check_typesetter()
+    (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8")
+    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    (folder / "page.typ").write_text(text, encoding="utf-8")
+    # No fonts of the machine and no time, so that the same document has the same bytes.
+    typst.compile(
+        folder / "page.typ", output=target, format="pdf", root=folder, ignore_system_fonts=True, timestamp=0
+    )
