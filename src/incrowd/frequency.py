@@ -139,6 +139,9 @@ class FrequencyTable:
         The population that the table is compared with, where there is one.
     target
         Counts of the column that a release is to predict, where an algorithm asked for them.
+    in_order
+        Whether keys stand in the order of their first row; else they stand in the order of their values,
+        since the rows of a database have none.
     """
 
     domains: tuple[Domain, ...]
@@ -150,6 +153,7 @@ class FrequencyTable:
     joint: JointCounts | None = None
     population: PopulationCounts | None = None
     target: SensitiveCounts | None = None
+    in_order: bool = True
 
     @property
     def keys(self) -> int:

@@ -160,28 +160,15 @@ class Release:
             When what was written does not satisfy the policy.
         """
         from incrowd.engines import engine_for
-        from incrowd.io.files import (
-            CsvFormat,
-            check_target,
-            read_table,
-            replacing,
-            stream_table,
-            write_table,
-        )
+        from incrowd.io.files import CsvFormat, check_target, replacing
 
         target = Path(path)
         check_target(target, (), force=force)
         csv_format = self.csv_format or CsvFormat()
         with replacing(target) as temporary:
-            written: Any
-            if _is_lazy(self.table):
-                written = stream_table(self.table, temporary, target)
-            else:
-                write_table(_as_polars(self.table), temporary, target, csv_format)
-                reread = CsvFormat((csv_format.delimiter or ",")[0], csv_format.encoding)
-                written, _ = read_table(temporary, reread)
-            columns = engine_for(self.table).columns
-            if engine_for(written).columns != columns:
+            engine = engine_for(self.table)
+            written = engine.write(temporary, target, csv_format)
+            if engine_for(written).columns != engine.columns:
                 raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
             after = assess(written, self.policy.schema, self.policy.models, population=self.population)
             judge(after, self.policy)
@@ -475,18 +462,6 @@ def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
     order = guarded_random(seed, *rows).permutation(len(frame))
     native = frame[order.tolist()].to_native()
     return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
-
-
-def _is_lazy(table: Any) -> bool:
-    import polars as pl
-
-    return isinstance(table, pl.LazyFrame)
-
-
-def _as_polars(table: Any) -> Any:
-    import narwhals as nw
-
-    return nw.from_native(table, eager_only=True).to_polars()
 
 
 class _Clock:

@@ -2,70 +2,16 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from decimal import Decimal
-
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from engine_tables import frames, same
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for
 from incrowd.recoding import FullDomain
 from incrowd.samples import diagnosis_hierarchy, hospital
-
-DAY = dt.date(2000, 2, 28)
-VALUES = {
-    pl.String: ["", "a", "*", "1", "1.0", "01", "NA", "Ä", "a b", "'x'", "{a, b}", None],
-    pl.Float64: [0.0, -0.0, float("nan"), 1.5, -2.0, 1e100, None],
-    pl.Int64: [0, -1, 2**62, 7, None],
-    pl.UInt8: [0, 255, None],
-    pl.Boolean: [True, False, None],
-    pl.Date: [DAY, DAY + dt.timedelta(days=1), None],
-    pl.Datetime("us", "UTC"): [dt.datetime(2000, 1, 1, 5, tzinfo=dt.UTC), dt.datetime(2000, 1, 2, tzinfo=dt.UTC), None],
-    pl.Decimal(10, 2): [Decimal("1.10"), Decimal("-3.00"), None],
-    pl.Categorical: ["u", "v", None],
-}  # fmt: skip
-
-
-@st.composite
-def frames(draw):
-    rows = draw(st.integers(1, 25))
-    kinds = draw(st.lists(st.sampled_from(list(VALUES)), min_size=4, max_size=4))
-    columns = {}
-    for name, kind in zip(("p", "Q 'x'", "s", "t"), kinds, strict=True):
-        cells = draw(st.lists(st.sampled_from(VALUES[kind]), min_size=rows, max_size=rows))
-        columns[name] = pl.Series(name, cells, dtype=kind, strict=False)
-    return pl.DataFrame(columns).with_columns(other=pl.Series(range(rows)))
-
-
-def same_counts(one, other):
-    assert one.indptr.tolist() == other.indptr.tolist()
-    assert one.codes.tolist() == other.codes.tolist()
-    assert one.counts.tolist() == other.counts.tolist()
-
-
-def same(one, other):
-    """Two frequency tables, but for the rows."""
-    for a, b in zip(one.domains, other.domains, strict=True):
-        assert (a.name, a.kind, a.ordered, list(a.values)) == (b.name, b.kind, b.ordered, list(b.values))
-        assert np.array_equal(a.numbers, b.numbers, equal_nan=True)
-    for a, b in zip(one.codes, other.codes, strict=True):
-        assert a.dtype == b.dtype
-        assert a.tolist() == b.tolist()
-    assert one.weights.tolist() == other.weights.tolist()
-    assert one.suppressed == other.suppressed
-    for a, b in zip(one.sensitive, other.sensitive, strict=True):
-        assert list(a.domain.values) == list(b.domain.values)
-        assert a.totals.tolist() == b.totals.tolist()
-        same_counts(a.keys, b.keys)
-    assert (one.joint is None) == (other.joint is None)
-    if one.joint is not None:
-        for a, b in zip(one.joint.codes, other.joint.codes, strict=True):
-            assert a.tolist() == b.tolist()
-        same_counts(one.joint.keys, other.joint.keys)
 
 
 @given(frames(), st.sampled_from([(), ("NA", "")]), st.booleans())
@@ -117,7 +63,7 @@ def test_columns_of_many_values_are_joined(frame, joint):
     found = []
     for limit in (0, 2):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("incrowd.engines.scan._LOOKED_UP", limit)
+            patch.setattr("incrowd.engines.grouped._LOOKED_UP", limit)
             engine = ScanEngine(frame.lazy())
             frequency = engine.count(asked, joint=joint)
             recoding = FullDomain.build(frequency, [1, 1]) if frequency.keys else None

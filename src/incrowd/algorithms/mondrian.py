@@ -104,6 +104,11 @@ class Mondrian(LocalAlgorithm):
 
     def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
         """Cut until no cut is admissible."""
+        if self.categories == "appearance" and not job.frequency.in_order:
+            raise ParameterError(
+                "mondrian: categories=appearance needs rows in an order, which this table has not got; "
+                "say categories=ordered or hierarchy"
+            )
         return _Search(self, job).run()
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from incrowd.errors import TableError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
@@ -52,6 +54,15 @@ class Engine(Protocol):
         """Recode the rows: a table of the same kind, rows in the same order, with new contents only.
 
         Columns that may not leave are left out; the quasi-identifiers hold the released cells as text.
+        """
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
+        """Write the table to `path` in the format that `target` is named for, and open what was written.
+
+        Raises
+        ------
+        TableError
+            When the table cannot be written in that format.
         """
 
 

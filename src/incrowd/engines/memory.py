@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import narwhals as nw
     import numpy as np
     import polars as pl
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from incrowd.domain import Dictionary, Domain
     from incrowd.frequency import FrequencyTable
+    from incrowd.io.files import CsvFormat
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
@@ -106,6 +109,14 @@ class MemoryEngine:
             columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
         passed = {name: plain(self._frame[name]) for name in released if name not in columns}
         return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
+        """Write the rows and read them again; see `Engine.write`."""
+        from incrowd.io.files import CsvFormat as Format
+        from incrowd.io.files import read_table, write_table
+
+        write_table(self._frame.to_polars(), path, target, csv_format)
+        return read_table(path, Format((csv_format.delimiter or ",")[0], csv_format.encoding))[0]
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""

@@ -1,0 +1,372 @@
+"""What engines have in common that see counts of rows and never the rows themselves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.engines.memory import dictionary
+from incrowd.errors import SchemaError, TableError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.kernels.counting import Counts
+    from incrowd.recoding import Recoding
+    from incrowd.schema import Attribute, Schema
+
+__all__ = ["CELL", "ROWS", "FetchedEngine", "GroupedEngine"]
+
+ROWS = "\0rows"
+"""Column of a grouped frame: how many rows have a combination."""
+
+CELL = "\0cell {}"
+"""Column that holds the released text of a quasi-identifier."""
+
+_FIRST = "\0first"
+_KEY = "\0key {}"
+_LOOKED_UP = 1_000
+"""Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
+
+
+class GroupedEngine(ABC):
+    """Counts keys from grouped rows: one grouping for the keys, and one more per sensitive attribute.
+
+    What is kept is as long as there are distinct keys. Records that look alike cannot be parted, since
+    nobody knows which row is which.
+
+    Attributes
+    ----------
+    in_order
+        Whether the rows have an order; keys then stand in the order of their first row.
+    """
+
+    in_order: ClassVar[bool]
+
+    def __init__(self, types: dict[str, pl.DataType]) -> None:
+        self._types = types
+        self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
+        # The distinct keys by the codes of their values, and which key of the frequency table each is.
+        self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+
+    @abstractmethod
+    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        """Find the distinct values of some columns, unless they are known or will be by grouping."""
+
+    @abstractmethod
+    def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
+        """Count the combinations of some columns by their codes: uint32 per column, and `ROWS`.
+
+        They stand in the order of their first row, or where rows have no order in that of their codes.
+        """
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+        """Count the rows; see `Engine.count`."""
+        import numpy as np
+        import polars as pl
+
+        from incrowd.domain import Domain
+        from incrowd.frequency import FrequencyTable, smallest_codes
+        from incrowd.kernels.grouping import group_columns
+
+        schema.check_columns(self.columns)
+        if not schema.quasi:
+            raise SchemaError("the schema names no quasi-identifier; name at least one")
+        names = [attribute.name for attribute in schema.quasi]
+        self._look([*names, *(attribute.name for attribute in schema.sensitive)], schema.null_values)
+        grouped = self._grouped(names, schema.null_values)
+        if not len(grouped):
+            raise TableError("the table has no rows")
+        gone = self._suppressed(grouped, names, schema.null_values)
+        written = grouped.filter(~pl.Series(gone))
+        domains, codes = [], []
+        for attribute in schema.quasi:
+            met, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
+            values = self._distinct(attribute.name, schema.null_values).gather(met)
+            found, places = dictionary(values, attribute.name, ())
+            domain, ranks = Domain.build(attribute, found)
+            domains.append(domain)
+            codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
+        # A value may be written in several ways, as 1 and 1.0.
+        ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
+        numbers = np.full(len(grouped), -1, np.int64)
+        numbers[~gone] = ids
+        key_of = grouped.select(names).with_columns(pl.Series(_FIRST, numbers))
+        self._keys = written.select(names), ids
+        keys = len(first)
+        weights = np.bincount(ids, written[ROWS].to_numpy(), keys).astype(np.int64)
+        wanted = None if target is None else schema.target(target, self.columns)
+        sensitive = tuple(
+            self._counted(attribute, names, key_of, keys, schema) for attribute in schema.sensitive
+        )
+        return FrequencyTable(
+            domains=tuple(domains),
+            codes=tuple(column[first] for column in codes),
+            weights=weights,
+            sensitive=sensitive,
+            suppressed=int(grouped[ROWS].to_numpy()[gone].sum()),
+            row_keys=None,
+            joint=self._combined(schema, names, key_of, sensitive, keys) if joint and sensitive else None,
+            target=None if wanted is None else self._counted(wanted, names, key_of, keys, schema),
+            in_order=self.in_order,
+        )
+
+    # --- what the groupings are made of --------------------------------------------------------------
+
+    def _cleaned(self, name: str, null_values: tuple[str, ...]) -> pl.Expr:
+        """Make what is the same value the same for grouping."""
+        import polars as pl
+
+        kind = self._types[name]
+        column = pl.col(name)
+        if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
+            column, kind = column.cast(pl.String), pl.String()
+        if kind == pl.String and null_values:
+            column = pl.when(column.is_in(list(null_values))).then(None).otherwise(column)
+        elif kind.is_float():
+            column = pl.when(column == 0).then(pl.lit(0.0, dtype=kind)).otherwise(column.fill_nan(None))
+        return column
+
+    def _distinct(self, name: str, null_values: tuple[str, ...]) -> pl.Series:
+        """Return the distinct values of a column, missing among them."""
+        self._look([name], null_values)
+        return self._values[name, null_values]
+
+    def _coded(
+        self,
+        frame: pl.LazyFrame,
+        names: Sequence[str],
+        null_values: tuple[str, ...],
+        form: str = "{}",
+        *,
+        ordered: bool = False,
+    ) -> pl.LazyFrame:
+        """Add each column's places among its distinct values, which take less memory than the values."""
+        import polars as pl
+
+        for name in names:
+            distinct = self._distinct(name, null_values)
+            places = pl.Series(form.format(name), range(len(distinct)), dtype=pl.UInt32)
+            cleaned = self._cleaned(name, null_values)
+            known = distinct.is_not_null()
+            if len(distinct) <= _LOOKED_UP and known.any():
+                code = cleaned.replace_strict(
+                    distinct.filter(known), places.filter(known), default=None, return_dtype=pl.UInt32
+                )
+                missing = places.filter(~known)
+                code = code.fill_null(missing[0]) if len(missing) else code
+                frame = frame.with_columns(code.alias(form.format(name)))
+            else:
+                table = pl.DataFrame([distinct.alias(_FIRST + name), places])
+                frame = frame.with_columns(cleaned.alias(_FIRST + name))
+                if form == "{}":
+                    frame = frame.drop(name)
+                frame = frame.join(
+                    table.lazy(),
+                    on=_FIRST + name,
+                    how="left",
+                    nulls_equal=True,
+                    maintain_order="left" if ordered else "none",
+                ).drop(_FIRST + name)
+        return frame
+
+    def _cells(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
+        """Return the released texts (`CELL`) of every combination of codes that has a key."""
+        import polars as pl
+
+        assert self._keys is not None
+        written, ids = self._keys
+        cells = []
+        for attribute, column in zip(schema.quasi, recoding.cells, strict=True):
+            positions, labels = column.released
+            texts = pl.Series(CELL.format(attribute.name), labels, dtype=pl.String)
+            cells.append(texts.gather(positions[column.codes][ids]))
+        return written.with_columns(cells)
+
+    def _suppressed(
+        self, grouped: pl.DataFrame, names: Sequence[str], null_values: tuple[str, ...]
+    ) -> NDArray[np.bool_]:
+        """Say which combinations are ``*`` in every quasi-identifier."""
+        import numpy as np
+        import polars as pl
+
+        from incrowd.recoding import SUPPRESSED
+
+        gone = np.ones(len(grouped), np.bool_)
+        for name in names:
+            distinct = self._distinct(name, null_values)
+            if distinct.dtype != pl.String:
+                return np.zeros(len(grouped), np.bool_)
+            star = (distinct == SUPPRESSED).fill_null(value=False).to_numpy()
+            gone &= star[grouped[name].to_numpy()]
+        return gone
+
+    def _keyed(
+        self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
+    ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count columns together with the quasi-identifiers, and number each row's key (-1: suppressed)."""
+        own = [name for name in columns if name not in names]
+        grouped = self._grouped([*names, *own], null_values)
+        keys = grouped.select(names).join(
+            key_of, on=names, how="left", nulls_equal=True, maintain_order="left"
+        )
+        return grouped, keys[_FIRST].to_numpy()
+
+    def _counted(
+        self, attribute: Attribute, names: Sequence[str], key_of: pl.DataFrame, keys: int, schema: Schema
+    ) -> SensitiveCounts:
+        import numpy as np
+
+        from incrowd.domain import Domain
+        from incrowd.frequency import SensitiveCounts
+
+        grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
+        values = self._distinct(attribute.name, schema.null_values)
+        found, places = dictionary(values, attribute.name, ())
+        domain, ranks = Domain.build(attribute, found)
+        codes = ranks[places][grouped[attribute.name].to_numpy()]
+        rows = grouped[ROWS].to_numpy().astype(np.int64)
+        totals = np.bincount(codes, rows, domain.size).astype(np.int64)
+        return SensitiveCounts(domain, _per_key(key, codes, rows, keys, domain.size), totals, None)
+
+    def _combined(
+        self,
+        schema: Schema,
+        names: Sequence[str],
+        key_of: pl.DataFrame,
+        sensitive: Sequence[SensitiveCounts],
+        keys: int,
+    ) -> Any:
+        """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
+        import numpy as np
+
+        from incrowd.domain import Domain
+        from incrowd.frequency import JointCounts
+        from incrowd.kernels.grouping import group_columns
+
+        columns = [counts.name for counts in sensitive]
+        grouped, key = self._keyed(columns, names, key_of, schema.null_values)
+        ranked = []
+        for counts in sensitive:
+            values = self._distinct(counts.name, schema.null_values)
+            found, places = dictionary(values, counts.name, ())
+            _, ranks = Domain.build(schema[counts.name], found)
+            ranked.append(ranks[places][grouped[counts.name].to_numpy()])
+        sizes = [counts.domain.size for counts in sensitive]
+        combination, place = group_columns(ranked, sizes, len(grouped))
+        rows = grouped[ROWS].to_numpy().astype(np.int64)
+        return JointCounts(
+            tuple(ranks[place].astype(np.int32) for ranks in ranked),
+            _per_key(key, combination, rows, keys, len(place)),
+        )
+
+
+class FetchedEngine(GroupedEngine):
+    """Rows that another system groups, of which the distinct combinations are fetched.
+
+    Such rows have no order, so keys stand in the order of their values. The values that were met first
+    are those of all groupings: should a later one bring others, the table was changed meanwhile, and that
+    is refused.
+    """
+
+    in_order = False
+
+    def __init__(self) -> None:
+        super().__init__({})
+        # The keys as they were fetched, before missing values and the like were made the same.
+        self._fetched: pl.DataFrame | None = None
+        self._fetched_rows = 0
+
+    @abstractmethod
+    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows by some columns and fetch the distinct combinations.
+
+        Returns
+        -------
+        The columns' values with a Polars type as a frame in memory would have it, and `ROWS`: int64.
+        """
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+        """Count the rows; see `Engine.count`."""
+        self._fetched = None
+        self._types, self._values = {}, {}
+        return super().count(schema, joint=joint, target=target)
+
+    def recoded_keys(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
+        """Return what the rows are joined with: every fetched combination of quasi-identifiers, each once.
+
+        Returns
+        -------
+        The quasi-identifiers' values as they were fetched, and the released text of each (`CELL`).
+        """
+        import polars as pl
+
+        from incrowd.recoding import SUPPRESSED
+
+        assert self._fetched is not None
+        names = [attribute.name for attribute in schema.quasi]
+        cells = [CELL.format(name) for name in names]
+        table = self._cells(schema, recoding).rename({name: _KEY.format(name) for name in names})
+        coded = self._coded(self._fetched.lazy(), names, schema.null_values, _KEY).collect()
+        found = coded.join(
+            table.with_columns(pl.lit(value=True).alias(_FIRST)),
+            on=[_KEY.format(name) for name in names],
+            how="left",
+            maintain_order="left",
+        )
+        # What has no key came in suppressed.
+        kept = pl.col(_FIRST)
+        return found.select(
+            *names, *(pl.when(kept).then(pl.col(c)).otherwise(pl.lit(SUPPRESSED)).alias(c) for c in cells)
+        )
+
+    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        """Leave it to the groupings, which bring the values."""
+
+    def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
+        import polars as pl
+
+        raw = self.combinations(names)
+        if self._fetched is None:
+            self._fetched = raw.select(names)
+            self._fetched_rows = int(raw[ROWS].sum())
+        same = int(raw[ROWS].sum()) == self._fetched_rows
+        for name in names:
+            self._types.setdefault(name, raw.schema[name])
+            found = raw.select(self._cleaned(name, null_values).alias(name).unique())[name].sort()
+            known = self._values.setdefault((name, null_values), found)
+            same &= found.is_in(known.implode(), nulls_equal=True).all()
+        if not same:
+            raise TableError("the table was changed while it was counted; try again when nobody writes to it")
+        coded = self._coded(raw.lazy(), names, null_values)
+        return coded.group_by(names).agg(pl.col(ROWS).sum()).sort(names).collect()
+
+
+def _per_key(
+    key: NDArray[np.int64], codes: NDArray[np.integer], rows: NDArray[np.int64], keys: int, size: int
+) -> Counts:
+    """Lay counts out per key, values in order; those of no key are left out."""
+    import numpy as np
+
+    from incrowd.kernels.counting import Counts
+
+    live = key >= 0
+    key, codes, rows = key[live], codes[live].astype(np.int64), rows[live]
+    order = np.argsort(key * size + codes, kind="stable")
+    key, codes, rows = key[order], codes[order], rows[order]
+    # Values written in several ways are one value.
+    new = np.ones(len(key), np.bool_)
+    new[1:] = (key[1:] != key[:-1]) | (codes[1:] != codes[:-1])
+    start = np.flatnonzero(new)
+    counts = np.add.reduceat(rows, start) if len(start) else rows
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(key[start], minlength=keys)))).astype(np.int64)
+    return Counts(indptr, codes[start].astype(np.int32), counts.astype(np.int64))

@@ -1,0 +1,104 @@
+"""What is counted from fetched combinations is what rows in memory give."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from engine_tables import frames, in_order_of_codes, same
+from incrowd.engines import MemoryEngine
+from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
+from incrowd.recoding import FullDomain
+
+
+class Elsewhere(FetchedEngine):
+    """A frame that is grouped as a database would: in any order, by values as they are written."""
+
+    def __init__(self, frame: pl.DataFrame, seed: int = 0) -> None:
+        super().__init__()
+        self.frame, self.seed = frame, seed
+
+    @property
+    def columns(self):
+        return self.frame.columns
+
+    def combinations(self, names):
+        found = self.frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS))
+        return found.sample(fraction=1, shuffle=True, seed=self.seed)
+
+
+@given(
+    frames(),
+    st.sampled_from([(), ("NA", "")]),
+    st.booleans(),
+    st.sampled_from([None, "t", "other"]),
+    st.integers(0, 9),
+)
+def test_keys_are_the_same(frame, null_values, joint, target, seed):
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, others="keep")
+    try:
+        expected = MemoryEngine(frame).count(schema, joint=joint, target=target)
+    except ic.errors.InputError as error:
+        with pytest.raises(type(error)):
+            Elsewhere(frame).count(schema, joint=joint, target=target)
+        return
+    found = Elsewhere(frame, seed).count(schema, joint=joint, target=target)
+    assert not found.in_order
+    same(in_order_of_codes(expected), in_order_of_codes(found))
+    for one, other in (
+        zip(*(in_order_of_codes(table).target.keys for table in (expected, found)), strict=True)
+        if target
+        else ()
+    ):
+        assert one.tolist() == other.tolist()
+
+
+@given(frames(), st.sampled_from([(), ("NA",)]), st.integers(0, 9))
+def test_what_the_rows_are_joined_with(frame, null_values, seed):
+    schema = ic.Schema(quasi=["p", "Q 'x'"], null_values=null_values, others="keep")
+    engine = Elsewhere(frame, seed)
+    frequency = engine.count(schema)
+    names = ["p", "Q 'x'"]
+    recoding = FullDomain.build(frequency, [0, 1])
+    keys = engine.recoded_keys(schema, recoding)
+    joined = frame.join(keys, on=names, how="left", nulls_equal=True, maintain_order="left")
+    assert len(joined) == len(frame)
+    expected = MemoryEngine(frame)
+    counted = expected.count(schema)
+    again = expected.apply(schema, counted, FullDomain.build(counted, [0, 1]))
+    for name in names:
+        assert joined[CELL.format(name)].to_list() == again[name].to_list()
+
+
+def test_a_table_that_changes_meanwhile():
+    frame = pl.DataFrame({"q": ["a", "b"], "s": ["x", "y"]})
+
+    class Changing(Elsewhere):
+        def combinations(self, names):
+            found = super().combinations(names)
+            self.frame = self.later
+            return found
+
+    for later in (
+        frame.extend(pl.DataFrame({"q": ["a"], "s": ["x"]})),
+        pl.DataFrame({"q": ["a", "c"], "s": ["x", "y"]}),
+    ):
+        engine = Changing(pl.DataFrame({"q": ["a", "b"], "s": ["x", "y"]}))
+        engine.later = later
+        with pytest.raises(ic.TableError, match="was changed while it was counted"):
+            engine.count(ic.Schema(quasi=["q"], sensitive=["s"]))
+
+
+def test_rows_without_an_order_have_no_first_value():
+    engine = Elsewhere(pl.DataFrame({"q": list("aabb")}))
+    schema = ic.Schema(quasi=["q"])
+    frequency = engine.count(schema)
+    from incrowd.progress import Silent
+
+    with pytest.raises(ic.ParameterError, match="needs rows in an order"):
+        ic.Mondrian(categories="appearance").search(
+            frequency, [ic.KAnonymity(2)], attributes=schema.quasi, max_suppression=0.0, progress=Silent()
+        )
