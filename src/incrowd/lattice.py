@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
     from incrowd.utility import LevelCosts, Metric
 
-__all__ = ["Explorer", "Lattice", "Node", "SolutionSpace"]
+__all__ = ["Explorer", "Lattice", "Node", "SolutionSpace", "better", "least", "worth"]
 
 _COLUMN_SIZE = 4096
 _KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk")
+_SLACK = 1e-12
 _KEPT_BYTES = 256 * 2**20
 """What kept nodes may take, all together."""
 
@@ -184,6 +185,25 @@ class Node(NamedTuple):
     hopeless: bool
     bound: float
     floor: float = 0.0
+
+
+def worth(best: Node) -> float:
+    """Return what a score must stay below to beat the best so far by more than rounding."""
+    return best.score - _SLACK * max(1.0, abs(best.score))
+
+
+def better(node: Node, best: Node | None) -> bool:
+    """Say whether a node beats the best so far by more than rounding."""
+    return best is None or node.score < worth(best)
+
+
+def least(nodes: Iterable[Node]) -> Node | None:
+    """Return the node of least score, of those that are equal but for rounding the first by its levels."""
+    good = list(nodes)
+    if not good:
+        return None
+    best = min(good, key=lambda node: node.score)
+    return min((node for node in good if not better(best, node)), key=lambda node: node.levels)
 
 
 @dataclass(frozen=True)

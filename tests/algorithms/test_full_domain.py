@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import ALGORITHMS
-from incrowd.lattice import Lattice
+from incrowd.lattice import Lattice, Node, least
 from lattice_reading import close, every_node, explorer, schema, tables
 from test_published import read
 
@@ -327,3 +327,12 @@ def test_an_infeasible_policy_says_what_would_help():
             [ic.LDiversity(2)],
             levels=fixed,
         )
+
+
+def test_losses_that_differ_by_rounding_are_equal():
+    def node(score, *levels):
+        return Node(levels, *[None] * (len(Node._fields) - 1))._replace(score=score)
+
+    assert least([node(0.3, 2, 1), node(0.1 + 0.2, 1, 2)]).levels == (1, 2)
+    assert least([node(0.3, 2, 1), node(0.31, 1, 2)]).levels == (2, 1)
+    assert least([]) is None

@@ -91,8 +91,8 @@ class Tags:
 
     def best(self) -> tuple[Node | None, bool]:
         """Choose the minimal node of least score; without suppression no other can be better."""
+        from incrowd.lattice import least
+
         nodes = [node for node in self.explorer.look(*self.minimal()) if node.anonymous]
-        if not nodes:
-            return None, True
-        best = min(nodes, key=lambda node: (node.score, node.levels))
-        return best, self.explorer.allowed <= self.explorer.frequency.suppressed
+        best = least(nodes)
+        return best, best is None or self.explorer.allowed <= self.explorer.frequency.suppressed

@@ -35,6 +35,8 @@ class BottomUp(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Go up level by level."""
+        from incrowd.lattice import least
+
         explorer.allowed = explorer.frequency.suppressed
         lattice = explorer.lattice
         for height in range(lattice.height + 1):
@@ -42,5 +44,5 @@ class BottomUp(FullDomainAlgorithm):
             good = [node for node in nodes if node.anonymous]
             progress.advance(len(explorer.nodes), lattice.size)
             if good:
-                return min(good, key=lambda node: (node.score, node.levels)), False
+                return least(good), False
         return None, True

@@ -25,8 +25,6 @@ __all__ = ["Optimal"]
 _ENUMERATED = 2**22
 """Nodes of a lattice that is searched whole; of a larger one, the search works its way down from the top."""
 
-_SLACK = 1e-12
-
 
 @dataclass(frozen=True)
 class Optimal(FullDomainAlgorithm):
@@ -128,6 +126,8 @@ class _Search:
 
     def alive(self) -> NDArray[np.bool_]:
         """Return the nodes that may still be better than the best: bool[nodes]."""
+        from incrowd.lattice import worth
+
         if self.best is None:
             return ~self.dead
         return ~self.dead & (self.least < worth(self.best))
@@ -206,6 +206,8 @@ class _Search:
     def _learn(self, node: Node) -> None:
         import numpy as np
 
+        from incrowd.lattice import better
+
         self.dead[self.lattice.node(node.levels)] = True
         if node.hopeless:
             self._slice(self.dead, node, down=True)[...] = True
@@ -225,18 +227,10 @@ class _Search:
         return values.reshape(lattice.shape)[lattice.between(*ends)]
 
 
-def worth(best: Node) -> float:
-    """Return what a score must stay below to beat the best so far by more than rounding."""
-    return best.score - _SLACK * max(1.0, abs(best.score))
-
-
-def better(node: Node, best: Node | None) -> bool:
-    """Say whether a node beats the best so far by more than rounding."""
-    return best is None or node.score < worth(best)
-
-
 def _from_the_top(explorer: Explorer, budget: _Budget, progress: Progress) -> tuple[Node | None, bool]:
     """Go down from the top, always below the best anonymous node that is not expanded yet."""
+    from incrowd.lattice import better
+
     lattice: Lattice = explorer.lattice
     best: Node | None = None
     waiting: list[tuple[float, tuple[int, ...]]] = []

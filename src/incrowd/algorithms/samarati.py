@@ -36,6 +36,8 @@ class Samarati(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Halve the heights, then compare the nodes of the one found."""
+        from incrowd.lattice import least
+
         lattice = explorer.lattice
         low, high = 0, lattice.height
         while low < high:
@@ -46,4 +48,4 @@ class Samarati(FullDomainAlgorithm):
                 low = middle + 1
             progress.advance(len(explorer.nodes), lattice.size)
         good = [node for node in explorer.look(*lattice.at_height(low)) if node.anonymous]
-        return min(good, key=lambda node: (node.score, node.levels), default=None), False
+        return least(good), False
