@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from incrowd.frequency import FrequencyTable
 from incrowd.kernels.counting import Counts
 
-__all__ = ["VALUES", "frames", "in_order_of_codes", "same"]
+__all__ = ["MAKERS", "VALUES", "frames", "in_order_of_codes", "same"]
 
 DAY = dt.date(2000, 2, 28)
 VALUES = {
@@ -108,3 +109,20 @@ def same(one, other):
         for a, b in zip(one.joint.codes, other.joint.codes, strict=True):
             assert a.tolist() == b.tolist()
         same_counts(one.joint.keys, other.joint.keys)
+
+
+def _files(frame: pl.DataFrame, folder: Path):
+    from incrowd.io.streams import scan
+
+    for old in folder.iterdir():
+        old.unlink()
+    frame.write_parquet(folder / "rows.parquet")
+    return scan(folder)
+
+
+MAKERS = {
+    "MemoryEngine": lambda frame, folder: frame,
+    "ScanEngine": lambda frame, folder: frame.lazy(),
+    "FilesEngine": _files,
+}
+"""Per engine how it gets a frame's rows; the folder is the test's own."""

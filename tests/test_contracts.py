@@ -19,8 +19,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from engine_tables import MAKERS
 from incrowd.algorithms import ALGORITHMS, Algorithm
-from incrowd.engines import ENGINES, ScanEngine, engine_for
+from incrowd.engines import ENGINES, engine_for
 from incrowd.frequency import FrequencyTable
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS
@@ -512,11 +513,18 @@ def test_engines_are_asked_in_turn():
         engine_for([1, 2, 3])
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("engines")
+
+
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
 @given(rows=st.integers(1, 40), seed=st.integers(0, 10**6))
-def test_engines_count_every_row_once(engine, rows, seed):
+def test_engines_count_every_row_once(engine, folder, rows, seed):
     frame = people(rows, seed)
-    frequency = engine(frame.lazy() if engine is ScanEngine else frame).count(PEOPLE)
+    table = MAKERS[engine.__name__](frame, folder)
+    assert isinstance(engine_for(table), engine)
+    frequency = engine(table).count(PEOPLE)
     counted = Counter()
     for record in frequency.to_records():
         counted[tuple(value for name, value in record.items() if name != "records")] += record["records"]

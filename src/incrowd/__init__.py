@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from incrowd.evaluation import Evaluation, evaluate
     from incrowd.hierarchy import Hierarchy
     from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import Files, scan
     from incrowd.learning import Learned, learn
     from incrowd.policy import Policy
     from incrowd.privacy import (
@@ -160,6 +161,7 @@ _HOMES = {
     ),
     "hierarchy": ("Hierarchy",),
     "io.files": ("CsvFormat",),
+    "io.streams": ("Files", "scan"),
     "policy": ("Policy",),
     "privacy": (
         "MODELS",
@@ -225,6 +227,7 @@ __all__ = [
     "DeltaPresence",
     "Evaluation",
     "Fidelity",
+    "Files",
     "Flash",
     "FullDomain",
     "Hierarchy",
@@ -281,6 +284,7 @@ __all__ = [
     "privacy",
     "randomize",
     "risk",
+    "scan",
     "verify",
 ]
 

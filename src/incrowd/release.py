@@ -163,10 +163,11 @@ class Release:
         from incrowd.io.files import CsvFormat, check_target, replacing
 
         target = Path(path)
-        check_target(target, (), force=force)
+        engine = engine_for(self.table)
+        folder = engine.writes_folder(target)
+        check_target(target, (), force=force, folder=folder)
         csv_format = self.csv_format or CsvFormat()
-        with replacing(target) as temporary:
-            engine = engine_for(self.table)
+        with replacing(target, folder=folder) as temporary:
             written = engine.write(temporary, target, csv_format)
             if engine_for(written).columns != engine.columns:
                 raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
@@ -350,8 +351,9 @@ def _start(
     table: Any, policy: Policy, population: Any, csv_format: CsvFormat | None, clock: _Clock
 ) -> _Start:
     """Read and count, and refuse what cannot be satisfied."""
-    from incrowd.engines import engine_for, with_population
-    from incrowd.io.files import is_scan, read_table, scan_table
+    from incrowd.engines import engine_for, loaded, with_population
+    from incrowd.io.files import read_table
+    from incrowd.io.streams import Files, is_scan, scan
 
     _check_levels(policy)
     if not policy.models:
@@ -359,10 +361,13 @@ def _start(
     if isinstance(table, str | os.PathLike):
         path = table
         if is_scan(path):
-            table = scan_table(path)
+            table = clock.run("open", lambda: scan(path, csv_format, progress=clock.progress))
         else:
             table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
+    if isinstance(table, Files):
+        csv_format = table.csv_format
     engine = engine_for(table)
+    engine.progress = clock.progress
     policy.schema.released(engine.columns)
     searched = _with_styles(policy)
     joint = any(model.is_joint for model in policy.models)
@@ -370,7 +375,7 @@ def _start(
     frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint, target=target))
     if isinstance(population, str | os.PathLike):
         people = population
-        population = clock.run("read population", lambda: read_table(people)[0])
+        population = clock.run("read population", lambda: loaded(people))
     if population is not None:
         counted = frequency
         frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))

@@ -56,6 +56,7 @@ def assess(
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
     stream: options.Stream = False,
+    memory: options.Memory = None,
     report: options.Report = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -75,7 +76,7 @@ def assess(
     with progress() as shown:
         shown.stage("read")
         table, _, columns = options.opened(
-            data, options.csv_format(delimiter, encoding, names), stream=stream
+            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
         )
         loaded = _policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
         loaded = options.override(loaded, models, None, None, None)
@@ -97,7 +98,12 @@ def assess(
 def anonymize(
     data: options.Data,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The released file: .csv, .csv.gz or .parquet.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="The released file: .csv, .csv.gz or .parquet; with many files also a folder for as many.",
+        ),
     ],
     policy: options.PolicyFile = None,
     qi: options.Quasi = None,
@@ -136,6 +142,7 @@ def anonymize(
         Path | None, typer.Option("--save-policy", metavar="FILE", help="Also write the policy as TOML.")
     ] = None,
     stream: options.Stream = False,
+    memory: options.Memory = None,
     report: options.Report = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
@@ -157,7 +164,7 @@ def anonymize(
     began = time.perf_counter()
     models = options.models_of(k, l, t, model)
     inputs = [path for path in (data, policy, population) if path is not None]
-    check_target(output, inputs, force=force)
+    options.check_output(output, data, inputs, stream=stream, force=force)
     if save_policy is not None:
         check_target(save_policy, inputs, force=force)
     _check_report(report, [*inputs, output], force=force)
@@ -177,7 +184,7 @@ def anonymize(
     with progress() as shown:
         shown.stage("read")
         table, csv_format, columns = options.opened(
-            data, options.csv_format(delimiter, encoding, names), stream=stream
+            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
         )
         if loaded is None:
             schema = options.schema_of(

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from incrowd.algorithms import ALGORITHMS, Algorithm
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.policy import Policy
+    from incrowd.progress import Progress
     from incrowd.schema import Attribute, Schema
 
 
@@ -111,7 +112,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 Stream = Annotated[
     bool,
     typer.Option(
-        "--stream", help="Count and recode a Parquet file without reading it whole; folders always do."
+        "--stream", help="Count and recode a file without reading it whole; folders and patterns always do."
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="With rows that stream: what counting may take, as 2GiB; by default half of the machine's.",
     ),
 ]
 Report = Annotated[
@@ -121,20 +130,40 @@ Report = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 
 
-def opened(data: Path, asked: CsvFormat, *, stream: bool) -> tuple[Any, CsvFormat | None, list[str]]:
+def opened(
+    data: Path, asked: CsvFormat, *, stream: bool, memory: str | None = None, shown: Progress | None = None
+) -> tuple[Any, CsvFormat | None, list[str]]:
     """Read a table, or open it where its rows are to stream; return it with its format and columns.
 
     Raises
     ------
     TableError
     """
-    from incrowd.io.files import is_scan, read_table, scan_table
+    from incrowd.io.files import read_table
+    from incrowd.io.streams import is_scan, scan
 
     if stream or is_scan(data):
-        frame = scan_table(data)
-        return frame, None, frame.collect_schema().names()
+        files = scan(data, asked, memory=memory, progress=shown)
+        return files, files.csv_format, files.columns
+    if memory is not None:
+        raise ParameterError("--memory is for rows that stream; say --stream, or name a folder or a pattern")
     table, csv_format = read_table(data, asked)
     return table, csv_format, table.columns
+
+
+def check_output(output: Path, data: Path, inputs: Sequence[Path], *, stream: bool, force: bool) -> None:
+    """Refuse an output that is an input, exists, or would be read as part of the input the next time.
+
+    Raises
+    ------
+    TableError
+    """
+    from incrowd.io.files import check_target, is_folder
+    from incrowd.io.streams import is_scan
+
+    check_target(output, inputs, force=force, folder=(stream or is_scan(data)) and is_folder(output))
+    if data.is_dir() and data.resolve() in output.resolve().parents:
+        raise TableError(f"{output}: lies inside the input's folder; choose a place outside of it")
 
 
 def listed(text: str | None) -> list[str]:

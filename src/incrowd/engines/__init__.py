@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from incrowd.engines.base import Engine, engine_for, loaded, read_classes, with_population
+from incrowd.engines.files import FilesEngine
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 
 __all__ = [
     "ENGINES",
     "Engine",
+    "FilesEngine",
     "MemoryEngine",
     "ScanEngine",
     "engine_for",
@@ -17,5 +19,5 @@ __all__ = [
     "with_population",
 ]
 
-ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine)
+ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine, FilesEngine)
 """Every engine, asked in this order whether it takes a table."""

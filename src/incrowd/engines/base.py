@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
+    from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.schema import Schema
 
@@ -55,6 +56,12 @@ class Engine(Protocol):
 
         Columns that may not leave are left out; the quasi-identifiers hold the released cells as text.
         """
+
+    progress: Progress
+    """Told how far long work is, where an engine knows."""
+
+    def writes_folder(self, target: Path) -> bool:
+        """Say whether `write` makes a folder and not a file."""
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
         """Write the table to `path` in the format that `target` is named for, and open what was written.
@@ -149,9 +156,10 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
 
 
 def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
-    """Read a table where it is the path of a CSV or Parquet file; open many Parquet files without reading."""
+    """Read a table where it is the path of a CSV or Parquet file; a folder or pattern is only opened."""
     if not isinstance(table, str | os.PathLike):
         return table
-    from incrowd.io.files import is_scan, read_table, scan_table
+    from incrowd.io.files import read_table
+    from incrowd.io.streams import is_scan, scan
 
-    return scan_table(table) if is_scan(table) else read_table(table, csv_format)[0]
+    return scan(table, csv_format) if is_scan(table) else read_table(table, csv_format)[0]

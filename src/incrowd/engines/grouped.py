@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.engines.memory import dictionary
 from incrowd.errors import SchemaError, TableError
+from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -50,8 +53,13 @@ class GroupedEngine(ABC):
     def __init__(self, types: dict[str, pl.DataType]) -> None:
         self._types = types
         self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
+        self.progress: Progress = Silent()
         # The distinct keys by the codes of their values, and which key of the frequency table each is.
         self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
+
+    def writes_folder(self, target: Path) -> bool:
+        """Say whether `write` makes a folder and not a file."""
+        return False
 
     @property
     @abstractmethod
@@ -64,7 +72,7 @@ class GroupedEngine(ABC):
 
     @abstractmethod
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
-        """Count the combinations of some columns by their codes: uint32 per column, and `ROWS`.
+        """Count the combinations of some columns by their codes: uint per column, and `ROWS`.
 
         They stand in the order of their first row, or where rows have no order in that of their codes.
         """
@@ -155,12 +163,13 @@ class GroupedEngine(ABC):
 
         for name in names:
             distinct = self._distinct(name, null_values)
-            places = pl.Series(form.format(name), range(len(distinct)), dtype=pl.UInt32)
+            kind = _smallest(len(distinct))
+            places = pl.Series(form.format(name), range(len(distinct)), dtype=kind)
             cleaned = self._cleaned(name, null_values)
             known = distinct.is_not_null()
             if len(distinct) <= _LOOKED_UP and known.any():
                 code = cleaned.replace_strict(
-                    distinct.filter(known), places.filter(known), default=None, return_dtype=pl.UInt32
+                    distinct.filter(known), places.filter(known), default=None, return_dtype=kind
                 )
                 missing = places.filter(~known)
                 code = code.fill_null(missing[0]) if len(missing) else code
@@ -180,7 +189,7 @@ class GroupedEngine(ABC):
         return frame
 
     def _cells(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
-        """Return the released texts (`CELL`) of every combination of codes that has a key."""
+        """Return the released texts (`CELL`, as enumerations) of every combination of codes with a key."""
         import polars as pl
 
         assert self._keys is not None
@@ -189,7 +198,9 @@ class GroupedEngine(ABC):
         for attribute, column in zip(schema.quasi, recoding.cells, strict=True):
             positions, labels = column.released
             texts = pl.Series(CELL.format(attribute.name), labels, dtype=pl.String)
-            cells.append(texts.gather(positions[column.codes][ids]))
+            # A dictionary: there are many more keys than cells.
+            kind = pl.Enum(texts.drop_nulls())
+            cells.append(texts.cast(kind).gather(positions[column.codes][ids]))
         return written.with_columns(cells)
 
     def _suppressed(
@@ -326,7 +337,11 @@ class FetchedEngine(GroupedEngine):
         # What has no key came in suppressed.
         kept = pl.col(_FIRST)
         return found.select(
-            *names, *(pl.when(kept).then(pl.col(c)).otherwise(pl.lit(SUPPRESSED)).alias(c) for c in cells)
+            *names,
+            *(
+                pl.when(kept).then(pl.col(cell).cast(pl.String)).otherwise(pl.lit(SUPPRESSED)).alias(cell)
+                for cell in cells
+            ),
         )
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
@@ -349,6 +364,13 @@ class FetchedEngine(GroupedEngine):
             raise TableError("the table was changed while it was counted; try again when nobody writes to it")
         coded = self._coded(raw.lazy(), names, null_values)
         return coded.group_by(names).agg(pl.col(ROWS).sum()).sort(names).collect()
+
+
+def _smallest(size: int) -> type[pl.DataType]:
+    """Return the smallest type of codes below `size`."""
+    import polars as pl
+
+    return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
 
 
 def _per_key(

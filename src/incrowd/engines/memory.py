@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, SchemaError, TableError
+from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,7 @@ class MemoryEngine:
                 f"the table has several columns named {', '.join(map(repr, repeated))}; rename them first"
             )
         self._names = names
+        self.progress: Progress = Silent()
         self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
 
     @property
@@ -109,6 +111,10 @@ class MemoryEngine:
             columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
         passed = {name: plain(self._frame[name]) for name in released if name not in columns}
         return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
+
+    def writes_folder(self, target: Path) -> bool:
+        """Say whether `write` makes a folder: never."""
+        return False
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
         """Write the rows and read them again; see `Engine.write`."""

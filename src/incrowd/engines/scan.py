@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.schema import Schema
 
@@ -47,8 +48,11 @@ class ScanEngine(GroupedEngine):
         """Names of the columns, in order."""
         return list(self._types)
 
-    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> pl.LazyFrame:
+    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows while they stream; see `Engine.apply`."""
+        return self._recoded(self._frame, schema, recoding)
+
+    def _recoded(self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding) -> pl.LazyFrame:
         import polars as pl
 
         from incrowd.recoding import SUPPRESSED
@@ -56,7 +60,7 @@ class ScanEngine(GroupedEngine):
         released = schema.released(self.columns)
         names = [attribute.name for attribute in schema.quasi]
         table = self._cells(schema, recoding).rename({name: _KEY.format(name) for name in names})
-        made = self._coded(self._frame, names, schema.null_values, _KEY, ordered=True).join(
+        made = self._coded(frame, names, schema.null_values, _KEY, ordered=True).join(
             table.with_columns(pl.lit(value=True).alias(_FIRST)).lazy(),
             on=[_KEY.format(name) for name in names],
             how="left",
@@ -65,18 +69,19 @@ class ScanEngine(GroupedEngine):
         # A row without a key was suppressed before.
         kept = pl.col(_FIRST)
         fill = {
-            name: pl.when(kept).then(pl.col(CELL.format(name))).otherwise(pl.lit(SUPPRESSED))
+            name: pl.when(kept).then(pl.col(CELL.format(name)).cast(pl.String)).otherwise(pl.lit(SUPPRESSED))
             for name in names
         }
         return made.select(
             fill[name].alias(name) if name in fill else self._plain(name).alias(name) for name in released
         )
 
-    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.LazyFrame:
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""
-        from incrowd.io.files import stream_table
+        from incrowd.io.streams import scan, stream_table
 
-        return stream_table(self._frame, path, target)
+        stream_table(self._frame, path, target, csv_format)
+        return scan(path, csv_format)
 
     def _plain(self, name: str) -> pl.Expr:
         """Pass a column on; categories would take their dictionary along."""
@@ -88,16 +93,19 @@ class ScanEngine(GroupedEngine):
         return pl.col(name)
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        self._learn(self._frame, names, null_values)
+
+    def _learn(self, frame: pl.LazyFrame, names: Sequence[str], null_values: tuple[str, ...]) -> None:
         """Find the distinct values of some columns in one pass over the rows."""
         import polars as pl
 
         wanted = [name for name in dict.fromkeys(names) if (name, null_values) not in self._values]
         frames = pl.collect_all(
-            [self._frame.select(self._cleaned(name, null_values).alias(name).unique()) for name in wanted],
+            [frame.select(self._cleaned(name, null_values).alias(name).unique()) for name in wanted],
             engine="streaming",
         )
-        for name, frame in zip(wanted, frames, strict=True):
-            self._values[name, null_values] = frame[name].sort()
+        for name, found in zip(wanted, frames, strict=True):
+            self._values[name, null_values] = found[name].sort()
 
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
         """Count the combinations of some columns by their codes, in the order of their first row."""

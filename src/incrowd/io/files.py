@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +17,18 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import TableError
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = [
     "CsvFormat",
     "check_target",
-    "is_scan",
+    "checked_csv",
+    "is_folder",
+    "is_parquet",
     "read_table",
     "replacing",
-    "scan_table",
-    "stream_table",
     "write_file",
     "write_table",
 ]
@@ -71,43 +74,6 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() in (".parquet", ".pq")
 
 
-def is_scan(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
-    text = os.fspath(path)
-    return (any(mark in text for mark in "*?[") and not Path(text).exists()) or Path(text).is_dir()
-
-
-def scan_table(path: str | os.PathLike[str]) -> pl.LazyFrame:
-    """Open Parquet files without reading them: a file, a folder or a pattern; rows in order of names.
-
-    Raises
-    ------
-    TableError
-        When there is no such file, or one is no Parquet file or has other columns than the first.
-    """
-    import glob
-
-    import polars as pl
-
-    text = os.fspath(path)
-    folder = Path(text)
-    if folder.is_dir():
-        found = sorted(str(file) for file in folder.rglob("*") if is_parquet(file))
-    else:
-        found = sorted(glob.glob(text)) if is_scan(path) else [text]
-    if not found:
-        raise TableError(f"{path}: there is no Parquet file")
-    try:
-        frame = pl.scan_parquet(found, hive_partitioning=False, glob=False)
-        names = frame.collect_schema()
-        for file in found:
-            if pl.scan_parquet(file, hive_partitioning=False, glob=False).collect_schema() != names:
-                raise TableError(f"{file}: its columns are not those of {found[0]}")
-    except (pl.exceptions.PolarsError, OSError):
-        raise TableError(f"{path}: not readable Parquet files") from None
-    return frame
-
-
 def read_table(
     path: str | os.PathLike[str], csv_format: CsvFormat | None = None
 ) -> tuple[pl.DataFrame, CsvFormat]:
@@ -151,17 +117,71 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     import numpy as np
     import polars as pl
 
-    from incrowd.kernels.lines import scan
-
     data = _as_utf8(data, path, asked.encoding)
     if not data.strip():
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
         raise TableError(f"{path}: the file has NUL bytes; is it text, and in another encoding (--encoding)?")
-    content = np.frombuffer(data, np.uint8)
+    used, names, expected = checked_csv(np.frombuffer(data, np.uint8), data[: 1 << 20], path, asked)
+    mark = (used.delimiter or ",")[0]
+    fields = len(names)
+    try:
+        table = pl.read_csv(
+            data,
+            separator=mark,
+            has_header=not used.names,
+            new_columns=names,
+            infer_schema=False,
+            truncate_ragged_lines=False,
+            raise_if_empty=True,
+        )
+    except pl.exceptions.PolarsError:
+        raise TableError(f"{path}: not readable as a CSV with the delimiter {mark!r}") from None
+    if table.width != fields or table.height != expected:
+        if table.width == 1:
+            # In a file of one column a blank line and a missing value look alike.
+            table = table.drop_nulls() if table.height > expected else table
+        if table.width != fields or table.height != expected:
+            raise TableError(
+                f"{path}: {expected} rows were expected and {table.height} read; check the quotes"
+            )
+    if len(used.delimiter or ",") > 1:
+        table = table.with_columns(pl.all().str.strip_chars(" "))
+    return table, used
+
+
+def checked_csv(
+    content: NDArray[np.uint8], start: bytes, path: Path, asked: CsvFormat
+) -> tuple[CsvFormat, list[str], int]:
+    """Check the shape of a CSV, since parsers fill short lines up without a word.
+
+    Parameters
+    ----------
+    content
+        uint8[bytes]: the file in UTF-8, without a byte order mark; it may be mapped into memory.
+    start
+        Its beginning, with the header.
+
+    Returns
+    -------
+    csv_format
+        The format with what was found out.
+    names
+        The columns.
+    rows
+        How many rows there are below the header.
+
+    Raises
+    ------
+    TableError
+    """
+    from incrowd.kernels.lines import scan
+
     delimiter = asked.delimiter or _sniff(content)
     mark = delimiter[0]
     fields, records, line, found = scan(content, mark)
+    if not records and not line:
+        raise TableError(f"{path}: the file is empty")
     if found == -1:
         raise TableError(f"{path}, line {line}: a quote is opened here and never closed")
     if line:
@@ -169,7 +189,7 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
             f"{path}, line {line}: {found} fields where the first line has {fields}; "
             f"mend the line, or name the delimiter if it is not {mark!r}"
         )
-    names = list(asked.names) or _header(data, mark, trim=len(delimiter) > 1)
+    names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
     if len(names) != fields:
         raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -179,30 +199,11 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
         )
     if not asked.names and records < 2:
         raise TableError(f"{path}: the table has no rows below its header")
-    try:
-        table = pl.read_csv(
-            data,
-            separator=mark,
-            has_header=not asked.names,
-            new_columns=names,
-            infer_schema=False,
-            truncate_ragged_lines=False,
-            raise_if_empty=True,
-        )
-    except pl.exceptions.PolarsError:
-        raise TableError(f"{path}: not readable as a CSV with the delimiter {mark!r}") from None
-    expected = records - (0 if asked.names else 1)
-    if table.width != fields or table.height != expected:
-        if table.width == 1:
-            # In a file of one column a blank line and a missing value look alike.
-            table = table.drop_nulls() if table.height > expected else table
-        if table.width != fields or table.height != expected:
-            raise TableError(
-                f"{path}: {expected} rows were expected and {table.height} read; check the quotes"
-            )
-    if len(delimiter) > 1:
-        table = table.with_columns(pl.all().str.strip_chars(" "))
-    return table, CsvFormat(delimiter, asked.encoding, asked.names)
+    return (
+        CsvFormat(delimiter, asked.encoding, asked.names),
+        names,
+        records - (0 if asked.names else 1),
+    )
 
 
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
@@ -236,8 +237,8 @@ def _sniff(content: Any) -> str:
     return best
 
 
-def _header(data: bytes, mark: str, *, trim: bool) -> list[str]:
-    lines = io.StringIO(data[: 1 << 20].decode("utf-8", "ignore"), newline="")
+def _header(start: bytes, mark: str, *, trim: bool) -> list[str]:
+    lines = io.StringIO(start.decode("utf-8", "ignore"), newline="")
     names: list[str] = next((row for row in csv.reader(lines, delimiter=mark) if row), [])
     return [name.strip(" ") for name in names] if trim else names
 
@@ -272,27 +273,18 @@ def write_file(table: pl.DataFrame, target: Path, csv_format: CsvFormat) -> None
         write_table(table, temporary, target, csv_format)
 
 
-def stream_table(table: pl.LazyFrame, path: Path, target: Path) -> pl.LazyFrame:
-    """Write a lazy frame to `path` while it streams, as Parquet or CSV by the name of `target`, and open it.
-
-    Raises
-    ------
-    TableError
-        For a gzipped CSV, which cannot be opened without reading it.
-    """
-    import polars as pl
-
-    if is_parquet(target):
-        table.sink_parquet(path, maintain_order=True)
-        return pl.scan_parquet(path, hive_partitioning=False, glob=False)
-    if target.suffix.lower() == ".gz":
-        raise TableError(f"{target}: rows that stream are written as .parquet or .csv")
-    table.sink_csv(path, maintain_order=True, null_value="", quote_style="necessary")
-    return pl.scan_csv(path, infer_schema=False, glob=False)
+def is_folder(target: Path) -> bool:
+    """Say whether a target for many files is a folder: it has no ending as files have."""
+    return not target.suffix
 
 
-def check_target(target: Path, sources: Sequence[Path], *, force: bool) -> None:
+def check_target(target: Path, sources: Sequence[Path], *, force: bool, folder: bool = False) -> None:
     """Refuse a target that is the input, exists already, or has nowhere to go.
+
+    Parameters
+    ----------
+    folder
+        Whether a folder is to be written, and not a file.
 
     Raises
     ------
@@ -301,27 +293,41 @@ def check_target(target: Path, sources: Sequence[Path], *, force: bool) -> None:
     for source in sources:
         if target.exists() and source.exists() and target.samefile(source):
             raise TableError(f"{target}: the output would replace an input file; choose another name")
-    if target.is_dir():
+    if target.is_dir() and not folder:
         raise TableError(f"{target}: is a folder; name a file")
-    if target.exists() and not force:
+    if target.exists() and not force and not (target.is_dir() and not any(target.iterdir())):
         raise TableError(f"{target}: exists already; choose another name or say --force")
     if not target.parent.is_dir():
         raise TableError(f"{target}: the folder {target.parent} does not exist")
 
 
 @contextlib.contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Give a private temporary file beside the target and rename it at the end, if nothing fails."""
+def replacing(target: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Give a private temporary file (or folder) beside the target, and rename it if nothing fails."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         # Created before anything is written, so that nobody else can read it meanwhile.
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if folder:
+            temporary.mkdir(0o700)
+        else:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        os.replace(temporary, target)
+        for path in (temporary, *(temporary.rglob("*") if folder else ())):
+            path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
+        if folder and target.exists():
+            # A folder that has files is not replaced by a rename: it steps aside, and goes if all is well.
+            aside = target.with_name(f"{temporary.name}.old")
+            os.replace(target, aside)
+            os.replace(temporary, target)
+            shutil.rmtree(aside) if aside.is_dir() else aside.unlink()
+        else:
+            os.replace(temporary, target)
     except OSError as error:
         raise TableError(f"{target}: cannot be written ({error.strerror})") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if folder:
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)

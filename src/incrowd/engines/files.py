@@ -1,0 +1,306 @@
+"""Files larger than memory: counted by a database that spills to disk, recoded while they stream."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines.grouped import ROWS
+from incrowd.engines.scan import ScanEngine
+from incrowd.errors import SchemaError, TableError
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.frequency import FrequencyTable
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import Files
+    from incrowd.recoding import Recoding
+    from incrowd.schema import Schema
+
+__all__ = ["FilesEngine"]
+
+_KEY_BYTES = 120
+"""Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
+
+_DATABASE_SHARE = 0.4
+_LEAST = 64 * 2**20
+_POLL = 0.2
+
+
+class FilesEngine(ScanEngine):
+    """Parquet and CSV files; see `incrowd.engines.Engine`.
+
+    DuckDB groups the rows, within its share of the memory and beyond that on disk, and what is kept are the
+    distinct keys. Keys stand in the order of their first row. What DuckDB would read otherwise than Polars
+    (times of nanoseconds with a zone, wide integers) is grouped by Polars, and so are rows that are computed.
+    """
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Say whether these are opened files."""
+        from incrowd.io.streams import Files
+
+        return isinstance(table, Files)
+
+    def __init__(self, table: Files) -> None:
+        super().__init__(table.frame)
+        self._files = table
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._folder: Path | None = None
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+        """Count the rows; see `Engine.count`."""
+        schema.check_columns(self.columns)
+        counted = [a.name for a in schema.attributes if a.role in ("quasi", "sensitive")]
+        counted += [target] if target in self.columns else []
+        # DuckDB knows no upper case in names, and has columns of its own by these.
+        names = {*(name.lower() for name in self.columns), "file_index", "file_row_number"}
+        clash = len(names) < len(self.columns) + 2
+        if self._files.stored is None or clash or not all(map(self._read_alike, counted)):
+            return super().count(schema, joint=joint, target=target)
+        self._values = {}
+        with self._opened():
+            return super().count(schema, joint=joint, target=target)
+
+    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Files:
+        """Recode the rows while they stream, file by file; see `Engine.apply`."""
+        from dataclasses import replace
+
+        for name in self._files.partitions:
+            role = schema[name].role if name in schema else "insensitive" if schema.others == "keep" else None
+            if role not in ("sensitive", "insensitive"):
+                raise SchemaError(
+                    f"the files are parted by {name!r}, which is not released as it is, but the order of "
+                    "rows would tell it; give the rows in another order, in files that are not parted by it"
+                )
+        parts = tuple(self._recoded(part, schema, recoding) for part in self._files.parts)
+        whole = self._recoded(self._frame, schema, recoding)
+        # The files are kept as long as rows are computed from them.
+        return replace(self._files, frame=whole, parts=parts, stored=None, partitions={}, kept=self._files)
+
+    def writes_folder(self, target: Path) -> bool:
+        """Say whether a target is a folder, for a file for every file."""
+        from incrowd.io.files import is_folder
+
+        return is_folder(target)
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
+        """Write one file, or into a folder as many as there are; see `Engine.write`.
+
+        Files of a folder are numbered, since names may tell what is not released.
+        """
+        from incrowd.io.streams import scan, stream_table
+
+        if not self.writes_folder(target):
+            stream_table(self._frame, path, target, csv_format)
+            return scan(path, csv_format, memory=self._files.memory)
+        ending = "parquet" if self._files.csv_format is None else "csv"
+        for number, part in enumerate(self._files.parts):
+            name = Path(f"part-{number:05}.{ending}")
+            stream_table(part, path / name, name, csv_format)
+            self.progress.advance(number + 1, len(self._files.parts))
+        return scan(path, csv_format, memory=self._files.memory)
+
+    # --- grouping -------------------------------------------------------------------------------------
+
+    def _read_alike(self, name: str) -> bool:
+        """Say whether DuckDB reads a column as Polars does."""
+        import polars as pl
+
+        kind = self._types[name]
+        if isinstance(kind, pl.Datetime):
+            return kind.time_unit == "us" or (kind.time_unit == "ms" and kind.time_zone is None)
+        if isinstance(kind, pl.Decimal):
+            return (kind.precision or 39) <= 38
+        plain = (pl.String, pl.Boolean, pl.Date, pl.Float32, pl.Float64)
+        small = kind.is_integer() and "128" not in str(kind)
+        return small or kind in plain or isinstance(kind, pl.Categorical | pl.Enum)
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        """Open a database without tables of its own, which spills into a private folder."""
+        import duckdb
+
+        from incrowd.kernels.jit import thread_count
+
+        share = max(int(self._files.memory * _DATABASE_SHARE), _LEAST)
+        with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:
+            self._database = duckdb.connect(
+                ":memory:",
+                config={
+                    "memory_limit": f"{share // 2**20}MiB",
+                    "temp_directory": f"{folder}/spilled",
+                    "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
+                    "threads": str(thread_count()),
+                },
+            )
+            self._folder = Path(folder)
+            try:
+                self._database.execute("SET enable_progress_bar = false").fetchall()
+                yield
+            except duckdb.OutOfMemoryException:
+                raise TableError(
+                    "counting needs more than its share of the memory; allow more (--memory) or name fewer "
+                    "quasi-identifiers"
+                ) from None
+            except duckdb.Error as error:
+                raise TableError(f"the files could not be counted ({type(error).__name__})") from None
+            finally:
+                self._database.close()
+                self._database = self._folder = None
+
+    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        if self._folder is None:
+            super()._look(names, null_values)
+
+    def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
+        import polars as pl
+
+        if self._folder is None:
+            return super()._grouped(names, null_values)
+        keys = self._group("keys", names, null_values)
+        self._check_room(keys.select(pl.len()).collect().item(), len(names))
+        return self._coded_values(keys, names, null_values)
+
+    def _keyed(
+        self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
+    ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        import numpy as np
+        import polars as pl
+
+        if self._folder is None:
+            return super()._keyed(columns, names, key_of, null_values)
+        pairs = self._group("pairs", [*names, *columns], null_values)
+        same = " AND ".join(f"p.c{j} IS NOT DISTINCT FROM k.c{j}" for j in range(len(names)))
+        own = ", ".join(f"p.c{len(names) + j} AS c{j}" for j in range(len(columns)))
+        counted = self._save(
+            "counted",
+            f"SELECT {own}, p.n, k.file_row_number AS key FROM {self._saved('pairs')} p "
+            f"JOIN {self._saved('keys')} k ON {same}"
+            # Combinations of several attributes are numbered by their first row.
+            + (" ORDER BY p.file_row_number" if len(columns) > 1 else ""),
+        )
+        counted = counted.rename({f"c{j}": name for j, name in enumerate(columns)} | {"n": ROWS})
+        keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
+        totals = [frame.select(pl.last().sum()) for frame in (keys.select("n"), pairs.select(ROWS))]
+        sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(pl.col(ROWS).sum())])}
+        if len(sums) > 1:
+            raise TableError("the files were changed while they were counted; try again when nobody writes")
+        grouped = self._coded_values(counted, columns, null_values)
+        numbers = key_of[key_of.columns[-1]].to_numpy()
+        return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()], np.int64)
+
+    def _group(self, table: str, names: Sequence[str], null_values: tuple[str, ...]) -> pl.LazyFrame:
+        """Group all rows by some columns, in the order of their first row: the columns and `ROWS`."""
+        assert self._files.stored is not None
+        values: list[Any] = []
+        columns = []
+        for j, name in enumerate(names):
+            text, given = self._expression(name, null_values)
+            columns.append(f"{text} AS c{j}")
+            values += given
+        keys = ", ".join(f"c{j}" for j in range(len(names)))
+        files = ", ".join(_literal(str(path)) for path in self._files.stored)
+        made = self._save(
+            table,
+            f"SELECT {keys}, n FROM (SELECT {', '.join(columns)}, count(*) AS n, "
+            "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first "
+            f"FROM read_parquet([{files}], hive_partitioning = false) "
+            f"GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}) ORDER BY first",
+            values,
+        )
+        return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})
+
+    def _expression(self, name: str, null_values: tuple[str, ...]) -> tuple[str, list[Any]]:
+        """Write a column in SQL, so that what is the same value is the same; see `_cleaned`."""
+        import polars as pl
+
+        kind = self._types[name]
+        if name in self._files.partitions:
+            text, given = (
+                "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]",
+                [list(self._files.partitions[name])],
+            )
+        else:
+            text, given = '"' + name.replace('"', '""') + '"', []
+        if (kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)) and null_values:
+            marks = ", ".join("?" for _ in null_values)
+            return f"CASE WHEN {text} IN ({marks}) THEN NULL ELSE {text} END", [*given, *null_values, *given]
+        if kind.is_float():
+            return f"CASE WHEN isnan({text}) THEN NULL WHEN {text} = 0 THEN 0 ELSE {text} END", given
+        return text, given
+
+    def _coded_values(
+        self, frame: pl.LazyFrame, names: Sequence[str], null_values: tuple[str, ...]
+    ) -> pl.DataFrame:
+        """Read saved combinations in their order as codes, learning the values of new columns."""
+        import polars as pl
+
+        frame = frame.with_columns(pl.col(name).cast(self._read_as(name)) for name in names)
+        self._learn(frame, names, null_values)
+        return self._coded(frame, names, null_values, ordered=True).collect(engine="streaming")
+
+    def _read_as(self, name: str) -> pl.DataType:
+        """Return the type that a fetched column gets: the file's, texts for categories."""
+        import polars as pl
+
+        kind = self._types[name]
+        return pl.String() if isinstance(kind, pl.Categorical | pl.Enum) else kind
+
+    def _check_room(self, keys: int, width: int) -> None:
+        """Refuse keys that would not fit into memory, before they are fetched."""
+        need = keys * (_KEY_BYTES + 8 * width)
+        room = int(self._files.memory * (1 - _DATABASE_SHARE))
+        if need > room:
+            raise TableError(
+                f"the table has {keys:,} distinct keys, which take about {need / 2**30:.1f} GiB where "
+                f"{room / 2**30:.1f} GiB are left of the memory; allow more (--memory), name fewer "
+                "quasi-identifiers, or recode the finest of them before"
+            )
+
+    def _saved(self, table: str) -> str:
+        """Return SQL for what `_save` saved."""
+        assert self._folder is not None
+        return f"read_parquet({_literal(str(self._folder / table))[:-1]}.parquet')"
+
+    def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
+        """Save what a query finds, telling how far it is and letting an interrupt through."""
+        import polars as pl
+
+        assert self._database is not None
+        assert self._folder is not None
+        database, path = self._database, self._folder / f"{table}.parquet"
+        statement = f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"
+        with ThreadPoolExecutor(1) as pool:
+            # Newer versions want every result fetched to its end.
+            job = pool.submit(lambda: database.execute(statement, list(values)).fetchall())
+            try:
+                while not wait([job], _POLL).done:
+                    done = database.query_progress()
+                    if done > 0:
+                        self.progress.advance(int(done), 100)
+            except BaseException:
+                database.interrupt()
+                raise
+            job.result()
+        return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _text(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _literal(path: str) -> str:
+    """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
+    return _text(re.sub(r"[*?\[]", r"[\g<0>]", path))

@@ -1,0 +1,364 @@
+"""Files that are not read whole: folders, patterns and files larger than memory."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import gzip
+import os
+import re
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from incrowd.errors import ParameterError, TableError
+from incrowd.io.files import CsvFormat, checked_csv, is_parquet
+from incrowd.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Files", "bytes_of", "is_scan", "scan", "stream_table", "usual_memory"]
+
+_CHUNK = 1 << 22
+_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SHARE = 0.5
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """The files of one table, whose rows are read when they are needed and never all together.
+
+    Attributes
+    ----------
+    frame
+        All rows, file after file in the order of their names: a lazy Polars frame.
+    parts
+        The rows of each file.
+    stored
+        The Parquet files that hold the rows, in the same order: the files themselves or private copies of CSV
+        files, which go with this object. None where the rows are computed, as those of a release.
+    partitions
+        Columns that the folders tell, as ``year=2024``, with the value of each file.
+    csv_format
+        How the files are written, where they are CSV.
+    memory
+        Bytes that counting may take, about.
+    """
+
+    frame: pl.LazyFrame
+    parts: tuple[pl.LazyFrame, ...]
+    stored: tuple[Path, ...] | None
+    partitions: dict[str, tuple[str | None, ...]]
+    csv_format: CsvFormat | None
+    memory: int
+    kept: Any = field(default=None, repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.frame.collect_schema().names()
+
+    def __repr__(self) -> str:
+        return f"Files({len(self.parts)} files of {', '.join(self.columns)})"
+
+
+class _Folder:
+    """A private temporary folder that goes with the last object that needs it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="incrowd-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def bytes_of(text: str | int) -> int:
+    """Read an amount of memory, as ``2GiB``, ``800M`` or a number of bytes.
+
+    Raises
+    ------
+    ParameterError
+        When it is none, or less than 64 MiB.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+    amount = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    if amount < 64 * 2**20:
+        raise ParameterError(f"memory must be an amount of at least 64MiB, as 2GiB or 800M, got {text!r}")
+    return amount
+
+
+def usual_memory() -> int:
+    """Return half of the machine's memory in bytes, or of what this process may have of it."""
+    amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            text = Path(limit).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit():
+            amount = min(amount, int(text))
+    return int(amount * _SHARE)
+
+
+def is_scan(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
+    text = os.fspath(path)
+    return (any(mark in text for mark in "*?[") and not Path(text).exists()) or Path(text).is_dir()
+
+
+def scan(
+    path: str | os.PathLike[str],
+    csv_format: CsvFormat | None = None,
+    *,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+) -> Files:
+    """Open files without reading them whole: one file, a folder or a pattern; rows in the order of the names.
+
+    A CSV is checked and read once, into a private temporary Parquet file, which is removed with the result;
+    it takes a fraction of the room. Folders named as ``year=2024`` tell a column.
+
+    Parameters
+    ----------
+    path
+        A Parquet or CSV file (gzipped, too), a folder of such files at any depth, or a pattern.
+    csv_format
+        How the CSV files are written, where they are not plain.
+    memory
+        What counting may take, about: bytes, or a text as ``2GiB``; half of the machine's memory by default.
+        The database that counts spills to disk above it; keys that need more are refused.
+    progress
+        Told which file is read.
+
+    Raises
+    ------
+    TableError
+        When there is no such file, one is not readable, or has other columns than the first.
+    """
+    import polars as pl
+
+    limit = usual_memory() if memory is None else bytes_of(memory)
+    text = os.fspath(path)
+    found = _found(text)
+    csvs = [file for file in found if not _holds_parquet(file)]
+    if csvs and len(csvs) < len(found):
+        raise TableError(f"{path}: Parquet and CSV files lie there together; name one kind by a pattern")
+    kept = None
+    stored = found
+    if csvs:
+        kept = _Folder()
+        folder = kept.path
+        stored, first = [], csv_format or CsvFormat()
+        for number, file in enumerate(found):
+            copy = folder / f"{number:06}.parquet"
+            used = _stage(file, copy, folder, first)
+            # Every file is read as the first was.
+            first = first if number else used
+            stored.append(copy)
+            (progress or Silent()).advance(number + 1, len(found))
+        csv_format = first
+    else:
+        csv_format = None
+    partitions = _partitions(text, found)
+    frames = []
+    try:
+        for number, file in enumerate(stored):
+            frame = pl.scan_parquet(file, hive_partitioning=False, glob=False)
+            names = frame.collect_schema().names()
+            told = {name: values[number] for name, values in partitions.items() if name not in names}
+            frames.append(
+                frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in told.items())
+            )
+            if number and frames[0].collect_schema() != frames[-1].collect_schema():
+                raise TableError(f"{found[number]}: its columns are not those of {found[0]}")
+    except (pl.exceptions.PolarsError, OSError):
+        raise TableError(f"{path}: not readable Parquet files") from None
+    own = pl.scan_parquet(stored[0], hive_partitioning=False, glob=False).collect_schema().names()
+    partitions = {name: values for name, values in partitions.items() if name not in own}
+    if partitions:
+        whole = pl.concat(frames)
+    else:
+        whole = pl.scan_parquet(list(stored), hive_partitioning=False, glob=False)
+    return Files(whole, tuple(frames), tuple(stored), partitions, csv_format, limit, kept)
+
+
+def _found(text: str) -> list[Path]:
+    folder = Path(text)
+    if folder.is_dir():
+        found = sorted(
+            file
+            for file in folder.rglob("*")
+            if file.name.lower().endswith(_SUFFIXES)
+            and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+        )
+    else:
+        found = sorted(map(Path, glob.glob(text, recursive=True))) if is_scan(text) else [folder]
+    if not found:
+        raise TableError(f"{text}: there is no Parquet or CSV file")
+    return found
+
+
+def _holds_parquet(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(4) == b"PAR1" or is_parquet(file)
+    except OSError as error:
+        raise TableError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None, ...]]:
+    """Read columns off the folders' names."""
+    base = Path(text)
+    while any(mark in str(base) for mark in "*?[") and not base.exists():
+        base = base.parent
+    if not base.is_dir():
+        return {}
+    told: list[dict[str, str | None]] = []
+    for file in found:
+        pairs = [part.split("=", 1) for part in file.relative_to(base).parts[:-1] if "=" in part]
+        told.append({unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs})
+        if told[-1].keys() != told[0].keys():
+            raise TableError(f"{file}: its folders do not tell the columns that those of {found[0]} tell")
+    return {name: tuple(values[name] for values in told) for name in told[0]}
+
+
+# --- CSV ---------------------------------------------------------------------------------------------
+
+
+def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
+    """Check a CSV and turn it into a Parquet file of texts; return its format."""
+    import numpy as np
+    import polars as pl
+
+    plain = folder / "plain.csv"
+    source = _as_plain(file, plain, asked.encoding)
+    try:
+        if not source.stat().st_size:
+            raise TableError(f"{file}: the file is empty")
+        content = np.asarray(np.memmap(source, np.uint8, "r"))
+        with source.open("rb") as opened:
+            start = opened.read(1 << 20)
+        used, names, expected = checked_csv(content, start, file, asked)
+        mark = (used.delimiter or ",")[0]
+        frame = pl.scan_csv(
+            source,
+            separator=mark,
+            has_header=not used.names,
+            new_columns=names,
+            infer_schema=False,
+            glob=False,
+        )
+        if len(used.delimiter or ",") > 1:
+            frame = frame.with_columns(pl.all().str.strip_chars(" "))
+        if len(names) == 1:
+            # In a file of one column a blank line and a missing value look alike.
+            rows = frame.select(pl.len()).collect(engine="streaming").item()
+            frame = frame.drop_nulls() if rows > expected else frame
+        try:
+            frame.sink_parquet(copy, maintain_order=True)
+            rows = pl.scan_parquet(copy).select(pl.len()).collect().item()
+        except pl.exceptions.PolarsError:
+            raise TableError(f"{file}: not readable as a CSV with the delimiter {mark!r}") from None
+        if rows != expected or pl.scan_parquet(copy).collect_schema().names() != names:
+            raise TableError(f"{file}: {expected} rows were expected and {rows} read; check the quotes")
+    finally:
+        plain.unlink(missing_ok=True)
+    return used
+
+
+def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
+    """Return a CSV in UTF-8 without a byte order mark: the file, if it is one, or a copy."""
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(3)
+        zipped = start[:2] == b"\x1f\x8b"
+        name = codecs.lookup(encoding).name
+        if not zipped and name == "utf-8" and start != codecs.BOM_UTF8:
+            for _ in _decoded(file, encoding, zipped=False):
+                pass
+            return file
+        with plain.open("w", encoding="utf-8", newline="") as target:
+            for number, text in enumerate(_decoded(file, encoding, zipped=zipped)):
+                target.write(text if number else text.removeprefix("\ufeff"))
+    except OSError as error:
+        raise TableError(f"{file}: cannot be read ({error.strerror})") from None
+    return plain
+
+
+def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
+    """Read a text piece by piece, checking what would be taken for something else."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    done = 0
+    with gzip.open(file) if zipped else file.open("rb") as source:
+        while True:
+            try:
+                data = source.read(_CHUNK)
+            except (gzip.BadGzipFile, EOFError, zlib.error):
+                raise TableError(f"{file}: the gzip file is damaged or cut off") from None
+            try:
+                text = decoder.decode(data, final=not data)
+            except (UnicodeDecodeError, UnicodeError):
+                raise TableError(
+                    f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; name the "
+                    "encoding, e.g. --encoding latin-1"
+                ) from None
+            if "\0" in text:
+                raise TableError(
+                    f"{file}: the file has NUL bytes; is it text, and in another encoding (--encoding)?"
+                )
+            if text:
+                yield text
+            if not data:
+                return
+            done += len(data)
+
+
+# --- writing -----------------------------------------------------------------------------------------
+
+
+def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
+    """Write a lazy frame to `path` while it streams, as Parquet or CSV by the name of `target`.
+
+    Raises
+    ------
+    TableError
+        When a value has no place in the encoding.
+    """
+    if is_parquet(target):
+        table.sink_parquet(path, maintain_order=True)
+        return
+    mark = (csv_format.delimiter or ",")[0]
+    zipped = target.suffix.lower() == ".gz"
+    utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
+    if utf8 and not zipped:
+        table.sink_csv(path, separator=mark, maintain_order=True, null_value="", quote_style="necessary")
+        return
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", suffix=".tmp") as between:
+        plain = Path(between.name)
+        table.sink_csv(plain, separator=mark, maintain_order=True, null_value="", quote_style="necessary")
+        with plain.open("rb") as source, path.open("wb") as sink:
+            # No file name and no time inside, so that the same release has the same bytes.
+            out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
+            if utf8:
+                shutil.copyfileobj(source, out, _CHUNK)
+            else:
+                _encode(source, out, target, csv_format.encoding)
+            if zipped:
+                out.close()
+
+
+def _encode(source: IO[bytes], out: Any, target: Path, encoding: str) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    encoder = codecs.getincrementalencoder(encoding)()
+    while data := source.read(_CHUNK):
+        try:
+            out.write(encoder.encode(decoder.decode(data)))
+        except UnicodeEncodeError:
+            raise TableError(f"{target}: a value cannot be written in {encoding}; use utf-8") from None

@@ -1,0 +1,396 @@
+"""Files that are larger than memory give what they give in memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import incrowd as ic
+from engine_tables import frames, same
+from incrowd.engines import FilesEngine, MemoryEngine, ScanEngine
+from incrowd.io.files import read_table
+from incrowd.io.streams import bytes_of, usual_memory
+from incrowd.samples import diagnosis_hierarchy, hospital
+
+QUASI = ["p", "Q 'x'"]
+
+
+def written(frame: pl.DataFrame, folder: Path, parts: int) -> Path:
+    """The rows as several files, one after the other."""
+    for old in folder.iterdir():
+        old.unlink()
+    size = -(-len(frame) // parts)
+    for part in range(parts):
+        frame[part * size : (part + 1) * size].write_parquet(folder / f"{part}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("rows")
+
+
+@given(
+    frames(),
+    st.sampled_from([(), ("NA", "")]),
+    st.booleans(),
+    st.integers(1, 3),
+    st.sampled_from([None, "t", "other"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
+    schema = ic.Schema(quasi=QUASI, sensitive=["s", "t"], null_values=null_values, others="keep")
+    files = ic.scan(written(frame, folder, parts))
+    # What is read again has lost nothing but the codes of categories.
+    frame = files.frame.collect()
+    try:
+        expected = MemoryEngine(frame).count(schema, joint=joint, target=target)
+    except ic.errors.InputError as error:
+        with pytest.raises(type(error)):
+            FilesEngine(files).count(schema, joint=joint, target=target)
+        return
+    found = FilesEngine(files).count(schema, joint=joint, target=target)
+    same(expected, found)
+    if target:
+        for one, other in zip(expected.target.keys, found.target.keys, strict=True):
+            assert one.tolist() == other.tolist()
+
+
+@given(
+    frames(),
+    st.sampled_from([(), ("NA",)]),
+    st.sampled_from(
+        [ic.Mondrian(), ic.Mondrian(categories="appearance", choose="span"), ic.Datafly(), ic.Optimal()]
+    ),
+    st.integers(1, 4),
+    st.integers(1, 3),
+)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_releases_are_the_same(folder, tmp_path_factory, frame, null_values, algorithm, k, parts):
+    schema = ic.Schema(quasi=QUASI, sensitive=["s"], null_values=null_values, others="keep")
+    files = ic.scan(written(frame, folder, parts))
+    frame = files.frame.collect()
+
+    def made(table):
+        try:
+            return ic.anonymize(table, schema, [ic.KAnonymity(k)], algorithm, max_suppression=0.5)
+        except ic.IncrowdError as error:
+            return str(error)
+
+    one, other = made(frame), made(files)
+    if isinstance(one, str):
+        assert other == one
+        return
+    assert other.table.frame.collect().equals(one.table)
+    assert one.recoding.decisions() == other.recoding.decisions()
+    assert one.privacy == other.privacy
+    target = tmp_path_factory.mktemp("out") / "safe"
+    other.write(target)
+    parts_written = sorted(path.name for path in target.iterdir())
+    assert parts_written == [f"part-{number:05}.parquet" for number in range(parts)]
+    sizes = [len(part.collect()) for part in files.parts]
+    assert [len(pl.read_parquet(target / name)) for name in parts_written] == sizes
+    assert pl.concat(pl.read_parquet(target / name) for name in parts_written).equals(one.table)
+
+
+def test_columns_of_many_values(tmp_path, monkeypatch):
+    monkeypatch.setattr("incrowd.engines.grouped._LOOKED_UP", 3)
+    frame = hospital(2000, 3)
+    frame.write_parquet(tmp_path / "rows.parquet")
+    schema = ic.Schema(
+        quasi=["age", "zip", "sex"],
+        sensitive={"diagnosis": diagnosis_hierarchy(), "cost": None},
+        others="drop",
+    )
+    same(
+        MemoryEngine(frame).count(schema, joint=True),
+        FilesEngine(ic.scan(tmp_path / "rows.parquet")).count(schema, joint=True),
+    )
+
+
+def test_types_that_are_read_otherwise_are_grouped_by_polars(tmp_path, monkeypatch):
+    moments = pl.Series([1, 2, 1, 10**9], dtype=pl.Int64).cast(pl.Datetime("ns", "UTC"))
+    frame = pl.DataFrame({"p": moments, "Q 'x'": [1, 1, 1, 2]})
+    frame.write_parquet(tmp_path / "rows.parquet")
+    schema = ic.Schema(quasi=QUASI)
+    files = ic.scan(tmp_path / "rows.parquet")
+    called = []
+    monkeypatch.setattr(FilesEngine, "_opened", lambda self: called.append(1))
+    found = FilesEngine(files).count(schema)
+    same(MemoryEngine(frame).count(schema), found)
+    assert found.keys == 3
+    assert not called
+
+
+@pytest.mark.parametrize("name", ["P", "file_row_number", "File_Index"])
+def test_names_that_the_database_knows_otherwise(tmp_path, name):
+    frame = pl.DataFrame({"p": [1, 1, 2, 2], name: [4, 3, 3, 3], "s": ["a", "b", "b", "b"]})
+    frame.write_parquet(tmp_path / "rows.parquet")
+    for quasi in (["p", name], ["p"]):
+        schema = ic.Schema(quasi=quasi, sensitive=["s"], others="keep")
+        same(MemoryEngine(frame).count(schema), FilesEngine(ic.scan(tmp_path)).count(schema))
+
+
+# --- CSV ----------------------------------------------------------------------------------------------
+
+TEXTS = 'name,x\nÄ,"a ""b"", c"\n"",\n"two\nlines",  \nNA,1.0\n,"1"\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_csv_is_read_as_in_memory(tmp_path, encoding, zipped, ends):
+    path = tmp_path / ("rows.csv.gz" if zipped else "rows.csv")
+    data = TEXTS.replace("\n", ends).encode(encoding)
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    asked = ic.CsvFormat(encoding="utf-8" if encoding == "utf-8-sig" else encoding)
+    expected, csv_format = read_table(path, asked)
+    files = ic.scan(path, asked)
+    assert files.frame.collect().equals(expected)
+    assert files.csv_format == csv_format
+    kept = files.stored[0].parent
+    assert kept.stat().st_mode & 0o077 == 0
+    assert [file.name for file in kept.iterdir()] == ["000000.parquet"]
+    del files
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
+        (b"a,b\n", "no rows below its header"),
+        (b"a,b\n1,2\n1\n", "line 3: 1 fields where the first line has 2"),
+        (b'a,b\n"1,2\n', "line 2: a quote is opened here and never closed"),
+        (b"a,a\n1,2\n", "several columns are named 'a'"),
+        (b"a,b\n1,\xff\n", "are not utf-8; name the encoding"),
+        (b"a,b\n1,\0\n", "the file has NUL bytes"),
+        (b"\x1f\x8b\x08nonsense", "the gzip file is damaged or cut off"),
+    ],
+)
+def test_bad_csv_is_refused_as_in_memory(tmp_path, data, message):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(data)
+    for read in (ic.scan, read_table):
+        with pytest.raises(ic.TableError, match=message if read is ic.scan else "rows.csv"):
+            read(path)
+
+
+@pytest.mark.parametrize("rows", [["1", "", "2"], ["", ""], ["x"]])
+def test_a_csv_of_one_column(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    path.write_text("a\n" + "\n".join(rows) + "\n")
+    try:
+        expected, _ = read_table(path)
+    except ic.TableError:
+        with pytest.raises(ic.TableError):
+            ic.scan(path)
+        return
+    assert ic.scan(path).frame.collect().equals(expected)
+
+
+@pytest.mark.parametrize("mark", [", ", ";"])
+def test_a_csv_with_blanks_around_its_values(tmp_path, mark):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"a{mark}b\n1{mark}x\n2{mark}y\n")
+    asked = ic.CsvFormat(delimiter=mark)
+    assert ic.scan(path, asked).frame.collect().equals(read_table(path, asked)[0])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_csv_released_is_the_same(tmp_path, suffix, encoding):
+    frame = hospital(500, 1).select("age", "sex", "diagnosis").with_columns(word=pl.lit("é;"))
+    source = tmp_path / "rows.csv"
+    source.write_bytes(frame.write_csv(separator=";").encode(encoding))
+    asked = ic.CsvFormat(encoding=encoding)
+    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], insensitive=["word"])
+    one = ic.anonymize(source, schema, [ic.KAnonymity(5)], csv_format=asked)
+    other = ic.anonymize(ic.scan(source, asked), schema, [ic.KAnonymity(5)])
+    one.write(tmp_path / f"one.{suffix}")
+    other.write(tmp_path / f"other.{suffix}")
+    if suffix == "parquet":
+        assert pl.read_parquet(tmp_path / "one.parquet").equals(pl.read_parquet(tmp_path / "other.parquet"))
+    else:
+        found = [(tmp_path / f"{name}.{suffix}").read_bytes() for name in ("one", "other")]
+        # The headers of the two gzip files name different systems.
+        found = [gzip.decompress(data) for data in found] if suffix == "csv.gz" else found
+        assert found[0] == found[1]
+    other.write(tmp_path / "folder")
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["part-00000.csv"]
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
+
+
+def test_csv_that_no_encoding_holds(tmp_path):
+    source = tmp_path / "rows.csv"
+    pl.DataFrame({"q": ["a", "a"], "s": ["Ж", "Ж"]}).write_csv(source)
+    release = ic.anonymize(ic.scan(source), ic.Schema(quasi=["q"], sensitive=["s"]), [ic.KAnonymity(2)])
+    from dataclasses import replace
+
+    narrow = replace(release, csv_format=ic.CsvFormat(encoding="latin-1"))
+    with pytest.raises(ic.TableError, match="a value cannot be written in latin-1"):
+        narrow.write(tmp_path / "out.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
+# --- folders ------------------------------------------------------------------------------------------
+
+
+def parted(tmp_path: Path) -> tuple[Path, pl.DataFrame]:
+    folder = tmp_path / "by year"
+    frames = []
+    for year in ("2021", "2022", None):
+        frame = hospital(300, int(year or 0)).select("age", "sex", "diagnosis")
+        place = folder / f"year={year or '__HIVE_DEFAULT_PARTITION__'}"
+        place.mkdir(parents=True)
+        frame[:200].write_parquet(place / "a.parquet")
+        frame[200:].write_parquet(place / "b%20.parquet")
+        frames.append(frame.with_columns(year=pl.lit(year, dtype=pl.String)))
+    return folder, pl.concat(frames)
+
+
+def test_folders_tell_columns(tmp_path):
+    folder, table = parted(tmp_path)
+    (folder / "_SUCCESS").touch()
+    (folder / ".hidden.parquet").write_bytes(b"x")
+    for path in (folder, folder / "*" / "*.parquet", folder / "**" / "*.parquet"):
+        files = ic.scan(path)
+        assert files.columns == ["age", "sex", "diagnosis", "year"]
+        order = files.frame.collect()
+        assert order.sort(pl.all()).equals(table.sort(pl.all()))
+        schema = ic.Schema(
+            quasi=["age", "year"], sensitive=["diagnosis"], others="drop", null_values=["2022"]
+        )
+        same(MemoryEngine(order).count(schema), FilesEngine(files).count(schema))
+    kept = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], others="drop")
+    release = ic.anonymize(folder, kept, [ic.KAnonymity(5)])
+    release.write(tmp_path / "out")
+    assert len(list((tmp_path / "out").iterdir())) == 6
+    again = pl.concat(pl.read_parquet(path) for path in sorted((tmp_path / "out").iterdir()))
+    assert again["year"].to_list() == order["year"].to_list()
+
+
+@pytest.mark.parametrize("role", ["quasi", "identifying", None])
+def test_order_that_would_tell_is_refused(tmp_path, role):
+    folder, _ = parted(tmp_path)
+    quasi = ["age", "year"] if role == "quasi" else ["age"]
+    schema = ic.Schema(quasi=quasi, identifying=["year"] if role == "identifying" else [], others="drop")
+    with pytest.raises(ic.SchemaError, match="parted by 'year', which is not released as it is"):
+        ic.anonymize(folder, schema, [ic.KAnonymity(2)])
+    ic.assess(folder, schema)
+
+
+def test_folders_that_do_not_fit(tmp_path):
+    folder, _ = parted(tmp_path)
+    pl.DataFrame({"age": [1], "sex": ["f"], "diagnosis": ["x"]}).write_parquet(folder / "z.parquet")
+    with pytest.raises(ic.TableError, match="its folders do not tell the columns"):
+        ic.scan(folder)
+    (folder / "z.parquet").unlink()
+    (folder / "year=2021" / "c.csv").write_text("age,sex,diagnosis\n1,f,x\n")
+    with pytest.raises(ic.TableError, match="Parquet and CSV files lie there together"):
+        ic.scan(folder)
+    with pytest.raises(ic.TableError, match="cannot be read"):
+        ic.scan(tmp_path / "nowhere.parquet")
+
+
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    folder, _ = parted(tmp_path)
+    schema = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], others="drop")
+    release = ic.anonymize(folder, schema, [ic.KAnonymity(5)])
+    out = tmp_path / "out"
+    out.mkdir()
+    release.write(out)
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert out.stat().st_mode & 0o700 == 0o700
+    with pytest.raises(ic.TableError, match="exists already"):
+        release.write(out)
+    (out / "stray.parquet").write_bytes(b"old")
+    release.write(out, force=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+
+    def fail(table, path, *rest):
+        if "00003" in path.name:
+            raise OSError(28, "No space left on device")
+        table.sink_parquet(path)
+
+    monkeypatch.setattr("incrowd.io.streams.stream_table", fail)
+    with pytest.raises(ic.TableError, match="cannot be written"):
+        release.write(out, force=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["by year", "out"]
+
+
+# --- memory -------------------------------------------------------------------------------------------
+
+
+def test_amounts_of_memory():
+    assert bytes_of("2GiB") == bytes_of("2g") == bytes_of(2**31) == 2**31
+    assert bytes_of("1.5 GB") == 3 * 2**29
+    assert usual_memory() > 2**26
+    for wrong in ("much", "1k", "-2g", 0, "2 apples"):
+        with pytest.raises(ic.ParameterError, match="memory must be an amount"):
+            bytes_of(wrong)
+
+
+def test_keys_that_do_not_fit_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    pl.DataFrame({f"q{j}": rng.integers(0, 1000, 400_000) for j in range(4)}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    schema = ic.Schema(quasi=[f"q{j}" for j in range(4)])
+    with pytest.raises(
+        ic.TableError, match=r"400,000 distinct keys, which take about .* allow more \(--memory\)"
+    ):
+        ic.assess(ic.scan(tmp_path / "a.parquet", memory="64MiB"), schema)
+    assert ic.assess(ic.scan(tmp_path / "a.parquet", memory="200MiB"), schema).records == 400_000
+
+
+def test_files_that_change_meanwhile(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    frame = pl.DataFrame({"q": ["a", "b"], "s": ["x", "y"]})
+    frame.write_parquet(path)
+    engine = FilesEngine(ic.scan(path))
+    group = FilesEngine._group
+
+    def changing(self, table, *rest, **more):
+        made = group(self, table, *rest, **more)
+        pl.concat([frame, pl.DataFrame({"q": ["c"], "s": ["x"]})]).write_parquet(path)
+        return made
+
+    monkeypatch.setattr(FilesEngine, "_group", changing)
+    with pytest.raises(ic.TableError, match="were changed while they were counted"):
+        engine.count(ic.Schema(quasi=["q"], sensitive=["s"]))
+
+
+def test_paths_with_marks_of_patterns(tmp_path):
+    odd = tmp_path / "a[1]*'b.parquet"
+    pl.DataFrame({"q": [1, 1]}).write_parquet(odd)
+    pl.DataFrame({"q": [1, 2]}).write_parquet(tmp_path / "a1xb.parquet")
+    assert ic.assess(ic.scan(odd), ic.Schema(quasi=["q"])).smallest == 2
+
+
+def test_nothing_raw_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    source = tmp_path / "rows.csv"
+    hospital(300, 0).select("age", "sex", "diagnosis").write_csv(source)
+    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"])
+    release = ic.anonymize(ic.scan(source), schema, [ic.KAnonymity(3)])
+    release.write(tmp_path / "out.csv")
+    del release
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_lazy_frame_is_still_polars(tmp_path):
+    day = dt.date(2020, 1, 1)
+    frame = pl.DataFrame({"q": [day, day]})
+    assert ScanEngine.takes(frame.lazy())
+    assert not FilesEngine.takes(frame.lazy())
