@@ -60,7 +60,14 @@ def applied_or_nothing(*arguments, **settings):
     return found[0] if found else None
 
 
-ALGORITHMS = [ic.Mondrian(), ic.Datafly(), ic.Optimal(), ic.Clustering()]
+ALGORITHMS = [
+    ic.Mondrian(),
+    ic.Datafly(),
+    ic.Optimal(),
+    ic.Clustering(),
+    ic.TopDownSpecialization(target="s"),
+    ic.Optimal(recode_suppressed=True),
+]
 
 
 @given(tables(), st.sampled_from(ALGORITHMS), st.integers(1, 4))
@@ -158,11 +165,6 @@ def test_wrong_calls(tmp_path):
         ic.apply_recoding(release.recoding, table, other)
     with pytest.raises(ic.TableError, match="no readable recoding"):
         ic.apply_recoding(tmp_path, table, asked)
-    with pytest.raises(ic.ParameterError, match="a batch has to be in memory"):
-        ic.apply_recoding(release.recoding, table.lazy(), asked)
-    cells = ic.anonymize(table, policy(ic.TopDownSpecialization(target="s"), 2))
-    with pytest.raises(ic.ParameterError, match="cannot be applied to other rows yet"):
-        ic.apply_recoding(cells.recoding, table, asked)
     people = Policy(asked.schema, (ic.KMap(1),), ic.Datafly(), 1.0)
     with pytest.raises(ic.ParameterError, match="k-map needs a population"):
         ic.apply_recoding(release.recoding, table, people)
@@ -171,3 +173,81 @@ def test_wrong_calls(tmp_path):
         ic.apply_recoding(
             release.recoding, table, asked, beside=table.with_columns(n=pl.Series(["1", "2", "3", "4"]))
         )
+
+
+@given(tables(), tables(least=1), st.sampled_from(ALGORITHMS), st.integers(1, 3), st.booleans())
+def test_rows_that_stream_get_the_same(table, batch, algorithm, k, beside):
+    asked = policy(algorithm, k)
+    try:
+        release = ic.anonymize(table, asked)
+    except (ic.InfeasibleError, ic.ParameterError):
+        return
+    earlier = release.table if beside else None
+    one = applied_or_nothing(release.recoding, batch, asked, beside=earlier)
+    other = applied_or_nothing(
+        release.recoding, batch.lazy(), asked, beside=None if earlier is None else earlier.lazy()
+    )
+    if one is None:
+        assert other is None
+        return
+    assert other.table.collect().equals(one.table)
+    assert (one.outside, one.too_small, one.suppressed) == (other.outside, other.too_small, other.suppressed)
+    assert one.privacy == other.privacy
+    with pytest.raises(ic.TableError, match="not in memory, so they have no numbers"):
+        other.rows()
+
+
+@given(tables(), tables(least=1), st.integers(1, 3))
+def test_rows_say_why(table, batch, k):
+    asked = policy(ic.Mondrian(), k)
+    release = ic.anonymize(table, asked)
+    applied = applied_or_nothing(release.recoding, batch, asked)
+    if applied is None:
+        return
+    rows = applied.rows()
+    stars = [
+        number for number, cells in enumerate(applied.table.select("n", "t").rows(), 1) if set(cells) == {"*"}
+    ]
+    assert rows["row"].to_list() == stars
+    counted = dict(rows["reason"].value_counts().rows())
+    assert counted.get("outside", 0) == applied.outside
+    assert counted.get("too small", 0) == applied.too_small
+
+
+def test_several_sensitive_attributes_of_both_tables_at_once():
+    """Joint models count combinations, and values may be written in two ways."""
+    schema = ic.Schema(quasi=["q"], sensitive={"a": None, "b": None})
+    asked = Policy(schema, (ic.KAnonymity(2), ic.LDiversity(1, attribute="a", joint=True)), ic.Datafly(), 1.0)
+    early = pl.DataFrame({"q": ["x"] * 4, "a": [1, 1, 2, 3], "b": ["u", "v", "u", "v"]})
+    release = ic.anonymize(early, asked)
+    batch = pl.DataFrame({"q": ["x", "x", "y"], "a": ["1.0", "9", "1"], "b": ["u", "w", "u"]})
+    applied = ic.apply_recoding(release.recoding, batch, asked, beside=release.table)
+    assert applied.table["q"].to_list() == ["x", "x", "*"]
+    both = pl.concat([release.table.cast(pl.String), applied.table])
+    again = ic.assess(both.with_columns(pl.col("a").cast(pl.Float64)), schema, asked.models)
+    assert applied.privacy.to_dict(cells=False) == again.to_dict(cells=False)
+
+
+def test_rounds_take_the_first_that_had_a_class():
+    table = pl.DataFrame({"n": [1.0, 1, 2, 9], "t": ["a1", "a1", "a1", "b1"], "s": list("xyxy")})
+    asked = policy(ic.Optimal(recode_suppressed=True), 2)
+    release = ic.anonymize(table, asked)
+    applied = ic.apply_recoding(release.recoding, table, asked)
+    assert applied.table.equals(release.table)
+
+
+def test_what_is_written_is_judged(tmp_path, monkeypatch):
+    table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
+    asked = policy(ic.Datafly(), 2)
+    release = ic.anonymize(table, asked)
+    applied = ic.apply_recoding(release.recoding, table, asked)
+    applied.write(tmp_path / "out.csv")
+    assert (
+        pl.read_csv(tmp_path / "out.csv", infer_schema=False)["t"].to_list() == release.table["t"].to_list()
+    )
+    with pytest.raises(ic.TableError, match="exists already"):
+        applied.write(tmp_path / "out.csv")
+    monkeypatch.setattr("incrowd.io.files.write_table", lambda frame, path, *_: frame.head(1).write_csv(path))
+    with pytest.raises(ic.InfeasibleError, match="nothing was released"):
+        applied.write(tmp_path / "other.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

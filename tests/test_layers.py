@@ -37,7 +37,7 @@ ROWS = (
         "guess",
         "reference",
     },
-    {"release", "anatomy", "processing", "randomization"},
+    {"release", "anatomy", "processing", "randomization", "union"},
     {"comparison", "application"},
     {"samples"},
     {"verification"},

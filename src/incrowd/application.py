@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InfeasibleError, ParameterError
-from incrowd.recoding import SUPPRESSED, FullDomain, Recoding, SingleDimensional
+from incrowd.domain import Domain
+from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.frequency import FrequencyTable, smallest_codes
+from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional
 from incrowd.schema import Attribute, Schema
+from incrowd.union import Labels, together, written
 
 if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.assessment import Assessment
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.policy import Policy
 
 __all__ = ["Applied", "apply_recoding"]
 
 _CELLS = 8_000_000
+_REASONS = ("", "outside", "too small", "suppressed")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Applied:
     ----------
     table
         The rows, of the kind that came in and in their order; columns as the schema releases them.
+    policy
+        What it has to satisfy.
     records
         Rows of the batch.
     outside
@@ -46,14 +49,60 @@ class Applied:
         All suppressed rows, with those that came in as ``*`` or that the recoding suppressed.
     privacy
         The batch, or where a release was named the batch and that together, measured.
+    beside
+        The earlier release, where one was named.
+    csv_format
+        How the batch was written, where it was a CSV.
     """
 
     table: Any = field(repr=False)
+    policy: Policy = field(repr=False)
     records: int
     outside: int
     too_small: int
     suppressed: int
     privacy: Assessment
+    beside: Any = field(default=None, repr=False)
+    csv_format: CsvFormat | None = None
+    _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
+
+    def rows(self) -> pl.DataFrame:
+        """Return which rows were suppressed, and why: their numbers and nothing that they hold.
+
+        Returns
+        -------
+        A Polars frame with ``row`` (the first has number 1) and ``reason``: ``outside``, ``too small``, or
+        ``suppressed`` where the row came in as ``*`` or the recoding suppressed it.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        import polars as pl
+
+        if self._reason_of_row is None:
+            raise TableError("the rows of this batch are not in memory, so they have no numbers")
+        found = np.flatnonzero(self._reason_of_row)
+        reasons = [_REASONS[reason] for reason in self._reason_of_row[found]]
+        return pl.DataFrame({"row": found + 1, "reason": pl.Series(reasons, dtype=pl.String)})
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the rows, read them again and judge them, with the earlier release where one was named.
+
+        Raises
+        ------
+        TableError
+            When the file exists (unless `force`) or cannot be written.
+        InfeasibleError
+            When what was written does not satisfy the policy.
+        """
+        from incrowd.release import write_checked
+
+        def check(reread: Any) -> None:
+            _judged(reread, self.beside, self.policy)
+
+        write_checked(self.table, path, self.csv_format, check, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -78,16 +127,17 @@ def apply_recoding(
 ) -> Applied:
     """Recode new rows as an earlier table was, check the result, and suppress what does not fit.
 
-    A full-domain recoding takes every value to its column's level; of a local one a row gets the cells of the
-    class that covers it, of several the one that loses least. Rows that nothing covers are suppressed, and
-    then every row of a class that does not satisfy the policy's models, until all do.
+    A full-domain recoding takes every value to its column's level, a single-dimensional one to its column's
+    cell (of the first round that has a class for it); of a local one a row gets the cells of the class that
+    covers it, of several the one that loses least. Rows that nothing covers are suppressed, and then every
+    row of a class that does not satisfy the policy's models, until all do.
 
     Parameters
     ----------
     recoding
         A recoding, or the folder where it was saved.
     table
-        The new rows: a pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+        The new rows: any table that `anonymize` takes.
     policy
         The roles of the columns and the models; its algorithm is not looked at.
     beside
@@ -104,122 +154,157 @@ def apply_recoding(
         When the models do not hold whatever of the new rows is suppressed, or more rows than the policy
         allows would have to be.
     """
-    import narwhals as nw
-
-    from incrowd.assessment import assess_classes
+    from incrowd.classes import EquivalenceClasses
     from incrowd.engines import engine_for, loaded
-    from incrowd.io.frames import column_like, plain, without_traces
-    from incrowd.release import judge
 
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
-    table = loaded(table, csv_format)
-    engine = engine_for(table)
+    engine = engine_for(loaded(table, csv_format))
     schema = policy.schema
-    columns = schema.released(engine.columns)
+    schema.released(engine.columns)
     names = [attribute.name for attribute in schema.quasi]
     if [domain.name for domain in recoding.domains] != names:
         raise ParameterError(
             f"the recoding is one of {', '.join(domain.name for domain in recoding.domains)}, and the "
-            "policy's "
-            f"quasi-identifiers are {', '.join(names)}"
+            f"policy's quasi-identifiers are {', '.join(names)}"
         )
-    if isinstance(recoding, SingleDimensional):
-        raise ParameterError(f"recodings by {recoding.algorithm} cannot be applied to other rows yet")
-    plainly = Schema.of(
-        [Attribute(domain.name, "quasi", domain.kind) for domain in recoding.domains],
-        null_values=schema.null_values,
-    )
-    frequency = engine.count(plainly)
-    rows = frequency.row_keys
-    if rows is None:
-        raise ParameterError("a batch has to be in memory; give a frame or one file")
-    labels, covered = (_levels if isinstance(recoding, FullDomain) else _covered)(recoding, frequency)
-    # The last place is that of rows that came in suppressed.
-    texts = [np.append(np.array(column, object), SUPPRESSED)[rows] for column in labels]
-    kept = np.append(covered, False)[rows]
-    outside = int((~np.append(covered, True)[rows]).sum())
-    kept &= ~np.logical_and.reduce([text == SUPPRESSED for text in texts])
-    before = None if beside is None else loaded(beside)
-    frame = nw.from_native(table, eager_only=True)
-    measured = [*names, *(attribute.name for attribute in schema.sensitive)]
-
-    def recoded() -> dict[str, Any]:
-        made = {}
-        for name, text in zip(names, texts, strict=True):
-            cells = np.where(kept, text, SUPPRESSED)
-            distinct = list(dict.fromkeys(cells.tolist()))
-            place = {label: number for number, label in enumerate(distinct)}
-            codes = np.array([place[cell] for cell in cells.tolist()], np.int64)
-            made[name] = column_like(frame, name, codes, distinct)
-        return made
-
-    too_small = 0
-    while True:
-        cells = recoded()
-        batch = without_traces(frame, {name: cells.get(name, plain(frame[name])) for name in columns})
-        both = _polars(batch, measured)
-        if before is not None:
-            both = _both(_polars(before, measured), both)
-        failing, classes = _failing(both, policy)
-        failing = failing[len(failing) - len(rows) :] & kept
-        if not failing.any():
-            break
-        too_small += int(failing.sum())
-        kept &= ~failing
-    suppressed = int((~kept).sum())
-    if suppressed > policy.max_suppression * len(rows) + 1e-9:
-        raise InfeasibleError(
-            f"apply: {suppressed} of {len(rows)} rows would be suppressed ({outside} are covered by no cell, "
-            f"{too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "
-            "max_suppression, "
-            "name the earlier release beside, or anonymize both together"
-        )
-    if suppressed == len(rows):
-        raise InfeasibleError(
-            f"apply: every row would be suppressed ({outside} are covered by no cell, {too_small} in "
-            "classes that "
-            "fail); name the earlier release beside, or anonymize both together"
-        )
-    assessment = assess_classes(classes, policy.models)
-    judge(assessment, replace(policy, max_suppression=1.0))
-    return Applied(batch, len(rows), outside, too_small, suppressed, assessment)
-
-
-def _polars(table: Any, names: list[str]) -> pl.DataFrame:
-    import narwhals as nw
-
-    frame: pl.DataFrame = nw.from_native(table, eager_only=True).select(names).to_polars()
-    return frame
-
-
-def _both(before: pl.DataFrame, batch: pl.DataFrame) -> pl.DataFrame:
-    """Put an earlier release above the batch; a file may have read its columns as other types."""
-    import polars as pl
-
-    if before.schema != batch.schema:
-        before, batch = (frame.select(pl.all().cast(pl.String)) for frame in (before, batch))
-    return pl.concat([before, batch])
-
-
-def _failing(table: pl.DataFrame, policy: Policy) -> tuple[NDArray[np.bool_], EquivalenceClasses]:
-    """Say which rows are in a class that does not satisfy the models."""
-    from incrowd.engines import read_classes
-
-    joint = any(model.is_joint for model in policy.models)
-    classes = read_classes(table, policy.schema, joint=joint)
-    rows = classes.frequency.row_keys
-    assert rows is not None
-    good = np.ones(len(classes), np.bool_)
     for model in policy.models:
         if model.needs_population:
             raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
-        good &= model.holds(classes)
-    bad = ~np.append(good, True)
-    return bad[rows], classes
+    joint = any(model.is_joint for model in policy.models)
+    plainly = Schema.of(
+        [*(Attribute(domain.name, "quasi", domain.kind) for domain in recoding.domains), *schema.sensitive],
+        null_values=schema.null_values,
+    )
+    frequency = engine.count(plainly, joint=joint)
+    find = (
+        _levels
+        if isinstance(recoding, FullDomain)
+        else _rounds
+        if isinstance(recoding, SingleDimensional)
+        else _covered
+    )
+    labels, covered = find(recoding, frequency)
+    starred = np.logical_and.reduce(
+        [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
+    )
+    before = [] if beside is None else [written(loaded(beside), policy)]
+    kept = covered & ~starred
+    small = np.zeros(frequency.keys, np.bool_)
+    while True:
+        counted, keys = together([(labels, kept, frequency), *before], schema)
+        classes = EquivalenceClasses.of_keys(counted)
+        good = np.ones(len(classes) + 1, np.bool_)
+        for model in policy.models:
+            good[:-1] &= model.holds(classes)
+        failing = ~good[keys] & kept
+        if not failing.any():
+            break
+        small |= failing
+        kept &= ~failing
+    weights = frequency.weights
+    outside, too_small = int(weights[~covered].sum()), int(weights[small].sum())
+    suppressed = frequency.suppressed + int(weights[~kept].sum())
+    _check_share(suppressed, outside, too_small, frequency.rows, policy)
+    released = engine.apply(
+        _as_counted(schema, plainly), frequency, _Carried.build(recoding.domains, frequency, labels, kept)
+    )
+    reasons = np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1))
+    rows = frequency.row_keys
+    return Applied(
+        released,
+        policy,
+        frequency.rows,
+        outside,
+        too_small,
+        suppressed,
+        _judged(released, beside, policy),
+        beside,
+        csv_format,
+        _reason_of_row=None if rows is None else np.append(reasons, 3).astype(np.int8)[rows],
+    )
 
 
-Labels = list[list[str | None]]
+def _check_share(suppressed: int, outside: int, too_small: int, rows: int, policy: Policy) -> None:
+    if suppressed > policy.max_suppression * rows + 1e-9:
+        raise InfeasibleError(
+            f"apply: {suppressed} of {rows} rows would be suppressed ({outside} are covered by no cell, "
+            f"{too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "
+            "max_suppression, name the earlier release beside, or anonymize both together"
+        )
+    if suppressed == rows:
+        raise InfeasibleError(
+            f"apply: every row would be suppressed ({outside} are covered by no cell, {too_small} in classes "
+            "that fail); name the earlier release beside, or anonymize both together"
+        )
+
+
+def _as_counted(schema: Schema, plainly: Schema) -> Schema:
+    """Return the schema with the quasi-identifiers as they were counted."""
+    return Schema.of(
+        (
+            plainly[attribute.name] if attribute.role == "quasi" else attribute
+            for attribute in schema.attributes
+        ),
+        null_values=schema.null_values,
+        others=schema.others,
+    )
+
+
+def _judged(released: Any, beside: Any, policy: Policy) -> Assessment:
+    """Measure what was made, with the earlier release where one was named, and refuse what does not hold."""
+    from incrowd.assessment import assess_classes
+    from incrowd.classes import EquivalenceClasses
+    from incrowd.engines import loaded
+    from incrowd.release import judge
+
+    tables = [released] if beside is None else [loaded(beside), released]
+    counted, _ = together([written(table, policy) for table in tables], policy.schema)
+    assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models)
+    judge(assessment, replace(policy, max_suppression=1.0))
+    return assessment
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Carried(Recoding):
+    """The cells of other keys than those for which a recoding was made."""
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    kind: ClassVar[str] = "carried over"
+
+    def decisions(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def build(
+        cls,
+        domains: tuple[Domain, ...],
+        frequency: FrequencyTable,
+        labels: Labels,
+        kept: NDArray[np.bool_],
+    ) -> _Carried:
+        cells = []
+        for column in labels:
+            shown = [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
+            distinct = {label: number for number, label in enumerate(dict.fromkeys(shown))}
+            nothing = np.zeros(len(distinct), np.int32)
+            cells.append(
+                Cells(
+                    smallest_codes(np.array([distinct[label] for label in shown]), max(len(distinct), 1)),
+                    tuple(distinct),
+                    nothing,
+                    nothing,
+                    nothing.astype(np.float64),
+                    nothing,
+                )
+            )
+        return cls(domains, frequency.codes, tuple(cells), ~kept)
+
+
+# --- which cells a key gets --------------------------------------------------------------------------
 
 
 def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -260,12 +345,10 @@ def _levels(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDAr
         labels.append([texts[code] for code in codes.tolist()])
         covered &= reached[codes]
         known.append(low[codes])
-    gone = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
-    if gone:
-        again = np.array([tuple(key) in gone for key in np.column_stack(known).tolist()])
-        for column in labels:
-            for key in np.flatnonzero(again).tolist():
-                column[key] = SUPPRESSED
+    again = _gone(recoding, np.column_stack(known))
+    for column in labels:
+        for key in np.flatnonzero(again).tolist():
+            column[key] = SUPPRESSED
     return labels, covered
 
 
@@ -302,3 +385,43 @@ def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDA
             column[key] = cells.labels[entries[chosen[key], j]]
         labels.append(column)
     return labels, covered
+
+
+def _rounds(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Take every value to its cell in the first round that had a class for the key, or the last that fits."""
+    assert isinstance(recoding, SingleDimensional)
+    sides = [
+        tuple(side[codes] for side in _places(domain, new))
+        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    ]
+    chosen = np.full((frequency.keys, len(sides)), -1, np.int64)
+    settled = np.zeros(frequency.keys, np.bool_)
+    for number in range(recoding.count):
+        own = np.flatnonzero(recoding.round_of_key == number)
+        entries = []
+        for j, (domain, cells) in enumerate(zip(recoding.domains, recoding.cells, strict=True)):
+            entry = np.full(domain.size + 1, -1, np.int64)
+            entry[recoding.keys[j][own]] = cells.codes[own]
+            low, high = (entry[side] for side in sides[j])
+            # A value between two known ones has their cell where that is one.
+            entries.append(np.where(low == high, low, -1))
+        found = np.column_stack(entries)
+        fits = (found >= 0).all(axis=1) & ~settled
+        chosen[fits] = found[fits]
+        live = {
+            tuple(row) for row in np.column_stack([cells.codes[own] for cells in recoding.cells]).tolist()
+        }
+        settled |= fits & np.array([tuple(row) in live for row in found.tolist()], np.bool_)
+    covered = (chosen >= 0).all(axis=1)
+    gone = _gone(recoding, np.column_stack([low for low, _ in sides]))
+    labels: Labels = []
+    for j, cells in enumerate(recoding.cells):
+        texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]
+        labels.append([SUPPRESSED if out else text for text, out in zip(texts, gone.tolist(), strict=True)])
+    return labels, covered | gone
+
+
+def _gone(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which keys, given by the ranks of their values, the recoding suppressed."""
+    gone = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
+    return np.array([tuple(key) in gone for key in ranks.tolist()], np.bool_)

@@ -16,7 +16,14 @@ from incrowd.errors import SchemaError, TableError
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
-__all__ = ["FrequencyTable", "JointCounts", "PopulationCounts", "SensitiveCounts", "smallest_codes"]
+__all__ = [
+    "FrequencyTable",
+    "JointCounts",
+    "PopulationCounts",
+    "SensitiveCounts",
+    "counts_per_key",
+    "smallest_codes",
+]
 
 
 Members = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -29,6 +36,25 @@ def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsigned
         if size - 1 <= np.iinfo(dtype).max:
             return np.ascontiguousarray(codes, dtype)
     raise TableError(f"a column with {size} distinct values is more than incrowd can count")
+
+
+def counts_per_key(
+    key: NDArray[np.int64], codes: NDArray[np.integer], rows: NDArray[np.int64], keys: int, size: int
+) -> Counts:
+    """Lay counts out per key, values in order; those of no key are left out."""
+    from incrowd.kernels.counting import Counts
+
+    live = key >= 0
+    key, codes, rows = key[live], codes[live].astype(np.int64), rows[live]
+    order = np.argsort(key * size + codes, kind="stable")
+    key, codes, rows = key[order], codes[order], rows[order]
+    # Values written in several ways are one value.
+    new = np.ones(len(key), np.bool_)
+    new[1:] = (key[1:] != key[:-1]) | (codes[1:] != codes[:-1])
+    start = np.flatnonzero(new)
+    counts = np.add.reduceat(rows, start) if len(start) else rows
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(key[start], minlength=keys)))).astype(np.int64)
+    return Counts(indptr, codes[start].astype(np.int32), counts.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

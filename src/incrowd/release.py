@@ -159,20 +159,12 @@ class Release:
         InfeasibleError
             When what was written does not satisfy the policy.
         """
-        from incrowd.engines import engine_for
-        from incrowd.io.files import CsvFormat, check_target, replacing
 
-        target = Path(path)
-        engine = engine_for(self.table)
-        folder = engine.writes_folder(target)
-        check_target(target, (), force=force, folder=folder)
-        csv_format = self.csv_format or CsvFormat()
-        with replacing(target, folder=folder) as temporary:
-            written = engine.write(temporary, target, csv_format)
-            if engine_for(written).columns != engine.columns:
-                raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+        def check(written: Any) -> None:
             after = assess(written, self.policy.schema, self.policy.models, population=self.population)
             judge(after, self.policy)
+
+        write_checked(self.table, path, self.csv_format, check, force=force)
 
     def save(self, folder: str | os.PathLike[str], *, name: str = "release.csv", force: bool = False) -> None:
         """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
@@ -392,6 +384,36 @@ def _search(start: _Start, policy: Policy, clock: _Clock) -> Solution:
         progress=clock.progress,
         seed=policy.seed,
     )
+
+
+def write_checked(
+    table: Any,
+    path: str | os.PathLike[str],
+    csv_format: CsvFormat | None,
+    check: Callable[[Any], None],
+    *,
+    force: bool,
+) -> None:
+    """Write a table beside its target, read it again, and rename it if it passes a check.
+
+    Raises
+    ------
+    TableError
+        When the target exists (unless `force`), cannot be written, or does not read back the same; and
+        whatever `check` raises of what was written.
+    """
+    from incrowd.engines import engine_for
+    from incrowd.io.files import CsvFormat, check_target, replacing
+
+    target = Path(path)
+    engine = engine_for(table)
+    folder = engine.writes_folder(target)
+    check_target(target, (), force=force, folder=folder)
+    with replacing(target, folder=folder) as temporary:
+        written = engine.write(temporary, target, csv_format or CsvFormat())
+        if engine_for(written).columns != engine.columns:
+            raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+        check(written)
 
 
 def judge(assessment: Assessment, policy: Policy) -> None:

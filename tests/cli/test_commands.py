@@ -831,3 +831,46 @@ def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
     assert sizes.min() >= 5
     told = json.loads(run(*asked, "--max-suppression", "1", "--force", "--json").out)
     assert told["records"] == 500
+    alone = (*asked, "--max-suppression", "1", "--force", "--rows", str(tmp_path / "rows.csv"))
+    shown = run(*alone)
+    assert shown.status == 0, shown.err
+    rows = pl.read_csv(tmp_path / "rows.csv")
+    released = pl.read_csv(tmp_path / "two.csv", infer_schema=False)
+    starred = released.with_row_index(offset=1).filter(pl.col("age") == "*", pl.col("sex") == "*")["index"]
+    assert rows["row"].to_list() == starred.to_list()
+    assert set(rows["reason"]) <= {"outside", "too small"}
+    before = (tmp_path / "two.csv").read_bytes()
+    streamed = run(*asked, "--max-suppression", "1", "--force", "--stream", "--memory", "500MB")
+    assert streamed.status == 0, streamed.err
+    assert (tmp_path / "two.csv").read_bytes() == before
+    no_rows = run(*alone, "--force", "--stream")
+    assert no_rows.status == 2
+    assert "not in memory, so they have no numbers" in no_rows.err
+
+
+def test_folders_on_the_command_line(run, hospital_csv, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    table = pl.read_csv(hospital_csv, infer_schema=False)
+    table[:1000].write_csv(folder / "a.csv")
+    table[1000:].write_csv(folder / "b.csv")
+    asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--others", "drop", "-k", "5")
+    one = run("anonymize", str(hospital_csv), *asked, "-o", str(tmp_path / "one.csv"))
+    assert one.status == 0, one.err
+    many = run("anonymize", str(folder), *asked, "-o", str(tmp_path / "out"), "--memory", "1GiB")
+    assert many.status == 0, many.err
+    written = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in written] == ["part-00000.csv", "part-00001.csv"]
+    expected = pl.read_csv(tmp_path / "one.csv", infer_schema=False)
+    parts = [pl.read_csv(path, infer_schema=False) for path in written]
+    assert [len(part) for part in parts] == [1000, len(table) - 1000]
+    assert pl.concat(parts).equals(expected)
+    for call, message in (
+        (("-o", str(tmp_path / "out")), "exists already"),
+        (("-o", str(folder / "out.csv")), "lies inside the input's folder"),
+        (("-o", str(tmp_path / "x.csv"), "--memory", "much"), "memory must be an amount"),
+    ):
+        refused = run("anonymize", str(folder), *asked, *call)
+        assert (refused.status, message in refused.err) == (2, True), refused.err
+    no_stream = run("assess", str(hospital_csv), "--qi", "age", "--memory", "1GiB")
+    assert (no_stream.status, "--memory is for rows that stream" in no_stream.err) == (2, True)

@@ -778,10 +778,16 @@ def apply(
         Path | None,
         typer.Option("--beside", metavar="RELEASE", help="The earlier release; classes are those of both."),
     ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option("--rows", metavar="CSV", help="Also write which rows were suppressed and why."),
+    ] = None,
     max_suppression: options.Suppression = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    stream: options.Stream = False,
+    memory: options.Memory = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -793,19 +799,27 @@ def apply(
 
     from incrowd.application import apply_recoding
     from incrowd.cli.render import progress
-    from incrowd.io.files import check_target, read_table, write_file
+    from incrowd.io.files import CsvFormat, check_target, write_file
 
-    check_target(output, [path for path in (data, policy, beside) if path is not None], force=force)
+    inputs = [path for path in (data, policy, beside) if path is not None]
+    options.check_output(output, data, inputs, stream=stream, force=force)
+    if rows is not None:
+        check_target(rows, [*inputs, output], force=force)
     loaded = _read_policy(policy)
     if max_suppression is not None:
         loaded = replace(loaded, max_suppression=max_suppression)
     with progress() as shown:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        table, csv_format, _ = options.opened(
+            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
+        )
         shown.stage("apply")
-        applied = apply_recoding(recoding, table, loaded, beside=beside)
+        applied = apply_recoding(recoding, table, loaded, beside=beside, csv_format=csv_format)
+        suppressed = None if rows is None else applied.rows()
         shown.stage("write")
-        write_file(applied.table, output, csv_format)
+        applied.write(output, force=force)
+        if rows is not None and suppressed is not None:
+            write_file(suppressed, rows, CsvFormat())
     if json:
         typer.echo(json_module.dumps(applied.to_dict(), ensure_ascii=False, indent=1))
         return

@@ -180,14 +180,14 @@ class FilesEngine(ScanEngine):
 
         if self._folder is None:
             return super()._keyed(columns, names, key_of, null_values)
-        pairs = self._group("pairs", [*names, *columns], null_values)
+        # Combinations of several attributes are numbered by their first row.
+        pairs = self._group("pairs", [*names, *columns], null_values, ordered=len(columns) > 1)
         same = " AND ".join(f"p.c{j} IS NOT DISTINCT FROM k.c{j}" for j in range(len(names)))
         own = ", ".join(f"p.c{len(names) + j} AS c{j}" for j in range(len(columns)))
         counted = self._save(
             "counted",
             f"SELECT {own}, p.n, k.file_row_number AS key FROM {self._saved('pairs')} p "
             f"JOIN {self._saved('keys')} k ON {same}"
-            # Combinations of several attributes are numbered by their first row.
             + (" ORDER BY p.file_row_number" if len(columns) > 1 else ""),
         )
         counted = counted.rename({f"c{j}": name for j, name in enumerate(columns)} | {"n": ROWS})
@@ -200,8 +200,10 @@ class FilesEngine(ScanEngine):
         numbers = key_of[key_of.columns[-1]].to_numpy()
         return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()], np.int64)
 
-    def _group(self, table: str, names: Sequence[str], null_values: tuple[str, ...]) -> pl.LazyFrame:
-        """Group all rows by some columns, in the order of their first row: the columns and `ROWS`."""
+    def _group(
+        self, table: str, names: Sequence[str], null_values: tuple[str, ...], *, ordered: bool = True
+    ) -> pl.LazyFrame:
+        """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
         assert self._files.stored is not None
         values: list[Any] = []
         columns = []
@@ -211,14 +213,14 @@ class FilesEngine(ScanEngine):
             values += given
         keys = ", ".join(f"c{j}" for j in range(len(names)))
         files = ", ".join(_literal(str(path)) for path in self._files.stored)
-        made = self._save(
-            table,
-            f"SELECT {keys}, n FROM (SELECT {', '.join(columns)}, count(*) AS n, "
-            "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first "
+        place = "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first"
+        grouped = (
+            f"SELECT {', '.join(columns)}, count(*) AS n{f', {place}' if ordered else ''} "
             f"FROM read_parquet([{files}], hive_partitioning = false) "
-            f"GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}) ORDER BY first",
-            values,
+            f"GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}"
         )
+        query = f"SELECT {keys}, n FROM ({grouped}) ORDER BY first" if ordered else grouped
+        made = self._save(table, query, values)
         return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})
 
     def _expression(self, name: str, null_values: tuple[str, ...]) -> tuple[str, list[Any]]:

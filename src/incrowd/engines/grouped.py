@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.frequency import FrequencyTable, SensitiveCounts
-    from incrowd.kernels.counting import Counts
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
@@ -238,7 +237,7 @@ class GroupedEngine(ABC):
         import numpy as np
 
         from incrowd.domain import Domain
-        from incrowd.frequency import SensitiveCounts
+        from incrowd.frequency import SensitiveCounts, counts_per_key
 
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
         values = self._distinct(attribute.name, schema.null_values)
@@ -247,7 +246,7 @@ class GroupedEngine(ABC):
         codes = ranks[places][grouped[attribute.name].to_numpy()]
         rows = grouped[ROWS].to_numpy().astype(np.int64)
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
-        return SensitiveCounts(domain, _per_key(key, codes, rows, keys, domain.size), totals, None)
+        return SensitiveCounts(domain, counts_per_key(key, codes, rows, keys, domain.size), totals, None)
 
     def _combined(
         self,
@@ -261,7 +260,7 @@ class GroupedEngine(ABC):
         import numpy as np
 
         from incrowd.domain import Domain
-        from incrowd.frequency import JointCounts
+        from incrowd.frequency import JointCounts, counts_per_key
         from incrowd.kernels.grouping import group_columns
 
         columns = [counts.name for counts in sensitive]
@@ -277,7 +276,7 @@ class GroupedEngine(ABC):
         rows = grouped[ROWS].to_numpy().astype(np.int64)
         return JointCounts(
             tuple(ranks[place].astype(np.int32) for ranks in ranked),
-            _per_key(key, combination, rows, keys, len(place)),
+            counts_per_key(key, combination, rows, keys, len(place)),
         )
 
 
@@ -371,24 +370,3 @@ def _smallest(size: int) -> type[pl.DataType]:
     import polars as pl
 
     return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
-
-
-def _per_key(
-    key: NDArray[np.int64], codes: NDArray[np.integer], rows: NDArray[np.int64], keys: int, size: int
-) -> Counts:
-    """Lay counts out per key, values in order; those of no key are left out."""
-    import numpy as np
-
-    from incrowd.kernels.counting import Counts
-
-    live = key >= 0
-    key, codes, rows = key[live], codes[live].astype(np.int64), rows[live]
-    order = np.argsort(key * size + codes, kind="stable")
-    key, codes, rows = key[order], codes[order], rows[order]
-    # Values written in several ways are one value.
-    new = np.ones(len(key), np.bool_)
-    new[1:] = (key[1:] != key[:-1]) | (codes[1:] != codes[:-1])
-    start = np.flatnonzero(new)
-    counts = np.add.reduceat(rows, start) if len(start) else rows
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(key[start], minlength=keys)))).astype(np.int64)
-    return Counts(indptr, codes[start].astype(np.int32), counts.astype(np.int64))
