@@ -138,6 +138,30 @@ def test_names_that_the_database_knows_otherwise(tmp_path, name):
         same(MemoryEngine(frame).count(schema), FilesEngine(ic.scan(tmp_path)).count(schema))
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([-128, 127, None, 0], dtype=pl.Int8),
+        pl.Series([-(2**63), 2**63 - 1, 5, None], dtype=pl.Int64),
+        pl.Series([2**64 - 1, 2**64 - 2, 0, 7], dtype=pl.UInt64),
+        pl.Series([2**64 - 1, 2**64 - 2, None, 2**64 - 3], dtype=pl.UInt64),
+        pl.Series([10**6, 0, 300, 70_000], dtype=pl.Int32),
+        pl.Series([dt.date(1, 1, 1), dt.date(9999, 12, 31), None, dt.date(1969, 12, 31)]),
+        pl.Series([None] * 4, dtype=pl.String),
+        pl.Series([None] * 4, dtype=pl.Int16),
+        pl.Series(["", "'; DROP TABLE x; --", None, "ſ"]),
+    ],
+    ids=lambda values: f"{values.dtype}-{values[0]}",
+)
+@pytest.mark.parametrize("fewest", [0, 100_000])
+def test_values_that_are_numbered(tmp_path, monkeypatch, values, fewest):
+    monkeypatch.setattr("incrowd.engines.files._ENUMERATED", fewest)
+    frame = pl.DataFrame({"p": pl.concat([values, values]), "s": pl.concat([values.reverse(), values])})
+    frame.write_parquet(tmp_path / "rows.parquet")
+    schema = ic.Schema(quasi=["p"], sensitive=["s"])
+    same(MemoryEngine(frame).count(schema), FilesEngine(ic.scan(tmp_path)).count(schema))
+
+
 # --- CSV ----------------------------------------------------------------------------------------------
 
 TEXTS = 'name,x\nÄ,"a ""b"", c"\n"",\n"two\nlines",  \nNA,1.0\n,"1"\n'
@@ -353,7 +377,8 @@ def test_keys_that_do_not_fit_are_refused(tmp_path):
     assert ic.assess(ic.scan(tmp_path / "a.parquet", memory="200MiB"), schema).records == 400_000
 
 
-def test_files_that_change_meanwhile(tmp_path, monkeypatch):
+@pytest.mark.parametrize("new", [("c", "x"), ("a", "z"), ("a", "x")])
+def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
     path = tmp_path / "a.parquet"
     frame = pl.DataFrame({"q": ["a", "b"], "s": ["x", "y"]})
     frame.write_parquet(path)
@@ -362,7 +387,7 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch):
 
     def changing(self, table, *rest, **more):
         made = group(self, table, *rest, **more)
-        pl.concat([frame, pl.DataFrame({"q": ["c"], "s": ["x"]})]).write_parquet(path)
+        pl.concat([frame, pl.DataFrame({"q": [new[0]], "s": [new[1]]})]).write_parquet(path)
         return made
 
     monkeypatch.setattr(FilesEngine, "_group", changing)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import ROWS
+from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import SchemaError, TableError
 
@@ -31,9 +32,38 @@ __all__ = ["FilesEngine"]
 _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
 
+_CHANGED = "the files were changed while they were counted; try again when nobody writes to them"
+_ENUMERATED = 100_000
+"""Distinct texts up to which a column is grouped by their numbers."""
+
 _DATABASE_SHARE = 0.4
+_INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
 _LEAST = 64 * 2**20
 _POLL = 0.2
+
+
+class _Packed(NamedTuple):
+    """How a column is grouped: by small integers where it can be, which take a fraction of the room.
+
+    Attributes
+    ----------
+    expression, given
+        The SQL, and the values of its parameters.
+    texts
+        The text of each integer, where the column has texts.
+    low
+        What is added to each integer, where the column has whole numbers or days.
+    """
+
+    expression: str
+    given: list[Any]
+    texts: pl.Series | None = None
+    low: int | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the column is grouped by its values as they are."""
+        return self.texts is None and self.low is None
 
 
 class FilesEngine(ScanEngine):
@@ -56,6 +86,7 @@ class FilesEngine(ScanEngine):
         self._files = table
         self._database: duckdb.DuckDBPyConnection | None = None
         self._folder: Path | None = None
+        self._packed: dict[str, _Packed] = {}
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""
@@ -69,6 +100,7 @@ class FilesEngine(ScanEngine):
             return super().count(schema, joint=joint, target=target)
         self._values = {}
         with self._opened():
+            self._pack(counted, schema.null_values)
             return super().count(schema, joint=joint, target=target)
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Files:
@@ -142,6 +174,8 @@ class FilesEngine(ScanEngine):
                     "autoinstall_known_extensions": "false",
                     "autoload_known_extensions": "false",
                     "threads": str(thread_count()),
+                    # What has an order says so.
+                    "preserve_insertion_order": "false",
                 },
             )
             self._folder = Path(folder)
@@ -153,6 +187,9 @@ class FilesEngine(ScanEngine):
                     "counting needs more than its share of the memory; allow more (--memory) or name fewer "
                     "quasi-identifiers"
                 ) from None
+            except (duckdb.ConversionException, duckdb.OutOfRangeException):
+                # A value that was not there when the columns were looked at.
+                raise TableError(_CHANGED) from None
             except duckdb.Error as error:
                 raise TableError(f"the files could not be counted ({type(error).__name__})") from None
             finally:
@@ -195,7 +232,7 @@ class FilesEngine(ScanEngine):
         totals = [frame.select(pl.last().sum()) for frame in (keys.select("n"), pairs.select(ROWS))]
         sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(pl.col(ROWS).sum())])}
         if len(sums) > 1:
-            raise TableError("the files were changed while they were counted; try again when nobody writes")
+            raise TableError(_CHANGED)
         grouped = self._coded_values(counted, columns, null_values)
         numbers = key_of[key_of.columns[-1]].to_numpy()
         return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()], np.int64)
@@ -207,21 +244,83 @@ class FilesEngine(ScanEngine):
         assert self._files.stored is not None
         values: list[Any] = []
         columns = []
+        shown = []
         for j, name in enumerate(names):
-            text, given = self._expression(name, null_values)
-            columns.append(f"{text} AS c{j}")
-            values += given
-        keys = ", ".join(f"c{j}" for j in range(len(names)))
-        files = ", ".join(_literal(str(path)) for path in self._files.stored)
+            packed = self._packed[name]
+            columns.append(f"{packed.expression} AS c{j}")
+            values += packed.given
+            # Saved as integers, too: an enumeration would be saved as texts.
+            shown.append(f"c{j}" if packed.texts is None else f"enum_code(c{j}) AS c{j}")
+        keys = ", ".join(shown)
         place = "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first"
         grouped = (
             f"SELECT {', '.join(columns)}, count(*) AS n{f', {place}' if ordered else ''} "
-            f"FROM read_parquet([{files}], hive_partitioning = false) "
-            f"GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}"
+            f"FROM {self._source()} GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}"
         )
-        query = f"SELECT {keys}, n FROM ({grouped}) ORDER BY first" if ordered else grouped
+        query = f"SELECT {keys}, n FROM ({grouped}){' ORDER BY first' if ordered else ''}"
         made = self._save(table, query, values)
         return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})
+
+    def _source(self) -> str:
+        """Return SQL for all rows."""
+        assert self._files.stored is not None
+        files = ", ".join(_literal(str(path)) for path in self._files.stored)
+        return f"read_parquet([{files}], hive_partitioning = false)"
+
+    def _pack(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        """Find out which columns have few texts or a small range, and number their values."""
+        import polars as pl
+
+        assert self._database is not None
+        self._packed = {}
+        texts: list[str] = []
+        whole: list[str] = []
+        for name in dict.fromkeys(names):
+            self._packed[name] = _Packed(*self._expression(name, null_values))
+            kind = self._types[name]
+            if kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum):
+                texts.append(name)
+            elif kind.is_integer() or kind == pl.Date:
+                whole.append(name)
+        asked = [("approx_count_distinct({})", texts), ("min({})", whole), ("max({})", whole)]
+        found = self._ask([(form, name) for form, chosen in asked for name in chosen])
+        few = [name for name in texts if 0 < found["approx_count_distinct({})", name] <= _ENUMERATED]
+        lists = self._ask([("list(DISTINCT {})", name) for name in few])
+        for number, name in enumerate(few):
+            values = sorted(value for value in lists["list(DISTINCT {})", name] if value is not None)
+            # A list as parameter, so that no value becomes a part of the statement.
+            self._database.execute(
+                f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
+            ).fetchall()
+            text, given, *_ = self._packed[name]
+            self._packed[name] = _Packed(
+                f"CAST({text} AS e{number})", given, texts=pl.Series(values, dtype=pl.String)
+            )
+        for name in whole:
+            low, high = found["min({})", name], found["max({})", name]
+            if low is None:
+                continue
+            text, given, *_ = self._packed[name]
+            if self._types[name] == pl.Date:
+                epoch = dt.date(1970, 1, 1)
+                low, high = (low - epoch).days, (high - epoch).days
+                text = f"({text} - DATE '1970-01-01')"
+            kinds = [kind for kind, most in _INTEGERS if high - low <= most]
+            if kinds and abs(low) < 2**62 and abs(high) < 2**62:
+                self._packed[name] = _Packed(
+                    f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", given, low=low
+                )
+
+    def _ask(self, questions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+        """Answer questions about columns in one pass over the rows."""
+        assert self._database is not None
+        if not questions:
+            return {}
+        columns = [form.format(self._packed[name].expression) for form, name in questions]
+        values = [value for _, name in questions for value in self._packed[name].given]
+        asked = f"SELECT {', '.join(columns)} FROM {self._source()}"
+        answers = self._database.execute(asked, values).fetchall()[0]
+        return dict(zip(questions, answers, strict=True))
 
     def _expression(self, name: str, null_values: tuple[str, ...]) -> tuple[str, list[Any]]:
         """Write a column in SQL, so that what is the same value is the same; see `_cleaned`."""
@@ -248,9 +347,40 @@ class FilesEngine(ScanEngine):
         """Read saved combinations in their order as codes, learning the values of new columns."""
         import polars as pl
 
-        frame = frame.with_columns(pl.col(name).cast(self._read_as(name)) for name in names)
-        self._learn(frame, names, null_values)
-        return self._coded(frame, names, null_values, ordered=True).collect(engine="streaming")
+        plain = [name for name in names if self._packed[name].plain]
+        frame = frame.with_columns(pl.col(name).cast(self._read_as(name)) for name in plain)
+        self._learn(frame, plain, null_values)
+        coded = self._coded(frame, plain, null_values, ordered=True).collect(engine="streaming")
+        return coded.with_columns(
+            self._unpacked(coded[name], null_values) for name in names if name not in plain
+        )
+
+    def _unpacked(self, numbers: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
+        """Turn the integers by which a column was grouped into places among its values."""
+        import numpy as np
+        import polars as pl
+
+        name = numbers.name
+        packed = self._packed[name]
+        met = numbers.unique().sort(nulls_last=True)
+        if packed.texts is not None:
+            values = packed.texts.gather(met)
+        else:
+            kind = self._types[name]
+            days = kind == pl.Date
+            values = (met.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
+        values = pl.DataFrame([values.alias(name)]).select(self._cleaned(name, null_values)).to_series()
+        known = self._values.setdefault((name, null_values), values.unique().sort())
+        order = pl.DataFrame([known.alias("value")]).with_row_index("place")
+        found = pl.DataFrame([values.alias("value")]).join(
+            order, on="value", how="left", nulls_equal=True, maintain_order="left"
+        )["place"]
+        # One entry for each integer, and the last for the missing value.
+        size = int(met.drop_nulls().max() or 0) + 1 if len(met.drop_nulls()) else 0  # type: ignore[arg-type]
+        place = np.zeros(size + 1, np.uint32)
+        place[met.cast(pl.Int64).fill_null(size).to_numpy()] = found.to_numpy()
+        codes = place[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
+        return pl.Series(name, codes, dtype=smallest(len(known)))
 
     def _read_as(self, name: str) -> pl.DataType:
         """Return the type that a fetched column gets: the file's, texts for categories."""

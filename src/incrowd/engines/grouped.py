@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
-__all__ = ["CELL", "ROWS", "FetchedEngine", "GroupedEngine"]
+__all__ = ["CELL", "ROWS", "FetchedEngine", "GroupedEngine", "smallest"]
 
 ROWS = "\0rows"
 """Column of a grouped frame: how many rows have a combination."""
@@ -162,7 +162,7 @@ class GroupedEngine(ABC):
 
         for name in names:
             distinct = self._distinct(name, null_values)
-            kind = _smallest(len(distinct))
+            kind = smallest(len(distinct))
             places = pl.Series(form.format(name), range(len(distinct)), dtype=kind)
             cleaned = self._cleaned(name, null_values)
             known = distinct.is_not_null()
@@ -365,7 +365,7 @@ class FetchedEngine(GroupedEngine):
         return coded.group_by(names).agg(pl.col(ROWS).sum()).sort(names).collect()
 
 
-def _smallest(size: int) -> type[pl.DataType]:
+def smallest(size: int) -> type[pl.DataType]:
     """Return the smallest type of codes below `size`."""
     import polars as pl
 
