@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real test data is not beside the project")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a real PostgreSQL server that is started for the tests and stopped after them."""
+    from postgres_server import running_server
+
+    with running_server() as url:
+        yield url

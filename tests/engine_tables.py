@@ -120,9 +120,23 @@ def _files(frame: pl.DataFrame, folder: Path):
     return scan(folder)
 
 
+def _relation(frame: pl.DataFrame, folder: Path):
+    import duckdb
+
+    return duckdb.connect().from_arrow(frame.to_arrow())
+
+
+def _recoded(frame: pl.DataFrame, folder: Path):
+    from incrowd.engines import RecodedTable, SqlEngine
+
+    return RecodedTable(SqlEngine(_relation(frame, folder)), [], frame.columns, None)
+
+
 MAKERS = {
     "MemoryEngine": lambda frame, folder: frame,
     "ScanEngine": lambda frame, folder: frame.lazy(),
     "FilesEngine": _files,
+    "SqlEngine": _relation,
+    "RecodedEngine": _recoded,
 }
 """Per engine how it gets a frame's rows; the folder is the test's own."""

@@ -166,6 +166,38 @@ class Release:
 
         write_checked(self.table, path, self.csv_format, check, force=force)
 
+    def into(self, name: str, *, force: bool = False) -> None:
+        """Make a new table of it in the database that the rows are in, all or nothing.
+
+        In one transaction, that in which the rows were counted, the table is created, filled by the database,
+        counted again and judged; only then is it committed. The snapshot ends then: write files before.
+
+        Parameters
+        ----------
+        name
+            The table, as in `Database.table`.
+        force
+            Whether a table of that name is replaced; never the one that is released.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in a database, the table exists (unless `force`) or cannot be made.
+        InfeasibleError
+            When what was made does not satisfy the policy.
+        """
+        from incrowd.engines import RecodedTable, engine_for
+
+        if not isinstance(self.table, RecodedTable):
+            raise TableError("the rows are not in a database; write them to a file")
+        with self.table.into(name, force=force) as made:
+            if engine_for(made).columns != self.table.columns:
+                raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
+            after = assess(made, self.policy.schema, self.policy.models, population=self.population)
+            if after.records != self.privacy.records:
+                raise TableError(f"{made.title}: has other rows than were counted; nothing was kept")
+            judge(after, self.policy)
+
     def save(self, folder: str | os.PathLike[str], *, name: str = "release.csv", force: bool = False) -> None:
         """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
 

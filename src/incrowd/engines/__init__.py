@@ -6,18 +6,22 @@ from incrowd.engines.base import Engine, engine_for, loaded, read_classes, with_
 from incrowd.engines.files import FilesEngine
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
+from incrowd.engines.sql import RecodedEngine, RecodedTable, SqlEngine
 
 __all__ = [
     "ENGINES",
     "Engine",
     "FilesEngine",
     "MemoryEngine",
+    "RecodedEngine",
+    "RecodedTable",
     "ScanEngine",
+    "SqlEngine",
     "engine_for",
     "loaded",
     "read_classes",
     "with_population",
 ]
 
-ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine, FilesEngine)
+ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine, FilesEngine, SqlEngine, RecodedEngine)
 """Every engine, asked in this order whether it takes a table."""

@@ -24,7 +24,7 @@ from incrowd.progress import Progress, Silent
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Files", "bytes_of", "is_scan", "scan", "stream_table", "usual_memory"]
+__all__ = ["Files", "bytes_of", "is_scan", "scan", "stream_batches", "stream_table", "usual_memory"]
 
 _CHUNK = 1 << 22
 _SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -352,6 +352,30 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
                 _encode(source, out, target, csv_format.encoding)
             if zipped:
                 out.close()
+
+
+def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, csv_format: CsvFormat) -> None:
+    """Write frames one after the other, at least one, into one file; see `stream_table`."""
+    from polars.io.plugins import register_io_source
+
+    first = next(batches)
+    failed: list[Exception] = []
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        yield first
+        try:
+            yield from batches
+        except Exception as error:
+            # It would come out as the text of another error.
+            failed.append(error)
+            raise
+
+    try:
+        stream_table(register_io_source(source, schema=first.schema), path, target, csv_format)
+    except Exception:
+        if failed:
+            raise failed[0] from None
+        raise
 
 
 def _encode(source: IO[bytes], out: Any, target: Path, encoding: str) -> None:

@@ -1,0 +1,175 @@
+"""What an SQL database has to say about itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import IncrowdError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["BATCH", "Column", "Dialect", "Name", "cast_all"]
+
+Name = tuple[str, ...]
+"""The parts of a table's name, as schema and table, without quotes."""
+
+BATCH = 100_000
+"""Rows that are fetched at a time where rows stream."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column is read.
+
+    Attributes
+    ----------
+    type
+        The column's type in words, for errors.
+    key
+        SQL: the column normalized, so that equal values are those that are equal in memory; None where it is
+        neither text, number nor date.
+    dtype
+        The Polars type that fetched keys are turned into; None where they come as they are to be.
+    wire
+        SQL: the type of `key` when it is sent back.
+    stand_in
+        SQL: a value of that type, in place of NULL where NULL cannot be joined.
+    wrong
+        SQL: a condition that holds for values that are refused, as an infinite date; `key` gives NULL.
+    plain
+        SQL: the column as it is released into a file, of a type that Arrow and Polars know.
+    plain_dtype
+        The Polars type that it is then turned into, or None.
+    stays
+        SQL: the column as it is released into a table of the same database.
+    """
+
+    type: str
+    key: str | None
+    dtype: pl.DataType | None = None
+    wire: str = ""
+    stand_in: str = ""
+    wrong: str | None = None
+    plain: str = ""
+    plain_dtype: pl.DataType | None = None
+    stays: str = ""
+
+
+class Dialect(ABC):
+    """One session of a database, and how its SQL is written.
+
+    Methods let the driver's errors through; `Database` has them translated, since a driver's message may
+    quote cells or the address with its password.
+    """
+
+    title: ClassVar[str]
+    """The database in words."""
+
+    view_guards: ClassVar[bool] = False
+    """Whether a table that a view reads cannot be dropped."""
+
+    @classmethod
+    def quote(cls, name: str) -> str:
+        """Quote an identifier, whatever is in it."""
+        if "\0" in name:
+            raise TableError(f"{cls.title}: a name cannot have the character NUL")
+        return '"' + name.replace('"', '""') + '"'
+
+    def qualified(self, name: Name) -> str:
+        """Quote the name of a table."""
+        return ".".join(map(self.quote, name))
+
+    def check_name(self, name: Name) -> None:  # noqa: B027 - few have something to refuse
+        """Refuse a name that a new table cannot have.
+
+        Raises
+        ------
+        TableError
+        """
+
+    @classmethod
+    def same(cls, column: Column, left: str, right: str) -> str:
+        """Return an SQL condition: two keys of a column are equal or both missing."""
+        stand_in = column.stand_in
+        return (
+            f"COALESCE({left}, {stand_in}) = COALESCE({right}, {stand_in}) "
+            f"AND ({left} IS NULL) = ({right} IS NULL)"
+        )
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction whose reads all see one snapshot."""
+
+    def commit(self) -> None:
+        """End the transaction and keep what it did."""
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """End the transaction and undo what it did."""
+        self.execute("ROLLBACK")
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the session."""
+
+    @abstractmethod
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+
+    @abstractmethod
+    def fetch(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows."""
+
+    @abstractmethod
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Run a query and fetch `BATCH` rows or so at a time."""
+
+    @abstractmethod
+    def names(self, table: Name) -> list[str]:
+        """Return the names of a table's columns, in order; none where there is no such table."""
+
+    @abstractmethod
+    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
+        """Say how some columns of a table are read."""
+
+    def target(self, table: Name) -> Name:
+        """Return where a new table of a name would come to stand."""
+        return table
+
+    @abstractmethod
+    def kind(self, table: Name) -> str | None:
+        """Return ``table`` or what else has that name, as ``view``; None for nothing."""
+
+    def related(self, one: Name, other: Name) -> bool:
+        """Say whether two names are one table, or one holds rows of the other."""
+        return one[-1].casefold() == other[-1].casefold()
+
+    @abstractmethod
+    def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
+        """Make a temporary table of a frame, with an SQL type per column, for the planner to know well."""
+
+    def joining(self) -> None:  # noqa: B027 - few have something to prepare
+        """Prepare the transaction for a join with an uploaded table."""
+
+    @abstractmethod
+    def drop_uploaded(self, name: str) -> None:
+        """Drop an uploaded table."""
+
+    @classmethod
+    @abstractmethod
+    def translate(cls, error: Exception) -> IncrowdError | None:
+        """Say in our words what went wrong, or None where this is no error of the driver."""
+
+
+def cast_all(frame: pl.DataFrame, names: Sequence[str], dtypes: Sequence[Any]) -> pl.DataFrame:
+    """Name the columns of a result, and turn those into their type that have one."""
+    import polars as pl
+
+    columns = []
+    for series, name, dtype in zip(frame.get_columns(), names, dtypes, strict=True):
+        columns.append((series if dtype is None else series.cast(dtype)).alias(name))
+    return pl.DataFrame(columns)

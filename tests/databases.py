@@ -1,0 +1,128 @@
+"""Frames put into databases, as somebody else's program would."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+import incrowd as ic
+
+__all__ = ["PLACES", "as_held", "fetched", "held", "holding", "quoted", "statement"]
+
+PLACES = ("postgresql", "sqlite", "duckdb", "relation")
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def statement(url, *statements):
+    """Run statements in PostgreSQL, each in a transaction of its own; rows of the last if it has some."""
+    import adbc_driver_postgresql.dbapi as driver
+
+    with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        for sql in statements:
+            cursor.execute(sql)
+        return (
+            cursor.fetch_arrow().read_all().to_pylist()
+            if statements[-1].upper().startswith("SELECT")
+            else None
+        )
+
+
+def postgres_type(dtype):
+    if isinstance(dtype, pl.Decimal):
+        return f"numeric({dtype.precision},{dtype.scale})"
+    return {
+        pl.Float64: "float8", pl.Float32: "float4", pl.Int64: "bigint", pl.Int32: "integer", pl.UInt8: "smallint",
+        pl.Boolean: "boolean", pl.Date: "date", pl.Datetime("us", "UTC"): "timestamptz", pl.Datetime("us"): "timestamp",
+    }.get(dtype, "text")  # fmt: skip
+
+
+def fill_postgres(url, frame, table="people", types=None):
+    import adbc_driver_postgresql.dbapi as driver
+
+    kinds = {name: (types or {}).get(name, postgres_type(dtype)) for name, dtype in frame.schema.items()}
+    listed = ", ".join(f"{quoted(name)} {kind}" for name, kind in kinds.items())
+    with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS {quoted(table)} CASCADE")
+        cursor.execute(f"CREATE TABLE {quoted(table)} ({listed})")
+        plain = [
+            name
+            for name, dtype in frame.schema.items()
+            if dtype == pl.Categorical or isinstance(dtype, pl.Enum)
+        ]
+        cursor.adbc_ingest(table, frame.with_columns(pl.col(plain).cast(pl.String)).to_arrow(), mode="append")
+
+
+def held(frame):
+    """What SQLite can hold of a frame: no dates, no decimals, no truth values, no NaN."""
+    columns = []
+    for found in frame.get_columns():
+        dtype = found.dtype
+        if dtype.is_float() or dtype.is_decimal():
+            series = found.cast(pl.Float64).fill_nan(None)
+        else:
+            whole = dtype.is_integer() or dtype == pl.Boolean
+            series = found.cast(pl.Int64 if whole else pl.String)
+        # Types are those of the values, of which there must be some.
+        columns.append(series.cast(pl.String) if series.null_count() == len(series) else series)
+    return pl.DataFrame(columns)
+
+
+def fill_sqlite(path, frame, table="people", types=None):
+    listed = ", ".join(f"{quoted(name)} {(types or {}).get(name, '')}" for name in frame.columns)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
+        connection.execute(f"CREATE TABLE {quoted(table)} ({listed})")
+        places = ", ".join("?" * frame.width)
+        connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", frame.iter_rows())
+        connection.commit()
+
+
+def fill_duckdb(connection, frame, table="people"):
+    connection.register("incoming", frame.to_arrow())
+    connection.execute(f"CREATE OR REPLACE TABLE {quoted(table)} AS SELECT * FROM incoming").fetchall()
+    connection.unregister("incoming")
+
+
+def as_held(where, frame):
+    return held(frame) if where == "sqlite" else frame
+
+
+@contextlib.contextmanager
+def holding(where, frame, url=None, table="people"):
+    """Put a frame into a database and give its table (`url` is PostgreSQL's) as incrowd sees it."""
+    if where == "relation":
+        with contextlib.closing(duckdb.connect()) as connection:
+            fill_duckdb(connection, frame, table)
+            yield connection.table(quoted(table))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "people.db"
+        if where == "postgresql":
+            fill_postgres(url, frame, table)
+        elif where == "sqlite":
+            fill_sqlite(path, frame, table)
+            url = f"sqlite:///{path}"
+        else:
+            with contextlib.closing(duckdb.connect(str(path))) as connection:
+                fill_duckdb(connection, frame, table)
+            url = f"duckdb:///{path}"
+        with ic.Database(url) as database:
+            yield database.table(quoted(table))
+
+
+def fetched(table):
+    """All rows of a released table or relation."""
+    if hasattr(table, "engine"):
+        return table.fetch()
+    import polars.selectors as cs
+
+    # A relation's times are shown in the connection's time zone.
+    return pl.DataFrame(table).with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
