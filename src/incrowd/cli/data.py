@@ -41,7 +41,8 @@ _PAGE_L = (1, 2, 3, 4, 5, 6, 7, 8)
 
 
 def assess(
-    data: options.Data,
+    data: options.FileOrAddress,
+    table: options.Table = None,
     policy: options.PolicyFile = None,
     qi: options.Quasi = None,
     sensitive: options.Sensitive = None,
@@ -72,16 +73,21 @@ def assess(
     options.refuse_beside_policy(
         policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
     )
-    _check_report(report, [data], force=force)
+    _check_report(report, [data] if isinstance(data, Path) else [], force=force)
     with progress() as shown:
         shown.stage("read")
-        table, _, columns = options.opened(
-            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
+        rows, _, columns = options.opened(
+            data,
+            options.csv_format(delimiter, encoding, names),
+            stream=stream,
+            memory=memory,
+            shown=shown,
+            table=table,
         )
         loaded = _policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
         loaded = options.override(loaded, models, None, None, None)
         shown.stage("assess")
-        assessment = measure(table, loaded.schema, loaded.models, population=population)
+        assessment = measure(rows, loaded.schema, loaded.models, population=population)
         if report is not None:
             shown.stage("report")
             assessment.report(report, loaded.schema)
@@ -96,15 +102,20 @@ def assess(
 
 
 def anonymize(
-    data: options.Data,
+    data: options.FileOrAddress,
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "-o",
             "--output",
             help="The released file: .csv, .csv.gz or .parquet; with many files also a folder for as many.",
         ),
-    ],
+    ] = None,
+    table: options.Table = None,
+    into: Annotated[
+        str | None,
+        typer.Option("--into", metavar="TABLE", help="The released table, new in the same database."),
+    ] = None,
     policy: options.PolicyFile = None,
     qi: options.Quasi = None,
     sensitive: options.Sensitive = None,
@@ -157,17 +168,25 @@ def anonymize(
     from dataclasses import replace
 
     from incrowd.cli.render import console, progress, show_release
+    from incrowd.errors import ParameterError
     from incrowd.io.files import check_target
     from incrowd.policy import Policy
     from incrowd.release import anonymize as release_of
 
     began = time.perf_counter()
     models = options.models_of(k, l, t, model)
-    inputs = [path for path in (data, policy, population) if path is not None]
-    options.check_output(output, data, inputs, stream=stream, force=force)
+    if (output is None) == (into is None):
+        raise ParameterError(
+            "say where the release goes: to a file with -o, or --into a table of the database"
+        )
+    if into is not None and isinstance(data, Path):
+        raise ParameterError("--into is for databases; name a file with -o")
+    inputs = [path for path in (data, policy, population) if isinstance(path, Path)]
+    if output is not None:
+        options.check_output(output, data, inputs, stream=stream, force=force)
     if save_policy is not None:
         check_target(save_policy, inputs, force=force)
-    _check_report(report, [*inputs, output], force=force)
+    _check_report(report, inputs if output is None else [*inputs, output], force=force)
     loaded = None
     options.refuse_beside_policy(
         policy,
@@ -183,8 +202,13 @@ def anonymize(
         loaded = _read_policy(policy)
     with progress() as shown:
         shown.stage("read")
-        table, csv_format, columns = options.opened(
-            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
+        rows, csv_format, columns = options.opened(
+            data,
+            options.csv_format(delimiter, encoding, names),
+            stream=stream,
+            memory=memory,
+            shown=shown,
+            table=table,
         )
         if loaded is None:
             schema = options.schema_of(
@@ -196,7 +220,7 @@ def anonymize(
             loaded, shuffle=loaded.shuffle or shuffle, seed=loaded.seed if seed is None else seed
         )
         release = release_of(
-            table,
+            rows,
             loaded,
             levels=options.levels_of(levels),
             population=population,
@@ -204,7 +228,11 @@ def anonymize(
             progress=shown,
         )
         shown.stage("write")
-        release.write(output, force=force)
+        if into is not None:
+            release.into(into, force=force)
+        else:
+            assert output is not None
+            release.write(output, force=force)
         if report is not None:
             shown.stage("report")
             release.report(report, internal=internal)
@@ -220,7 +248,7 @@ def anonymize(
     out.print()
     seconds = time.perf_counter() - began
     out.print(
-        f"written: {output} ({release.privacy.records:,} rows), every model holds; "
+        f"written: {output or into} ({release.privacy.records:,} rows), every model holds; "
         f"{seconds:.2f} s with reading and writing",
     )
 

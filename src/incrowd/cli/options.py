@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
+    from incrowd.io.databases import Address
     from incrowd.io.files import CsvFormat
     from incrowd.policy import Policy
     from incrowd.progress import Progress
@@ -28,7 +30,29 @@ def _models_help() -> str:
     )
 
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV (.csv, .csv.gz) or Parquet file.")]
+def file_only(path: Path | None) -> Path | None:
+    """Refuse a database where a file is wanted, without naming it: its address may have a password.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if path is not None and re.match(r"(?i)(postgres(ql)?|sqlite|duckdb):/", str(path)):
+        raise ParameterError("a database is taken by assess and anonymize alone, as DATA; name a file here")
+    return path
+
+
+def file_or_address(text: str) -> Path | Address:
+    """Tell the address of a database from the path of a file."""
+    from incrowd.io.databases import Address, is_address
+
+    return Address(text) if is_address(text) else Path(text)
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", callback=file_only, help="A CSV (.csv, .csv.gz) or Parquet file."),
+]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="A policy file (TOML); `incrowd init DATA` drafts one.")
 ]
@@ -71,11 +95,25 @@ Names = Annotated[
     str | None,
     typer.Option("--names", metavar="A,B,...", help="Column names of a CSV that has no header line."),
 ]
+FileOrAddress = Annotated[
+    Any,
+    typer.Argument(
+        metavar="DATA",
+        parser=file_or_address,
+        help="A file, a folder or a pattern, or a database: postgresql://user@host/db, sqlite:///path, "
+        "duckdb:///path.",
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option("--table", metavar="TABLE", help="The table or view of a database, e.g. schema.people."),
+]
 People = Annotated[
     Path | None,
     typer.Option(
         "--population",
         metavar="FILE",
+        callback=file_only,
         help="The people of whom the table may hold some (CSV or Parquet), for k-map and delta-presence.",
     ),
 ]
@@ -131,7 +169,13 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an output that exi
 
 
 def opened(
-    data: Path, asked: CsvFormat, *, stream: bool, memory: str | None = None, shown: Progress | None = None
+    data: Path | Address,
+    asked: CsvFormat,
+    *,
+    stream: bool,
+    memory: str | None = None,
+    shown: Progress | None = None,
+    table: str | None = None,
 ) -> tuple[Any, CsvFormat | None, list[str]]:
     """Read a table, or open it where its rows are to stream; return it with its format and columns.
 
@@ -142,16 +186,35 @@ def opened(
     from incrowd.io.files import read_table
     from incrowd.io.streams import is_scan, scan
 
+    if not isinstance(data, Path):
+        return _opened_database(data, table, stream=stream or memory is not None)
+    if table is not None:
+        raise ParameterError("--table is for databases; leave it out")
     if stream or is_scan(data):
         files = scan(data, asked, memory=memory, progress=shown)
         return files, files.csv_format, files.columns
     if memory is not None:
         raise ParameterError("--memory is for rows that stream; say --stream, or name a folder or a pattern")
-    table, csv_format = read_table(data, asked)
-    return table, csv_format, table.columns
+    frame, csv_format = read_table(data, asked)
+    return frame, csv_format, frame.columns
 
 
-def check_output(output: Path, data: Path, inputs: Sequence[Path], *, stream: bool, force: bool) -> None:
+def _opened_database(
+    address: Address, table: str | None, *, stream: bool
+) -> tuple[Any, CsvFormat | None, list[str]]:
+    from incrowd.io.databases import Database
+
+    if table is None:
+        raise ParameterError("name a table of the database with --table")
+    if stream:
+        raise ParameterError("--stream and --memory are for files; rows of a database always stream")
+    found = Database(address).table(table)
+    return found, None, found.columns
+
+
+def check_output(
+    output: Path, data: Path | Address, inputs: Sequence[Path], *, stream: bool, force: bool
+) -> None:
     """Refuse an output that is an input, exists, or would be read as part of the input the next time.
 
     Raises
@@ -161,6 +224,10 @@ def check_output(output: Path, data: Path, inputs: Sequence[Path], *, stream: bo
     from incrowd.io.files import check_target, is_folder
     from incrowd.io.streams import is_scan
 
+    file_only(output)
+    if not isinstance(data, Path):
+        check_target(output, inputs, force=force)
+        return
     check_target(output, inputs, force=force, folder=(stream or is_scan(data)) and is_folder(output))
     if data.is_dir() and data.resolve() in output.resolve().parents:
         raise TableError(f"{output}: lies inside the input's folder; choose a place outside of it")

@@ -101,8 +101,7 @@ class Database:
         self._dialect: Dialect | None = None
         self._snapshot = 0
         self._reading = False
-        made = self._opened()
-        self._dialect = made
+        self._dialect = self._opened()
 
     def _opened(self) -> Dialect:
         dialect = _dialect(self.address.scheme)
@@ -133,6 +132,11 @@ class Database:
         if dialect is not None:
             with contextlib.suppress(Exception):
                 dialect.close()
+
+    def __del__(self) -> None:
+        # A session that nobody can use any more ends, as one that was made within an expression.
+        if getattr(self, "_dialect", None) is not None:
+            self.close()
 
     def refresh(self) -> None:
         """End the snapshot; the next question sees what was written since, and earlier releases are stale."""
