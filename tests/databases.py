@@ -28,11 +28,7 @@ def statement(url, *statements):
     with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
         for sql in statements:
             cursor.execute(sql)
-        return (
-            cursor.fetch_arrow().read_all().to_pylist()
-            if statements[-1].upper().startswith("SELECT")
-            else None
-        )
+        return cursor.fetch_arrow_table().to_pylist() if statements[-1].upper().startswith("SELECT") else None
 
 
 def postgres_type(dtype):

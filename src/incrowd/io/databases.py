@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from incrowd.errors import IncrowdError, TableError
+from incrowd.io.dialects.base import while_fetching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -219,7 +220,7 @@ class Database:
         except IncrowdError:
             raise
         except Exception as error:
-            told = self.dialect.translate(error)
+            told = self.dialect.translate(error) or while_fetching(type(self.dialect), error)
             if told is None:
                 raise
         # Outside of the handler, so that the driver's message is no part of what is raised.

@@ -12,7 +12,7 @@ from incrowd.errors import IncrowdError, TableError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BATCH", "Column", "Dialect", "Name", "cast_all"]
+__all__ = ["BATCH", "Column", "Dialect", "Name", "cast_all", "while_fetching"]
 
 Name = tuple[str, ...]
 """The parts of a table's name, as schema and table, without quotes."""
@@ -163,6 +163,13 @@ class Dialect(ABC):
     @abstractmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
         """Say in our words what went wrong, or None where this is no error of the driver."""
+
+
+def while_fetching(dialect: type[Dialect], error: Exception) -> IncrowdError | None:
+    """Tell an error of the libraries that rows come through, whose message may be the driver's."""
+    if type(error).__module__.partition(".")[0] not in ("pyarrow", "polars"):
+        return None
+    return TableError(f"{dialect.title}: a query failed while its rows were fetched; nothing was kept")
 
 
 def cast_all(frame: pl.DataFrame, names: Sequence[str], dtypes: Sequence[Any]) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from incrowd.errors import IncrowdError, TableError
-from incrowd.io.dialects.base import BATCH, Column, Dialect, Name
+from incrowd.io.dialects.base import BATCH, Column, Dialect, Name, while_fetching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +69,7 @@ class DuckDB(Dialect):
         """Run a query and fetch all rows."""
         import polars as pl
 
-        return pl.DataFrame(self._connection.sql(sql))
+        return pl.DataFrame(self._connection.sql(sql).to_arrow_table())
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
@@ -91,10 +91,10 @@ class DuckDB(Dialect):
             "SELECT table_type FROM information_schema.tables WHERE lower(table_name) = lower($1) "
             "AND lower(table_schema) = lower($2) AND table_catalog = coalesce($3, current_database())",
             [name, schema[-1] if schema else "main", schema[0] if len(schema) > 1 else None],
-        ).fetchone()
-        if found is None:
+        ).fetchall()
+        if not found:
             return None
-        return "table" if found[0] == "BASE TABLE" else str(found[0]).lower()
+        return "table" if found[0][0] == "BASE TABLE" else str(found[0][0]).lower()
 
     def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
         """Make a temporary table."""
@@ -226,7 +226,7 @@ class RelationTable:
         """Run a query and fetch all rows."""
         import polars as pl
 
-        return _told(lambda: pl.DataFrame(self.relation.query("incrowd rows", sql)))
+        return _told(lambda: pl.DataFrame(self.relation.query("incrowd rows", sql).to_arrow_table()))
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
@@ -252,7 +252,7 @@ def _told(work: Callable[[], T]) -> T:
     except IncrowdError:
         raise
     except Exception as error:
-        told = DuckDB.translate(error)
+        told = DuckDB.translate(error) or while_fetching(DuckDB, error)
         if told is None:
             raise
     raise told

@@ -198,7 +198,8 @@ class PostgreSQL(Dialect):
 
         with self._connection.cursor() as cursor:
             cursor.execute(sql, parameters) if parameters else cursor.execute(sql)
-            return pl.DataFrame(cursor.fetch_arrow())
+            # Through PyArrow: an error that comes while rows do is the driver's then.
+            return pl.DataFrame(cursor.fetch_arrow_table())
 
     def _columns(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
         """Return each column's base type, its kind, the type in words and the type's modifier."""
