@@ -121,6 +121,34 @@ def test_a_session_ends(postgres):
         ic.assess(table, SCHEMA)
 
 
+@pytest.mark.parametrize("kind", STORES)
+def test_rows_that_nobody_fetches_to_the_end(kind, request, monkeypatch):
+    monkeypatch.setattr("incrowd.io.dialects.sqlite.BATCH", 100)
+    monkeypatch.setattr("incrowd.io.dialects.duckdb.BATCH", 100)
+    url = request.getfixturevalue("postgres") if kind == "postgresql" else None
+    frame = pl.DataFrame({"q": list("ab") * 5000, "s": ["x"] * 10_000})
+    with holding(kind, frame, url) as table:
+        release = ic.anonymize(table, SCHEMA, MODELS)
+        rows = release.table.batches()
+        assert 0 < len(next(rows)) <= 10_000
+        rows.close()
+        assert len(release.table.fetch()) == 10_000
+        rows = release.table.batches()
+        next(rows)
+        if kind == "duckdb":
+            with pytest.raises(ic.TableError, match="rows are still being fetched"):
+                release.table.fetch()
+            release = ic.anonymize(table, SCHEMA, MODELS)
+        assert len(release.table.fetch()) == 10_000
+
+
+def test_paths_that_are_addresses():
+    for job in (lambda path: ic.assess(path, SCHEMA), lambda path: ic.anonymize(path, SCHEMA, MODELS)):
+        with pytest.raises(ic.TableError, match="a database is no file") as raised:
+            job("postgresql://me:SECRET@host/db")
+        assert "SECRET" not in str(raised.value)
+
+
 def test_without_the_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
     with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[postgres\]'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,8 +36,14 @@ def file_only(path: Path | None) -> Path | None:
     ------
     ParameterError
     """
-    if path is not None and re.match(r"(?i)(postgres(ql)?|sqlite|duckdb):/", str(path)):
-        raise ParameterError("a database is taken by assess and anonymize alone, as DATA; name a file here")
+    from incrowd.io.databases import refuse_address
+
+    try:
+        refuse_address(path)
+    except TableError:
+        raise ParameterError(
+            "a database is taken by assess and anonymize alone, as DATA; name a file here"
+        ) from None
     return path
 
 

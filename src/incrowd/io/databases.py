@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from incrowd.io.dialects.base import Column, Dialect, Name
 
-__all__ = ["Address", "Database", "DatabaseTable", "is_address"]
+__all__ = ["Address", "Database", "DatabaseTable", "is_address", "refuse_address"]
 
 T = TypeVar("T")
 
@@ -31,6 +31,18 @@ _SERVER = re.compile(
 def is_address(text: str) -> bool:
     """Say whether a text is the address of a database rather than the path of a file."""
     return text.partition("://")[0].lower() in _SCHEMES and "://" in text
+
+
+def refuse_address(path: object) -> None:
+    """Refuse a database's address where a file is wanted, without naming it: it may have a password.
+
+    Raises
+    ------
+    TableError
+    """
+    # A path has lost one of the two slashes.
+    if re.match(rf"(?i)({'|'.join(_SCHEMES)}):/", str(path)):
+        raise TableError("a database is no file; open it with ic.Database(address).table(name)")
 
 
 @dataclass(frozen=True)
@@ -199,8 +211,13 @@ class Database:
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Ask a query whose rows stream; see `ask`."""
         rows = self.ask(lambda dialect: dialect.batches(sql))
-        while (batch := self._run(lambda: next(rows, None))) is not None:
-            yield batch
+        try:
+            while (batch := self._run(lambda: next(rows, None))) is not None:
+                yield batch
+        finally:
+            # What is not fetched to its end is given up, and the session is free again.
+            if isinstance(rows, Generator):
+                rows.close()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Dialect]:

@@ -92,6 +92,9 @@ def read_table(
     TableError
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed.
     """
+    from incrowd.io.databases import refuse_address
+
+    refuse_address(path)
     import polars as pl
 
     csv_format = csv_format or CsvFormat()

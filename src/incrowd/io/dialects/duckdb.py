@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -26,6 +26,7 @@ _ERRORS = {
     "IOException": "the file cannot be opened, read or written: there is none, the disk is full or another "
     "process has it open",
     "ConnectionException": "the file is open in this process in another way; close it there first",
+    "ResourceInUseException": "rows are still being fetched; fetch them to their end first",
     "OutOfMemoryException": "out of memory; nothing was kept",
     "InterruptException": "the statement was interrupted; nothing was kept",
     "PermissionException": "the settings do not allow that",
@@ -52,9 +53,11 @@ class DuckDB(Dialect):
         # Reading needs no rights to write; where there are none, `into` will say so.
         self._connection: Any = duckdb.connect(str(path), read_only=not os.access(path, os.W_OK))
         self._connection.execute("SET python_enable_replacements = false")
+        self._streams: list[Generator[pl.DataFrame, None, None]] = []
 
     def begin(self) -> None:
         """Begin a transaction, which sees one snapshot."""
+        self._streams = []
         self.execute("BEGIN TRANSACTION")
 
     def close(self) -> None:
@@ -73,7 +76,16 @@ class DuckDB(Dialect):
 
     def batches(self, sql: str) -> Iterator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
-        return streamed(self._connection.sql(sql))
+        rows = streamed(self._connection.sql(sql))
+        self._streams.append(rows)
+        return rows
+
+    def rollback(self) -> None:
+        """End the transaction; rows that are still being fetched would keep it open."""
+        for rows in self._streams:
+            rows.close()
+        self._streams = []
+        super().rollback()
 
     def names(self, table: Name) -> list[str]:
         """Return the names of a table's columns."""
@@ -139,18 +151,22 @@ class DuckDB(Dialect):
         return dict(zip(relation.columns, map(str, relation.types), strict=True))
 
 
-def streamed(relation: Any) -> Iterator[pl.DataFrame]:
+def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
     """Fetch a relation some rows at a time; one empty batch where there are none."""
     import polars as pl
 
     reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
     batches = reader(BATCH)
     none = True
-    for batch in batches:
-        none = False
-        yield pl.DataFrame(batch)
-    if none:
-        yield pl.DataFrame(batches.schema.empty_table())
+    try:
+        for batch in batches:
+            none = False
+            yield pl.DataFrame(batch)
+        if none:
+            yield pl.DataFrame(batches.schema.empty_table())
+    finally:
+        # A result that is not fetched to its end would keep the connection.
+        batches.close()
 
 
 def column_of(c: str, kind: str) -> Column:

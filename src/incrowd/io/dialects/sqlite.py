@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -85,7 +86,9 @@ class SQLite(Dialect):
                 if not rows:
                     return
         finally:
-            cursor.close()
+            # The session may have been closed meanwhile.
+            with contextlib.suppress(sqlite3.ProgrammingError):
+                cursor.close()
 
     def names(self, table: Name) -> list[str]:
         """Return the names of a table's columns."""
