@@ -161,7 +161,8 @@ def assess(
     Parameters
     ----------
     table
-        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+        A pandas, Polars or PyArrow table, a relation of DuckDB, a table of a `Database`, or the path of a CSV
+        or Parquet file.
     schema
         The quasi-identifiers and sensitive attributes; other columns are not looked at. Quasi-identifiers
         are compared as they are written, whatever their hierarchy.

@@ -251,7 +251,8 @@ def anonymize(
     Parameters
     ----------
     table
-        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file. It is not changed.
+        A pandas, Polars or PyArrow table, a relation of DuckDB, a table of a `Database`, or the path of a CSV
+        or Parquet file. It is not changed.
     schema
         The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
     models

@@ -153,6 +153,9 @@ def test_without_the_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
     with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[postgres\]'"):
         ic.Database("postgresql://host/db")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[arrow\]'"):
+        ic.Database("duckdb:///people.db")
 
 
 # --- types ----------------------------------------------------------------------------------------------
@@ -643,3 +646,6 @@ def test_relations(tmp_path):
         assert len(pl.read_csv(tmp_path / "out.csv")) == 6
         with pytest.raises(ic.TableError, match="not in a database"):
             release.into("safe")
+        release.table.create("safe")
+        made = release.table.query("made", "SELECT * FROM safe")
+        assert ic.assess(made, SCHEMA, MODELS) == release.privacy

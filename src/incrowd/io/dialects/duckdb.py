@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from incrowd.errors import IncrowdError, TableError
+from incrowd.errors import IncrowdError, MissingExtraError, TableError
 from incrowd.io.dialects.base import BATCH, Column, Dialect, Name, while_fetching
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class DuckDB(Dialect):
     def __init__(self, path: Path) -> None:
         import duckdb
 
+        _needs_arrow()
         if not path.is_file():
             # DuckDB would make one.
             raise TableError(f"{self.title}: {path}: there is no such file")
@@ -222,6 +224,7 @@ class RelationTable:
     source: ClassVar[str] = '"incrowd rows" AS t'
 
     def __init__(self, relation: Any) -> None:
+        _needs_arrow()
         self.relation = relation
         self._types = dict(zip(relation.columns, map(str, relation.types), strict=True))
 
@@ -259,6 +262,14 @@ class RelationTable:
             return self.relation.query("incrowd rows", sql)
 
         return _told(lambda: query(frame))
+
+
+def _needs_arrow() -> None:
+    """Refuse to begin without PyArrow, through which rows come and go."""
+    try:
+        import_module("pyarrow")
+    except ImportError:
+        raise MissingExtraError("pyarrow", "arrow", "reading DuckDB") from None
 
 
 def _told(work: Callable[[], T]) -> T:
