@@ -74,8 +74,10 @@ def running_server() -> Iterator[str]:
         }  # fmt: skip
         flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         log = (root / "log").open("wb")
+        # Should the test run be killed, the server goes with it.
+        wrapper = ["setpriv", "--pdeathsig", "INT"] if shutil.which("setpriv") else []
         process = subprocess.Popen(
-            [folder / "postgres", "-D", data, *flags],
+            [*wrapper, folder / "postgres", "-D", data, *flags],
             stdout=log, stderr=log, cwd=root, env=_environment(), start_new_session=True, **ids,
         )  # fmt: skip
         log.close()

@@ -88,8 +88,8 @@ def engine_for(table: Any) -> Engine:
             return engine(table)
     raise TableError(
         f"a {type(table).__module__}.{type(table).__name__} is no table that incrowd works on; "
-        "give a pandas, Polars or PyArrow table, a relation of DuckDB, a table of an ic.Database, or the path "
-        "of a CSV or Parquet file"
+        "give a pandas, Polars or PyArrow table, a relation of DuckDB, a table of an ic.Database, or the "
+        "path of a CSV or Parquet file"
     )
 
 
