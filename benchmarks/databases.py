@@ -20,7 +20,7 @@ from incrowd.samples import hospital
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from databases import fill_duckdb, fill_postgres, fill_sqlite
+from database_tables import fill_duckdb, fill_postgres, fill_sqlite
 from postgres_server import running_server
 
 QUASI = ["age", "sex", "zip", "marital_status", "admission_type"]
@@ -66,7 +66,7 @@ def timed(table: object, algorithm: ic.Algorithm, folder: Path, explain: bool = 
 def plan(release: ic.Release) -> float:
     """Return how many hash joins PostgreSQL's plan for the new table has, and print the plan."""
     table = release.table.engine.table
-    frame, types, select = release.table._join(table.dialect)
+    uploads, query = release.table.join(table.dialect)
 
     def lines_of(dialect, sql):
         # EXPLAIN is no query that can be copied out, as the driver has rows sent.
@@ -76,11 +76,13 @@ def plan(release: ic.Release) -> float:
             return [row[0] for row in cursor.fetchall()]
 
     def ask(dialect):
-        dialect.upload("incrowd keys", frame, types)
-        plain = lines_of(dialect, "EXPLAIN " + select('"incrowd keys"'))
+        for name, upload in uploads.items():
+            dialect.upload(name, *upload)
+        plain = lines_of(dialect, "EXPLAIN " + query)
         dialect.joining()
-        asked = lines_of(dialect, "EXPLAIN " + select('"incrowd keys"'))
-        dialect.drop_uploaded("incrowd keys")
+        asked = lines_of(dialect, "EXPLAIN " + query)
+        for name in uploads:
+            dialect.drop_uploaded(name)
         return plain, asked
 
     plain, lines = table.database.ask(ask)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from databases import fill_postgres, statement
+from database_tables import fill_postgres, statement
 
 FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import incrowd as ic
-from databases import PLACES, as_held, fetched, holding
+from database_tables import PLACES, as_held, fetched, holding
 from engine_tables import frames, in_order_of_codes, same
 from incrowd.engines import MemoryEngine, engine_for
 

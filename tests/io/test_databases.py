@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from databases import fill_duckdb, fill_postgres, fill_sqlite, holding, statement
+from database_tables import fill_duckdb, fill_postgres, fill_sqlite, holding, statement
 from engine_tables import in_order_of_codes, same
 from incrowd.engines import MemoryEngine, RecodedTable, SqlEngine
 from incrowd.io.databases import Address, parts
@@ -395,20 +395,49 @@ def _while_writing(monkeypatch, database, work):
     monkeypatch.setattr(dialect, "upload", and_then)
 
 
-def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch):
+@pytest.mark.parametrize("by_column", [False, True])
+def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch, by_column):
     url, _ = store
+    if not by_column:
+        monkeypatch.setattr("incrowd.engines.sql._by_column", lambda *_: None)
     with ic.Database(url) as database:
         release = ic.anonymize(database.table("people"), SCHEMA, [ic.KAnonymity(3)])
 
         def spoil(dialect, frame):
             # As if the join had gone wrong: everybody is released as he is.
-            return frame.with_columns(pl.col("k0").alias("c0"))
+            return frame.with_columns(pl.col("k0").alias("c0")) if "c0" in frame.columns else frame[:0]
 
         _while_writing(monkeypatch, database, spoil)
         with pytest.raises(ic.InfeasibleError, match="nothing was released: k-anonymity"):
             release.into("safe")
     assert _is_there(url, "safe") is None
     assert _is_there(url, "people") == 6
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_postgresql_hashes_the_join(postgres, by_column):
+    frame = pl.DataFrame({"q": ["a", None] * 500, "p": list(range(250)) * 4, "s": ["x"] * 1000})
+    fill_postgres(postgres, frame)
+    with ic.Database(postgres) as database:
+        schema = ic.Schema(quasi=["q", "p"], sensitive=["s"])
+        release = ic.anonymize(database.table("people"), schema, MODELS, ic.Datafly())
+        uploads, query = release.table.join(database.dialect, by_column=by_column)
+
+        def explain(dialect):
+            for name, upload in uploads.items():
+                dialect.upload(name, *upload)
+            dialect.joining()
+            with dialect._connection.cursor() as cursor:
+                # EXPLAIN cannot be copied out, which is how the driver has rows sent.
+                cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+                cursor.execute(f"EXPLAIN {query}")
+                return "\n".join(line for (line,) in cursor.fetchall())
+
+        plan = database.ask(explain)
+        assert plan.count("Hash") >= 2 * len(uploads)
+        assert "Nested Loop" not in plan
+        assert "Merge" not in plan
+        assert len(uploads) == (3 if by_column else 1)
 
 
 def test_rows_that_get_lost_are_missed(store, monkeypatch):

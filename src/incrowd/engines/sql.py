@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.databases import DatabaseTable
-from incrowd.io.dialects.base import cast_all
+from incrowd.io.dialects.base import Upload, cast_all
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
@@ -210,52 +210,75 @@ class RecodedTable:
         table = self.engine.table
         assert isinstance(table, DatabaseTable)
         self.engine.check_snapshot()
-        frame, types, select = self._join(table.dialect)
-        with table.replacing(target, force, frame, types, select) as made:
+        uploads, query = self.join(table.dialect)
+        with table.replacing(target, force, uploads, query) as made:
             yield made
 
     def relation(self, table: RelationTable) -> Any:
         """Return the rows as a relation of the connection that those before recoding come from."""
-        from incrowd.io.dialects.duckdb import DuckDB
+        from incrowd.io.dialects.duckdb import KEYS, DuckDB
 
-        frame, _, select = self._join(DuckDB)
-        return table.joined(frame, select("incrowd_released_keys"))
+        uploads, query = self.join(DuckDB, KEYS, by_column=False)
+        return table.joined(uploads[KEYS].frame, query)
 
-    def _join(
-        self, dialect: Dialect | type[Dialect]
-    ) -> tuple[pl.DataFrame, dict[str, str], Callable[[str], str]]:
-        """Return the keys for uploading, their SQL types, and what makes a query of their SQL name."""
+    def join(
+        self, dialect: Dialect | type[Dialect], name: str = "incrowd keys", *, by_column: bool | None = None
+    ) -> tuple[dict[str, Upload], str]:
+        """Return the tables that the rows are joined with, and the query that does it.
+
+        Rows are joined with the keys at once; or, where each released text follows from the one value alone
+        as full-domain recoding has it, with a short table per column and the keys that are suppressed.
+
+        Parameters
+        ----------
+        name
+            What the names of the tables begin with.
+        by_column
+            Whether to join column by column; by default where it can be done.
+        """
         import polars as pl
 
         columns = self.engine.table.read([*self.quasi, *self.columns])
         keys = [f"k{i}" for i in range(len(self.quasi))]
         cells = [f"c{i}" for i in range(len(self.quasi))]
-        types = {key: columns[name].wire for key, name in zip(keys, self.quasi, strict=True)}
+        types = {key: columns[quasi].wire for key, quasi in zip(keys, self.quasi, strict=True)}
+        types |= dict.fromkeys(cells, "text") | {"known": "integer"}
         frame = self.keys.rename(dict(zip(self.keys.columns, [*keys, *cells], strict=True)))
         # Numbers that Arrow does not carry go as the texts that they were fetched as.
-        as_text = [key for key, kind in types.items() if kind.upper().startswith(("TEXT", "VARCHAR"))]
-        frame = frame.with_columns(pl.col(as_text).cast(pl.String))
-        frame = frame.with_columns(pl.lit(1, pl.Int32).alias("known"))
-        types |= dict.fromkeys(cells, "text") | {"known": "integer"}
-        texts = dict(zip(self.quasi, cells, strict=True))
+        as_text = [key for key in keys if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+        frame = frame.with_columns(pl.col(as_text).cast(pl.String), pl.lit(1, pl.Int32).alias("known"))
 
-        def select(uploaded: str) -> str:
-            on = " AND ".join(
-                dialect.same(columns[name], str(columns[name].key), f"k.{key}")
-                for key, name in zip(keys, self.quasi, strict=True)
+        def same(places: Sequence[int], alias: str) -> str:
+            return " AND ".join(
+                dialect.same(columns[self.quasi[i]], str(columns[self.quasi[i]].key), f"{alias}.{keys[i]}")
+                for i in places
             )
-            listed = ", ".join(
-                (
-                    f"CASE WHEN k.known = 1 THEN k.{texts[name]} ELSE '{SUPPRESSED}' END"
-                    if name in texts
-                    else columns[name].stays
-                )
-                + f" AS {dialect.quote(name)}"
-                for name in self.columns
-            )
-            return f"SELECT {listed} FROM {self.engine.table.source} LEFT JOIN {uploaded} AS k ON {on}"
 
-        return frame, types, select
+        def upload(rows: pl.DataFrame) -> Upload:
+            return Upload(rows, {column: types[column] for column in rows.columns})
+
+        every = range(len(self.quasi))
+        parted = None if by_column is False else _by_column(frame, keys, cells)
+        if parted is None:
+            uploads = {name: upload(frame)}
+            joins = [f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}"]
+            cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
+        else:
+            gone, tables = parted
+            uploads = {f"{name} {i}": upload(table) for i, table in enumerate(tables)}
+            joins = [
+                f"LEFT JOIN {dialect.quote(uploaded)} AS k{i} ON {same([i], f'k{i}')}"
+                for i, uploaded in enumerate(uploads)
+            ]
+            uploads[name] = upload(gone)
+            joins.append(f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}")
+            cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
+        texts = {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
+        listed = ", ".join(
+            f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
+            for column in self.columns
+        )
+        return uploads, f"SELECT {listed} FROM {self.engine.table.source} {' '.join(joins)}"
 
     def _check_passed(self, names: Sequence[str], columns: dict[str, Column]) -> None:
         """Refuse values that cannot be written in columns that are passed on."""
@@ -268,6 +291,23 @@ class RecodedTable:
         for name, series in zip(names, found.get_columns(), strict=True):
             if series[0]:
                 raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+
+
+def _by_column(
+    frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
+) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
+    """Part keys into the suppressed and a table per column, where a text follows from the one value."""
+    import polars as pl
+
+    gone = pl.all_horizontal(pl.col(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
+    kept = frame.filter(~gone)
+    tables = [
+        kept.select(key, cell, "known").unique(maintain_order=True)
+        for key, cell in zip(keys, cells, strict=True)
+    ]
+    if any(table[key].n_unique() < len(table) for key, table in zip(keys, tables, strict=True)):
+        return None
+    return frame.filter(gone).select(*keys, "known"), tables
 
 
 def _is_relation(table: Any) -> bool:

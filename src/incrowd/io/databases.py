@@ -15,7 +15,7 @@ from incrowd.io.dialects.base import while_fetching
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.io.dialects.base import Column, Dialect, Name
+    from incrowd.io.dialects.base import Column, Dialect, Name, Upload
 
 __all__ = ["Address", "Database", "DatabaseTable", "is_address", "refuse_address"]
 
@@ -304,9 +304,8 @@ class DatabaseTable:
         self,
         target: str,
         force: bool,
-        keys: pl.DataFrame,
-        types: Mapping[str, str],
-        select: Callable[[str], str],
+        uploads: Mapping[str, Upload],
+        query: str,
     ) -> Iterator[DatabaseTable]:
         """Make a new table of this one's rows; it stays if nothing fails until the end.
 
@@ -316,10 +315,10 @@ class DatabaseTable:
             Its name.
         force
             Whether a table of that name is replaced.
-        keys, types
-            A table that the rows are joined with, uploaded for the time being, and its SQL types.
-        select
-            Gives the query that fills the table, from the SQL name of the uploaded one.
+        uploads
+            Tables that the rows are joined with, by name; they are there for the time being.
+        query
+            The query that fills the table.
 
         Raises
         ------
@@ -345,16 +344,16 @@ class DatabaseTable:
                     "choose another name"
                 )
         with database.writing() as dialect:
-            uploaded = "incrowd keys"
 
             def make() -> None:
-                dialect.upload(uploaded, keys, types)
+                for uploaded, upload in uploads.items():
+                    dialect.upload(uploaded, upload.frame, upload.types)
                 dialect.joining()
                 if kind is not None:
                     dialect.execute(f"DROP TABLE {dialect.qualified(name)}")
-                query = select(dialect.quote(uploaded))
                 dialect.execute(f"CREATE TABLE {dialect.qualified(name)} AS {query}")
-                dialect.drop_uploaded(uploaded)
+                for uploaded in uploads:
+                    dialect.drop_uploaded(uploaded)
 
             database.ask(lambda _: make())
             yield made

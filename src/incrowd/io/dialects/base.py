@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import IncrowdError, TableError
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BATCH", "Column", "Dialect", "Name", "cast_all", "while_fetching"]
+__all__ = ["BATCH", "Column", "Dialect", "Name", "Upload", "cast_all", "while_fetching"]
 
 Name = tuple[str, ...]
 """The parts of a table's name, as schema and table, without quotes."""
@@ -57,6 +57,13 @@ class Column:
     plain: str = ""
     plain_dtype: pl.DataType | None = None
     stays: str = ""
+
+
+class Upload(NamedTuple):
+    """A frame that becomes a temporary table, and the SQL type of each column."""
+
+    frame: pl.DataFrame
+    types: dict[str, str]
 
 
 class Dialect(ABC):

@@ -14,9 +14,12 @@ from incrowd.io.dialects.base import BATCH, Column, Dialect, Name, while_fetchin
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DuckDB", "RelationTable", "column_of"]
+__all__ = ["KEYS", "DuckDB", "RelationTable", "column_of"]
 
 T = TypeVar("T")
+
+KEYS = "incrowd_released_keys"
+"""The name by which a relation finds the frame that it is joined with."""
 
 _INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -254,7 +257,7 @@ class RelationTable:
             yield batch
 
     def joined(self, keys: pl.DataFrame, sql: str) -> Any:
-        """Return the relation of a query in which ``incrowd_released_keys`` is a frame."""
+        """Return the relation of a query in which `KEYS` is a frame."""
         frame = keys.to_arrow()
 
         def query(incrowd_released_keys: Any) -> Any:
