@@ -155,13 +155,14 @@ def assess(
     *,
     population: Any = None,
     csv_format: CsvFormat | None = None,
+    driver_keys: int | None = None,
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
 
     Parameters
     ----------
     table
-        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+        A pandas, Polars or PyArrow table, a Spark DataFrame, or the path of a CSV or Parquet file.
     schema
         The quasi-identifiers and sensitive attributes; other columns are not looked at. Quasi-identifiers
         are compared as they are written, whatever their hierarchy.
@@ -173,6 +174,8 @@ def assess(
         schema's hierarchies, ranges and sets in `table` are looked up in it.
     csv_format
         How a CSV is written, where it is not plain.
+    driver_keys
+        As in `anonymize`.
 
     Raises
     ------
@@ -182,7 +185,9 @@ def assess(
     from incrowd.engines import read_classes
 
     joint = any(model.is_joint for model in models)
-    classes = read_classes(table, schema, joint=joint, population=population, csv_format=csv_format)
+    classes = read_classes(
+        table, schema, joint=joint, population=population, csv_format=csv_format, driver_keys=driver_keys
+    )
     for model in models:
         if model.needs_population:
             model.check_table(classes.frequency)

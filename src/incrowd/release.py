@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.assessment import Assessment, assess, assess_classes
 from incrowd.chance import guarded_random
+from incrowd.engines import DRIVER_KEYS
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
@@ -61,6 +62,8 @@ class Release:
         The full-domain recodings that the search looked at, where it looked at such.
     frequency
         The keys that were recoded, as they came in.
+    driver_keys
+        How many combinations of values may be fetched where the table is counted elsewhere.
     """
 
     table: Any
@@ -74,6 +77,7 @@ class Release:
     population: Any = field(default=None, repr=False)
     lattice: SolutionSpace | None = field(default=None, repr=False)
     frequency: FrequencyTable = field(kw_only=True, repr=False)
+    driver_keys: int | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -150,18 +154,22 @@ class Release:
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
 
-        The file is written beside the target, read again, measured, and only then renamed.
+        The file is written beside the target, read again, measured, and only then renamed. A table on Spark
+        becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
 
         Raises
         ------
         TableError
-            When the file exists (unless `force`) or cannot be written.
+            When the file or folder exists (unless `force`) or cannot be written.
         InfeasibleError
             When what was written does not satisfy the policy.
         """
-        from incrowd.engines import engine_for
+        from incrowd.engines import SparkEngine, engine_for
         from incrowd.io.files import CsvFormat, check_target, replacing
 
+        if SparkEngine.takes(self.table):
+            SparkEngine(self.table).replace(path, self._judge, force=force)
+            return
         target = Path(path)
         check_target(target, (), force=force)
         csv_format = self.csv_format or CsvFormat()
@@ -170,11 +178,25 @@ class Release:
             written = engine.write(temporary, target, csv_format)
             if engine_for(written).columns != engine.columns:
                 raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
-            after = assess(written, self.policy.schema, self.policy.models, population=self.population)
-            judge(after, self.policy)
+            self._judge(written)
 
-    def save(self, folder: str | os.PathLike[str], *, name: str = "release.csv", force: bool = False) -> None:
+    def _judge(self, written: Any) -> None:
+        """Measure what was written, and refuse it where it does not satisfy the policy."""
+        policy = self.policy
+        after = assess(
+            written,
+            policy.schema,
+            policy.models,
+            population=self.population,
+            driver_keys=self.driver_keys,
+        )
+        judge(after, policy)
+
+    def save(self, folder: str | os.PathLike[str], *, name: str | None = None, force: bool = False) -> None:
         """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
+
+        The table is called ``release.csv`` unless named; ``release.parquet`` where it lives on Spark, and the
+        folder is one of the driver's machine.
 
         The ``internal`` folder knows values of the table before recoding: do not hand it out.
 
@@ -183,12 +205,17 @@ class Release:
         TableError
             When the folder has files already (unless `force`) or cannot be written.
         """
+        from incrowd.engines import SparkEngine
+
         path = Path(folder)
+        on_spark = SparkEngine.takes(self.table)
+        name = name or ("release.parquet" if on_spark else "release.csv")
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()) and not force:
                 raise TableError(f"{path}: the folder has files already; name a new one or say --force")
-            self.write(path / name, force=force)
+            # A session may keep its tables elsewhere unless told otherwise.
+            self.write((path / name).absolute().as_uri() if on_spark else path / name, force=force)
             self.policy.write(path / "policy.toml")
             account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
             (path / "release.json").write_text(account + "\n", encoding="utf-8")
@@ -220,13 +247,15 @@ def anonymize(
     population: Any = None,
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
+    driver_keys: int = DRIVER_KEYS,
 ) -> Release:
     """Recode a table so that it satisfies privacy models, and check the result.
 
     Parameters
     ----------
     table
-        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file. It is not changed.
+        A pandas, Polars or PyArrow table, a Spark DataFrame, or the path of a CSV or Parquet file. It is not
+        changed.
     schema
         The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
     models
@@ -250,6 +279,9 @@ def anonymize(
         How a CSV is written, where it is not plain.
     progress
         Told about the stages.
+    driver_keys
+        Largest number of distinct combinations of values that are fetched from where the table is counted, as
+        on Spark; above it, algorithms that need them are refused. Tables in memory know no such limit.
 
     Raises
     ------
@@ -269,7 +301,7 @@ def anonymize(
     if levels:
         policy = policy.with_levels(levels)
     clock = _Clock(progress or Silent())
-    start = _start(table, policy, population, csv_format, clock)
+    start = _start(table, policy, population, csv_format, clock, driver_keys)
     engine, frequency, population = start.engine, start.frequency, start.population
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
     start = start.prepared(policy)
@@ -284,7 +316,12 @@ def anonymize(
     if policy.shuffle:
         released = _shuffled(released, policy.seed, frequency)
     # What counts is the table that leaves, not what was meant.
-    after = clock.run("check", lambda: assess(released, policy.schema, policy.models, population=population))
+    after = clock.run(
+        "check",
+        lambda: assess(
+            released, policy.schema, policy.models, population=population, driver_keys=driver_keys
+        ),
+    )
     judge(after, policy)
     utility = clock.run("measure loss", lambda: measure_all(frequency, recoding))
     return Release(
@@ -299,6 +336,7 @@ def anonymize(
         population,
         solution.lattice,
         frequency=frequency,
+        driver_keys=driver_keys,
     )
 
 
@@ -347,7 +385,12 @@ class _Start(NamedTuple):
 
 
 def _start(
-    table: Any, policy: Policy, population: Any, csv_format: CsvFormat | None, clock: _Clock
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: _Clock,
+    driver_keys: int | None = None,
 ) -> _Start:
     """Read and count, and refuse what cannot be satisfied."""
     from incrowd.engines import engine_for, with_population
@@ -362,7 +405,7 @@ def _start(
             table = scan_table(path)
         else:
             table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
-    engine = engine_for(table)
+    engine = engine_for(table, driver_keys=driver_keys)
     policy.schema.released(engine.columns)
     searched = _with_styles(policy)
     joint = any(model.is_joint for model in policy.models)

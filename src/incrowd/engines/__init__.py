@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from incrowd.engines.base import Engine, engine_for, loaded, read_classes, with_population
+from incrowd.engines.grouped import DRIVER_KEYS, FetchedEngine, TooManyKeysError
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
+from incrowd.engines.spark import SparkEngine
 
 __all__ = [
+    "DRIVER_KEYS",
     "ENGINES",
     "Engine",
+    "FetchedEngine",
     "MemoryEngine",
     "ScanEngine",
+    "SparkEngine",
+    "TooManyKeysError",
     "engine_for",
     "loaded",
     "read_classes",
     "with_population",
 ]
 
-ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine)
+ENGINES: tuple[type[Engine], ...] = (MemoryEngine, ScanEngine, SparkEngine)
 """Every engine, asked in this order whether it takes a table."""
