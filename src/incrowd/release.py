@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.assessment import Assessment, assess, assess_classes
 from incrowd.chance import guarded_random
-from incrowd.engines import DRIVER_KEYS
+from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.algorithms import Solution
+    from incrowd.distributed import DistributedRelease
     from incrowd.engines import Engine
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
@@ -164,7 +165,7 @@ class Release:
         InfeasibleError
             When what was written does not satisfy the policy.
         """
-        from incrowd.engines import SparkEngine, engine_for
+        from incrowd.engines import engine_for
         from incrowd.io.files import CsvFormat, check_target, replacing
 
         if SparkEngine.takes(self.table):
@@ -205,8 +206,6 @@ class Release:
         TableError
             When the folder has files already (unless `force`) or cannot be written.
         """
-        from incrowd.engines import SparkEngine
-
         path = Path(folder)
         on_spark = SparkEngine.takes(self.table)
         name = name or ("release.parquet" if on_spark else "release.csv")
@@ -233,6 +232,47 @@ class Release:
             raise TableError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+# Only a table on Spark of more than `driver_keys` keys is cut into blocks unasked.
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = ...,
+    algorithm: Algorithm | None = ...,
+    *,
+    max_suppression: float = ...,
+    output: Style = ...,
+    shuffle: bool = ...,
+    seed: int = ...,
+    levels: Mapping[str, int] | None = ...,
+    population: Any = ...,
+    csv_format: CsvFormat | None = ...,
+    progress: Progress | None = ...,
+    driver_keys: int = ...,
+    blocks: None = ...,
+) -> Release: ...
+
+
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = ...,
+    algorithm: Algorithm | None = ...,
+    *,
+    max_suppression: float = ...,
+    output: Style = ...,
+    shuffle: bool = ...,
+    seed: int = ...,
+    levels: Mapping[str, int] | None = ...,
+    population: Any = ...,
+    csv_format: CsvFormat | None = ...,
+    progress: Progress | None = ...,
+    driver_keys: int = ...,
+    blocks: int,
+) -> DistributedRelease: ...
+
+
 def anonymize(
     table: Any,
     schema: Schema | Policy,
@@ -248,7 +288,8 @@ def anonymize(
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
     driver_keys: int = DRIVER_KEYS,
-) -> Release:
+    blocks: int | None = None,
+) -> Release | DistributedRelease:
     """Recode a table so that it satisfies privacy models, and check the result.
 
     Parameters
@@ -281,7 +322,15 @@ def anonymize(
         Told about the stages.
     driver_keys
         Largest number of distinct combinations of values that are fetched from where the table is counted, as
-        on Spark; above it, algorithms that need them are refused. Tables in memory know no such limit.
+        on Spark. Above it strict Mondrian works block by block, and other algorithms are refused. Tables in
+        memory know no such limit.
+    blocks
+        About how many blocks a table on Spark is cut into, each of which is recoded by strict Mondrian where
+        it lies; 1 gives what Mondrian makes undivided.
+
+    Returns
+    -------
+    The release; a `DistributedRelease` where it was made block by block.
 
     Raises
     ------
@@ -300,8 +349,15 @@ def anonymize(
         )
     if levels:
         policy = policy.with_levels(levels)
-    clock = _Clock(progress or Silent())
-    start = _start(table, policy, population, csv_format, clock, driver_keys)
+    clock = Clock(progress or Silent())
+    if blocks is not None:
+        return _in_blocks(table, policy, population, blocks, driver_keys, progress)
+    try:
+        start = _start(table, policy, population, csv_format, clock, driver_keys)
+    except TooManyKeysError:
+        if not isinstance(policy.algorithm, Mondrian) or not SparkEngine.takes(table):
+            raise
+        return _in_blocks(table, policy, population, None, driver_keys, progress)
     engine, frequency, population = start.engine, start.frequency, start.population
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
     start = start.prepared(policy)
@@ -340,6 +396,27 @@ def anonymize(
     )
 
 
+def _in_blocks(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    blocks: int | None,
+    driver_keys: int,
+    progress: Progress | None,
+) -> DistributedRelease:
+    from incrowd.distributed import in_blocks, refuse_divided
+
+    if not SparkEngine.takes(table):
+        raise ParameterError("blocks are for Spark DataFrames; leave blocks out")
+    if blocks is not None and (not isinstance(blocks, int) or isinstance(blocks, bool) or blocks < 1):
+        raise ParameterError("blocks must be a whole number of at least 1")
+    if population is not None:
+        raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
+    _check_levels(policy)
+    refuse_divided(policy)
+    return in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
+
+
 def explore(
     table: Any,
     policy: Policy,
@@ -365,7 +442,7 @@ def explore(
         When no node satisfies the policy.
     """
     policy = policy.with_levels({})
-    clock = _Clock(progress or Silent())
+    clock = Clock(progress or Silent())
     start = _start(table, policy, population, csv_format, clock)
     found: Solution = clock.run("search", lambda: _search(start, policy, clock))
     assert found.lattice is not None
@@ -389,7 +466,7 @@ def _start(
     policy: Policy,
     population: Any,
     csv_format: CsvFormat | None,
-    clock: _Clock,
+    clock: Clock,
     driver_keys: int | None = None,
 ) -> _Start:
     """Read and count, and refuse what cannot be satisfied."""
@@ -407,7 +484,7 @@ def _start(
             table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
     engine = engine_for(table, driver_keys=driver_keys)
     policy.schema.released(engine.columns)
-    searched = _with_styles(policy)
+    searched = styled(policy)
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
     frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint, target=target))
@@ -421,7 +498,7 @@ def _start(
     return _Start(engine, searched, frequency, population, csv_format)
 
 
-def _search(start: _Start, policy: Policy, clock: _Clock) -> Solution:
+def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
     return policy.algorithm.search(
         start.frequency,
         policy.models,
@@ -482,7 +559,7 @@ def _check_limits(policy: Policy, frequency: FrequencyTable) -> None:
         raise TableError("every record of the table is suppressed (* in every quasi-identifier)")
 
 
-def _with_styles(policy: Policy) -> Schema:
+def styled(policy: Policy) -> Schema:
     """Give every quasi-identifier the style it will get, for the engine to know."""
     return Schema.of(
         (
@@ -507,7 +584,7 @@ def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
     return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
 
 
-class _Clock:
+class Clock:
     """Times the stages and tells the progress about them."""
 
     def __init__(self, progress: Progress) -> None:

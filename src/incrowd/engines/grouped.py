@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
-__all__ = ["CELL", "DRIVER_KEYS", "ROWS", "FetchedEngine", "GroupedEngine", "TooManyKeysError"]
+__all__ = [
+    "CELL",
+    "DRIVER_KEYS",
+    "ROWS",
+    "FetchedEngine",
+    "GroupedEngine",
+    "TooManyKeysError",
+    "counts_per_key",
+]
 
 ROWS = "\0rows"
 """Column of a grouped frame: how many rows have a combination."""
@@ -251,7 +259,7 @@ class GroupedEngine(ABC):
         codes = ranks[places][grouped[attribute.name].to_numpy()]
         rows = grouped[ROWS].to_numpy().astype(np.int64)
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
-        return SensitiveCounts(domain, _per_key(key, codes, rows, keys, domain.size), totals, None)
+        return SensitiveCounts(domain, counts_per_key(key, codes, rows, keys, domain.size), totals, None)
 
     def _combined(
         self,
@@ -281,7 +289,7 @@ class GroupedEngine(ABC):
         rows = grouped[ROWS].to_numpy().astype(np.int64)
         return JointCounts(
             tuple(ranks[place].astype(np.int32) for ranks in ranked),
-            _per_key(key, combination, rows, keys, len(place)),
+            counts_per_key(key, combination, rows, keys, len(place)),
         )
 
 
@@ -377,7 +385,7 @@ class FetchedEngine(GroupedEngine):
         return coded.group_by(names).agg(pl.col(ROWS).sum()).sort(names).collect()
 
 
-def _per_key(
+def counts_per_key(
     key: NDArray[np.int64], codes: NDArray[np.integer], rows: NDArray[np.int64], keys: int, size: int
 ) -> Counts:
     """Lay counts out per key, values in order; those of no key are left out."""

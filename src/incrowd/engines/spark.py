@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Schema
 
-__all__ = ["BROADCAST_KEYS", "SparkEngine", "guarded", "positional", "replace_folder"]
+__all__ = [
+    "BROADCAST_KEYS",
+    "SparkEngine",
+    "guarded",
+    "positional",
+    "replace_folder",
+    "to_polars",
+    "without_comments",
+]
 
 BROADCAST_KEYS = 200_000
 """Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""
@@ -72,7 +80,7 @@ class SparkEngine(FetchedEngine):
         if target is not None:
             wanted.append(schema.target(target, self._names).name)
         wanted = list(dict.fromkeys(wanted))
-        self._check_types(wanted)
+        self.check_types(wanted)
         with guarded():
             self._base = _grouped(self._narrow(wanted)).persist()
             self._base_names = wanted
@@ -88,7 +96,7 @@ class SparkEngine(FetchedEngine):
         from pyspark.sql import functions as sf
 
         if self._base is None:
-            self._check_types(names)
+            self.check_types(names)
             with guarded():
                 return self._fetch(_grouped(self._narrow(names)), names)
         base = self._base
@@ -165,7 +173,7 @@ class SparkEngine(FetchedEngine):
         frame.columns = [*names, ROWS]
         return frame
 
-    def _check_types(self, names: Sequence[str]) -> None:
+    def check_types(self, names: Sequence[str]) -> None:
         """Refuse what rows in memory are refused for, before Spark groups by it."""
         from pyspark.sql import types as st
 
