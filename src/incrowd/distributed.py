@@ -382,6 +382,16 @@ class Scale:
         )
 
 
+def ranked(
+    attribute: Attribute, raw: pl.Series, counts: NDArray[np.integer], null_values: tuple[str, ...]
+) -> tuple[Domain, Coder, NDArray[np.int64]]:
+    """Rank the values of a column, given the distinct ones and how many rows have each."""
+    met, codes = dictionary(raw, attribute.name, null_values)
+    domain, ranks = Domain.build(attribute, met)
+    of_raw = ranks[codes]
+    return domain, Coder.of(raw, of_raw), np.bincount(of_raw, counts, domain.size).astype(np.int64)
+
+
 # --- cuts ---------------------------------------------------------------------------------------------
 
 
@@ -680,13 +690,10 @@ class _Blocks:
             if lead and forms[j][0] == "q":
                 suppressed = int(part.filter(part["gone"])["n"].sum())
                 part = part.filter(~part["gone"])
-            raw, counts = part[forms[j]], part["n"].to_numpy()
-            met, codes = dictionary(raw, attribute.name, self.null_values)
-            domain, ranks = Domain.build(attribute, met)
-            of_raw = ranks[codes]
+            domain, coder, total = ranked(attribute, part[forms[j]], part["n"].to_numpy(), self.null_values)
             domains.append(domain)
-            coders.append(Coder.of(raw, of_raw))
-            totals.append(np.bincount(of_raw, counts, domain.size).astype(np.int64))
+            coders.append(coder)
+            totals.append(total)
         first = len(self.quasi)
         records = int(totals[0].sum())
         if not records:
