@@ -61,6 +61,12 @@ class Cluster:
         self.processes.append(process)
         return process
 
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        """Start a worker of one core, and wait until the master knows it."""
+        worker = self.start("Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", self.master)
+        self.said(worker, "Worker", r"(Successfully registered with master)")
+        return worker
+
     def said(self, process: subprocess.Popen[bytes], kind: str, pattern: str, seconds: float = 90) -> str:
         """Wait until a process has written something."""
         log = self.folder / f"{kind}{self.processes.index(process)}.log"
@@ -106,18 +112,13 @@ def _below(pid: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, workers: int = 2, memory: str = "1g") -> Iterator[Cluster]:
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """Start a master and workers of one core each; whatever happens, none outlives the block."""
     made = Cluster(folder)
     try:
         master = made.start("Master", "--port", "0", "--webui-port", "0")
         made.master = made.said(master, "Master", r"Starting Spark master at (spark://\S+)")
-        for _ in range(workers):
-            made.workers.append(
-                made.start("Worker", "--cores", "1", "--memory", memory, "--webui-port", "0", made.master)
-            )
-        for worker in made.workers:
-            made.said(worker, "Worker", r"(Successfully registered with master)")
+        made.workers = [made.add_worker() for _ in range(workers)]
         yield made
     finally:
         made.stop()

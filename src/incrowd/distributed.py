@@ -23,6 +23,7 @@ from incrowd.engines.grouped import counts_per_key
 from incrowd.engines.memory import dictionary
 from incrowd.engines.spark import (
     OTHER_VALUES,
+    as_arrow,
     guarded,
     positional,
     replace_folder,
@@ -594,7 +595,6 @@ class _Blocks:
     def __init__(self, table: Any, policy: Policy, searched: Schema, driver_keys: int) -> None:
         from pyspark.sql import functions as sf
         from pyspark.sql import types as st
-        from pyspark.sql.pandas.types import to_arrow_type
 
         engine = SparkEngine(table)
         self.policy = policy
@@ -629,15 +629,16 @@ class _Blocks:
         for j, name in enumerate(self.passed):
             place = engine.columns.index(name)
             kind = schema[place].dataType
-            try:
-                to_arrow_type(kind)
-            except Exception:
-                raise TableError(
-                    f"column {name!r} is of type {kind.simpleString()}, which Spark cannot hand to Python; "
-                    "convert it first, or leave it out of the release"
-                ) from None
             columns.append(without_comments(sf.col(f"c{place}"), kind).alias(f"p{j}"))
         self.frame = frame.select(*columns)
+        if as_arrow(self.frame) is None:
+            wrong = [
+                name for j, name in enumerate(self.passed) if as_arrow(self.frame.select(f"p{j}")) is None
+            ]
+            raise TableError(
+                f"column {', '.join(map(repr, wrong))}: Spark cannot hand its type to Python; convert it "
+                "first, or leave it out of the release"
+            )
 
     def _gone(self) -> Any:
         """Say of a row whether it came in suppressed."""
@@ -929,11 +930,30 @@ def recode_block(shared: Any, table: Any) -> Any:
             of_row = positions[column.codes][frequency.row_keys]
             cells.append(pa.array(labels, pa.string()).take(pa.array(of_row)))
     columns = [
-        table.column(source) if source else cells[position]
+        _in_utc(table.column(source)) if source else cells[position]
         for source, position in zip(sources, order, strict=True)
     ]
     columns.append(pa.array([figures, *[None] * (rows - 1)], pa.string()))
     return pa.table(columns, names=[*(f"o{j}" for j in range(len(sources))), _STAT])
+
+
+def _in_utc(column: Any) -> Any:
+    """Name UTC as the zone of points of time, as Spark wants them back; the points stay what they are."""
+    kind = _utc_type(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _utc_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        fields = [kind.field(j) for j in range(kind.num_fields)]
+        return pa.struct([field.with_type(_utc_type(field.type)) for field in fields])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_utc_type(kind.value_type)))
+    return kind
 
 
 def _alone(totals: NDArray[np.int64]) -> Counts:

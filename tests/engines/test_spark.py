@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from itertools import zip_longest
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -164,3 +167,187 @@ def test_a_table_of_patients(spark, algorithm, tmp_path):
     again = pl.read_parquet(tmp_path / "out" / "release.parquet" / "*.parquet").sort("ID")
     assert again.equals(released(one))
     other.report(tmp_path / "report.json")
+
+
+def test_types_that_cannot_be_counted(spark):
+    table = spark.sql(
+        "select array(1) l, binary('x') b, interval 1 day d, struct(1 as x) s, time'12:00:00' t, map('a', 1) m, "
+        "interval 1 month y"
+    )
+    memory = pl.DataFrame(pl.from_arrow(table.drop("m", "y").toArrow()))
+    for name in memory.columns:
+        with pytest.raises(ic.SchemaError) as expected:
+            ic.assess(memory, ic.Schema(quasi=[name]))
+        with pytest.raises(ic.SchemaError) as found:
+            ic.assess(table, ic.Schema(quasi=[name]))
+        assert str(found.value) == str(expected.value)
+    for name in ("m", "y"):
+        with pytest.raises(ic.SchemaError, match="neither text, number nor date"):
+            ic.assess(table, ic.Schema(quasi=[name]))
+    with pytest.raises(ic.SchemaError, match="no column 'nothing'"):
+        ic.assess(table, ic.Schema(quasi=["nothing"]))
+    with pytest.raises(ic.SchemaError, match="names no quasi-identifier"):
+        engine_for(table).count(ic.Schema(sensitive=["b"]))
+    with pytest.raises(ic.TableError, match="no rows"):
+        ic.assess(spark.range(0), ic.Schema(quasi=["id"]))
+    with pytest.raises(ic.SchemaError, match=r"several columns named 'id'"):
+        ic.assess(spark.range(2).join(spark.range(2)), ic.Schema(quasi=["id"]))
+    with pytest.raises(ic.TableError, match="never ends"):
+        ic.assess(spark.readStream.format("rate").load(), ic.Schema(quasi=["value"]))
+
+
+def test_points_of_time_do_not_depend_on_the_session(spark):
+    """An hour that the session's zone has twice, one that it has not, and one before time zones."""
+    from pyspark.sql import types as st
+
+    times = [
+        dt.datetime(2000, 10, 29, 5, 30), dt.datetime(2000, 10, 29, 6, 30), dt.datetime(2000, 4, 2, 2, 30),
+        dt.datetime(2000, 4, 2, 3, 30), dt.datetime(1700, 1, 1, 1, 2, 3, 456789), None,
+    ] * 3  # fmt: skip
+    naive = pl.Series("naive", times, dtype=pl.Datetime("us"))
+    frame = pl.DataFrame([naive, naive.dt.replace_time_zone("UTC").alias("utc")]).with_columns(
+        ID=pl.Series(range(18))
+    )
+    fields = [("naive", st.TimestampNTZType()), ("utc", st.TimestampType()), ("ID", st.LongType())]
+    kinds = st.StructType([st.StructField(*field) for field in fields])
+    table = spark.createDataFrame(frame.to_arrow(), schema=kinds)
+    assert table.schema == kinds
+    for quasi, sensitive in (("naive", "utc"), ("utc", "naive")):
+        schema = ic.Schema(quasi=[quasi], sensitive=[sensitive], others="keep")
+        expected = MemoryEngine(frame).count(schema)
+        same(in_order_of_codes(expected), in_order_of_codes(SparkEngine(table).count(schema)))
+        for algorithm in (ic.Mondrian(), ic.Optimal()):
+            one = ic.anonymize(frame, schema, [ic.KAnonymity(2)], algorithm)
+            other = ic.anonymize(table, schema, [ic.KAnonymity(2)], algorithm)
+            assert released(other).equals(released(one))
+        divided = ic.anonymize(table, schema, [ic.KAnonymity(2)], blocks=1)
+        assert (
+            fetched(divided.table)
+            .sort("ID")
+            .equals(released(ic.anonymize(frame, schema, [ic.KAnonymity(2)])))
+        )
+        divided.unpersist()
+
+
+def test_texts_that_a_collation_holds_for_equal(spark):
+    table = spark.sql(
+        "select c collate UTF8_LCASE q, id from values ('a', 1L), ('A', 2L), ('a', 3L), ('A', 4L) t(c, id)"
+    )
+    assessed = ic.assess(table, ic.Schema(quasi=["q"], others="keep"))
+    assert (assessed.classes, assessed.smallest) == (2, 2)
+    release = ic.anonymize(table, ic.Schema(quasi=["q"], insensitive=["id"]), [ic.KAnonymity(2)])
+    assert fetched(release.table).sort("id")["q"].to_list() == ["a", "A", "a", "A"]
+
+
+def test_what_was_said_about_the_columns_stays_behind(spark):
+    from pyspark.sql import functions as sf
+
+    inner = "struct<x: int comment 'SECRET', y: array<struct<z: string comment 'SECRET'>>>"
+    table = spark.range(4).select(
+        (sf.col("id") % 2).cast("string").alias("q", metadata={"comment": "SECRET"}),
+        sf.lit("v").alias("s", metadata={"note": ["SECRET"]}),
+        sf.from_json(sf.lit('{"x": 1, "y": [{"z": "w"}]}'), inner).alias("n"),
+    )
+    assert "SECRET" in table.schema.json()
+    schema = ic.Schema(quasi=["q"], sensitive=["s"], insensitive=["n"])
+    for release in (
+        ic.anonymize(table, schema, [ic.KAnonymity(2)]),
+        ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Optimal()),
+        ic.anonymize(table, schema, [ic.KAnonymity(2)], blocks=1),
+    ):
+        assert "SECRET" not in release.table.schema.json()
+        assert release.table.columns == ["q", "s", "n"]
+        assert release.table.first()["n"].y[0].z == "w"
+
+
+@pytest.mark.parametrize("levels", [None, {"q": 0, "r": 1}])
+def test_rows_that_come_later_are_suppressed(spark, levels):
+    """A release is made when it is asked for; what nobody has judged does not leave."""
+    rows = pl.DataFrame({"q": ["a", "a", "b", "b"], "r": ["x", "y", "x", "y"], "ID": [1, 2, 3, 4]})
+    more = pl.DataFrame({"q": ["a", "c", "b"], "r": ["x", "x", None], "ID": [5, 6, 7]})
+    schema = ic.Schema(quasi=["q", "r"], insensitive=["ID"])
+    engine = SparkEngine(on_spark(spark, rows))
+    frequency = engine.count(schema)
+    if levels:
+        recoding = ic.FullDomain.build(frequency, levels)
+    else:
+        # By q, of which each key knows its rank.
+        recoding = ic.Local.build(frequency, frequency.codes[0].astype(np.int32), 2, ["auto", "auto"], "x")
+    engine._frame = on_spark(spark, pl.concat([rows, more]))
+    made = fetched(engine.apply(schema, frequency, recoding)).sort("ID")
+    # A full-domain recoding knows each value; a local one the combination, and that one was there.
+    assert made["q"].to_list()[:5] == ["a", "a", "b", "b", "a"]
+    assert made.select("q", "r").rows()[5:] == [("*", "*"), ("*", "*")]
+
+
+def test_failures_name_no_values_and_leave_nothing(spark, tmp_path):
+    flag = str(tmp_path / "fails")
+
+    def fragile(batches):
+        for batch in batches:
+            if Path(flag).exists():
+                raise ValueError("SECRET value 4711")
+            yield batch
+
+    table = spark.range(60, numPartitions=3).selectExpr("cast(id % 3 as string) q", "id ID")
+    broken = table.mapInArrow(fragile, table.schema)
+    schema = ic.Schema(quasi=["q"], insensitive=["ID"])
+    kept = ic.anonymize(broken, schema, [ic.KAnonymity(20)])
+    target = tmp_path / "out"
+    kept.write(target)
+    Path(flag).touch()
+    before = sorted(path.name for path in target.iterdir())
+    for work in (
+        lambda: kept.write(target, force=True),
+        lambda: kept.write(tmp_path / "new"),
+        lambda: ic.assess(broken, schema),
+        lambda: ic.anonymize(broken, schema, [ic.KAnonymity(20)], blocks=2),
+    ):
+        with pytest.raises(ic.TableError, match="Spark could not finish") as caught:
+            work()
+        assert "SECRET" not in str(caught.value)
+        assert "4711" not in str(caught.value)
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+    assert sorted(path.name for path in target.iterdir()) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fails", "out"]
+
+
+def test_targets_that_are_refused(spark, tmp_path):
+    frame = pl.DataFrame({"q": ["a"] * 4, "Q": ["b"] * 4})
+    release = ic.anonymize(
+        on_spark(spark, frame), ic.Schema(quasi=["q"], insensitive=["Q"]), [ic.KAnonymity(2)]
+    )
+    with pytest.raises(ic.TableError, match="differ by case alone"):
+        release.write(tmp_path / "out")
+    source = tmp_path / "in"
+    spark.range(8).selectExpr("cast(id % 2 as string) q").write.parquet(str(source))
+    release = ic.anonymize(spark.read.parquet(str(source)), ic.Schema(quasi=["q"]), [ic.KAnonymity(2)])
+    for target in (source, tmp_path):
+        with pytest.raises(ic.TableError, match="would replace the input"):
+            release.write(target, force=True)
+    with pytest.raises(ic.TableError, match="exists already"):
+        release.write(source)
+    assert len(pl.read_parquet(source / "*.parquet")) == 8
+    with pytest.raises(ic.ParameterError, match="cannot be shuffled"):
+        ic.anonymize(spark.range(4), ic.Schema(quasi=["id"]), [ic.KAnonymity(2)], shuffle=True)
+    with pytest.raises(ic.TableError, match="cannot be parted"):
+        ic.anonymize(spark.range(4), ic.Schema(quasi=["id"]), [ic.KAnonymity(2)], ic.Clustering())
+
+
+def test_keys_are_counted_before_they_are_fetched(spark, monkeypatch):
+    def never(frame):
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr(module, "to_polars", never)
+    table = spark.range(100).selectExpr("id q", "id % 7 s")
+    schema = ic.Schema(quasi=["q"], sensitive=["s"])
+    for work in (
+        lambda: ic.assess(table, schema, driver_keys=99),
+        lambda: ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Datafly(), driver_keys=99),
+        lambda: ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Mondrian(mode="relaxed"), driver_keys=99),
+    ):
+        with pytest.raises(
+            ic.InputError, match=r"100 distinct combinations of 'q' are more than the 99|mode=relaxed"
+        ):
+            work()

@@ -182,13 +182,14 @@ class SparkEngine(FetchedEngine):
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
             st.TimestampNTZType,
         )  # fmt: skip
-        fields = self._frame.schema.fields
+        frame, schema = positional(self._frame)
         for name in names:
-            kind = fields[self._names.index(name)].dataType
-            if not isinstance(kind, plain):
+            place = self._names.index(name)
+            if not isinstance(schema[place].dataType, plain):
+                kind = _polars_name(frame, f"c{place}")
                 raise SchemaError(
-                    f"column {name!r} is of type {_polars_name(kind)}, which is neither text, number nor "
-                    "date; convert it first"
+                    f"column {name!r} is of type {kind}, which is neither text, number nor date; "
+                    "convert it first"
                 )
 
     # --- recoding ------------------------------------------------------------------------------------
@@ -355,6 +356,8 @@ def guarded() -> Iterator[None]:
 
 def translated(error: Exception) -> Exception:
     """Return our error for one of Spark's, and any other as it is."""
+    if OTHER_VALUES in str(error):
+        return TableError(CHANGED)
     # pyspark's own classes are not imported to ask: a Connect client need not have the others.
     kinds = [kind for kind in type(error).__mro__ if kind.__module__.split(".")[0] in ("pyspark", "py4j")]
     if not kinds:
@@ -362,9 +365,6 @@ def translated(error: Exception) -> Exception:
     condition = getattr(error, "getCondition", lambda: None)()
     if type(error).__name__ == "PySparkImportError":
         return MissingExtraError("pyarrow", "spark", "working on a Spark DataFrame")
-    text = str(error)
-    if OTHER_VALUES in text:
-        return TableError(CHANGED)
     named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
     return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
 
@@ -472,15 +472,19 @@ def _star() -> Any:
     return sf.lit(SUPPRESSED)
 
 
-def _polars_name(kind: Any) -> str:
-    """Name a Spark type as a frame in memory would."""
-    import polars as pl
-    import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    try:
-        arrow = pa.array([], to_arrow_type(kind))
-        return str(pl.Series(pl.from_arrow(arrow)).dtype)
-    except Exception:
+def _polars_name(frame: Any, name: str) -> str:
+    """Name a column's Spark type as a frame in memory would."""
+    empty = as_arrow(frame.select(name))
+    if empty is None:
         # Spark has types that Arrow lacks, as some intervals.
-        return str(kind.simpleString())
+        return str(frame.schema[name].dataType.simpleString())
+    return str(empty.dtypes[0])
+
+
+def as_arrow(frame: Any) -> pl.DataFrame | None:
+    """Return the columns of a DataFrame without rows as they would be fetched; None where they cannot be."""
+    try:
+        # Nothing runs for this.
+        return to_polars(frame.limit(0))
+    except Exception:
+        return None
