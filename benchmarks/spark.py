@@ -35,7 +35,7 @@ FETCHED = {"bytes": 0, "rows": 0}
 
 def watch_fetching() -> None:
     """Add up what comes to the driver, as it lies in memory."""
-    from incrowd import distributed
+    from incrowd.distributed import check, release
 
     fetch = engine.to_polars
 
@@ -46,7 +46,8 @@ def watch_fetching() -> None:
         return found
 
     engine.to_polars = counted
-    distributed.to_polars = counted
+    check.to_polars = counted
+    release.to_polars = counted
 
 
 class Held:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import re
 from collections import Counter
@@ -16,10 +17,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd import distributed
 from incrowd.classes import EquivalenceClasses
+from incrowd.distributed import check, cuts, rows
+from incrowd.distributed import release as module
+from incrowd.distributed.scale import Coder, Scale, ranked
 from incrowd.engines import MemoryEngine
+from incrowd.engines.grouped import counts_per_key
 from incrowd.engines.spark import OTHER_VALUES
+from incrowd.frequency import FrequencyTable
 from incrowd.samples import hospital
 from model_readings import overall
 
@@ -113,19 +118,15 @@ def covers(raw: pl.DataFrame, made: pl.DataFrame) -> None:
 def without_spark(frame, schema, models, blocks, one_in, seed):
     """The steps as Spark takes them, in this process: encode, cut, join, recode."""
     named = [*schema.quasi, *schema.sensitive]
-    ranked = []
+    found = []
     for attribute in named:
         counted = frame.group_by(attribute.name).len("n!")
-        ranked.append(
-            distributed.ranked(
-                attribute, counted[attribute.name], counted["n!"].to_numpy(), schema.null_values
-            )
-        )
+        found.append(ranked(attribute, counted[attribute.name], counted["n!"].to_numpy(), schema.null_values))
     first = len(schema.quasi)
-    scale = distributed.Scale(
-        *(tuple(one[0] for one in part) for part in (ranked[:first], ranked[first:])),
-        *(tuple(one[1] for one in part) for part in (ranked[:first], ranked[first:])),
-        tuple(one[2] for one in ranked[first:]),
+    scale = Scale(
+        *(tuple(one[0] for one in part) for part in (found[:first], found[first:])),
+        *(tuple(one[1] for one in part) for part in (found[:first], found[first:])),
+        tuple(one[2] for one in found[first:]),
         len(frame),
         0,
     )
@@ -135,10 +136,10 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
         coder.codes(sampled[a.name].to_arrow())
         for coder, a in zip(scale.quasi_coders, schema.quasi, strict=True)
     ]
-    sample = distributed.FrequencyTable.from_rows(
+    sample = FrequencyTable.from_rows(
         list(zip(scale.quasi, codes, strict=True)), [], np.zeros(len(sampled), np.bool_)
     )
-    tree, count = distributed.cut_tree(sample, algorithm, schema.quasi, blocks)
+    tree, count = cuts.cut_tree(sample, algorithm, schema.quasi, blocks)
     passed = [name for name in frame.columns if name not in {a.name for a in schema.quasi}]
     forms = {a.name: f"q{j}" for j, a in enumerate(schema.quasi)}
     raw = pa.table(
@@ -148,12 +149,12 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
     )
     shared = (scale, tree, False, first, len(schema.sensitive), len(passed))
     encoded = pa.Table.from_batches(
-        list(distributed.encode_batches(shared, raw.combine_chunks().to_batches(max_chunksize=7)))
+        list(rows.encode_batches(shared, raw.combine_chunks().to_batches(max_chunksize=7)))
     )
     block = encoded["block"].to_numpy()
     weights = np.bincount(block, minlength=count)
     keys = [
-        distributed.counts_per_key(
+        counts_per_key(
             block.astype(np.int64),
             encoded[f"s{j}"].to_numpy(),
             np.ones(len(block), np.int64),
@@ -162,20 +163,20 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
         )
         for j, domain in enumerate(scale.sensitive)
     ]
-    table = distributed.FrequencyTable((), (), weights, scale.counted(keys))
-    units = distributed.join_failing(tree, EquivalenceClasses.of_keys(table), models)
+    table = FrequencyTable((), (), weights, scale.counted(keys))
+    units = cuts.join_failing(tree, EquivalenceClasses.of_keys(table), models)
     sources = [f"p{passed.index(name)}" if name in passed else "" for name in frame.columns]
     order = [list(forms).index(name) if name in forms else -1 for name in frame.columns]
     shared = (scale, algorithm, models, schema.quasi, 0.0, sources, order)
     made = [
-        distributed.recode_block(shared, encoded.filter(pa.array(units[block] == unit)))
+        rows.recode_block(shared, encoded.filter(pa.array(units[block] == unit)))
         for unit in np.unique(units[block])
     ]
     released = pl.DataFrame(pl.from_arrow(pa.concat_tables(made)))
-    figures = [distributed.json.loads(text) for text in released["figures"].drop_nulls()]
+    figures = [json.loads(text) for text in released["figures"].drop_nulls()]
     released = released.drop("figures")
     released.columns = frame.columns
-    return released.sort("id"), distributed.added(figures, scale), units, scale
+    return released.sort("id"), rows.added(figures, scale), units, scale
 
 
 @given(tables(), st.sampled_from(MODELS), st.integers(1, 8), st.sampled_from([1, 3, 10]), st.integers(0, 9))
@@ -280,7 +281,7 @@ def test_more_keys_than_the_driver_may_have(spark, mixed):
         ic.anonymize(table, schema, models, blocks=2, driver_keys=5)
     limit = 95
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distributed, "_CHECKED_TOGETHER", 20)
+        patch.setattr(check, "_CHECKED_TOGETHER", 20)
         release = ic.anonymize(table, schema, models, driver_keys=limit)
     assert isinstance(release, ic.DistributedRelease)
     made = fetched(release.table)
@@ -304,7 +305,7 @@ def test_more_keys_than_the_driver_may_have(spark, mixed):
         release.undivided()
     # In parts a release that fails is found, too.
     scale, policy = release.scale, replace(release.policy, models=(ic.KAnonymity(50),))
-    found = distributed.check_in_parts(release.table, policy, scale, 500)
+    found = check.check_in_parts(release.table, policy, scale, 500)
     assert not found.holds
     assert found.privacy[0].value == whole.smallest
     release.unpersist()
@@ -320,7 +321,7 @@ def test_a_sample_that_misleads(spark, monkeypatch):
         sensitive=["diagnosis"],
         insensitive=["id"],
     )
-    monkeypatch.setattr(distributed, "_SAMPLED", (40, 40))
+    monkeypatch.setattr(module, "_SAMPLED", (40, 40))
     models = [ic.KAnonymity(5), ic.LDiversity(3), ic.TCloseness(0.55)]
     release = ic.anonymize(on_spark(spark, table), schema, models, blocks=16)
     assert ic.assess(fetched(release.table), schema, models).holds
@@ -394,7 +395,7 @@ def test_values_that_were_not_counted():
         (pl.Series([1, 2]), pl.Series([None, 2])),
         (pl.Series([None], dtype=pl.String), pl.Series(["a"])),
     ):
-        coder = distributed.Coder.of(before, np.arange(len(before)))
+        coder = Coder.of(before, np.arange(len(before)))
         assert coder.codes(before.to_arrow()).tolist() == list(range(len(before)))
         with pytest.raises(ValueError, match=OTHER_VALUES):
             coder.codes(after.to_arrow())

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import incrowd as ic
 from engine_tables import VALUES, frames, in_order_of_codes, same
-from incrowd.engines import MemoryEngine, SparkEngine, engine_for
+from incrowd.engines import MemoryEngine, SparkEngine, engine_for, grouped
 from incrowd.engines import spark as module
 from incrowd.samples import diagnosis_hierarchy, hospital
 
@@ -212,21 +212,17 @@ def test_points_of_time_do_not_depend_on_the_session(spark):
     kinds = st.StructType([st.StructField(*field) for field in fields])
     table = spark.createDataFrame(frame.to_arrow(), schema=kinds)
     assert table.schema == kinds
-    for quasi, sensitive in (("naive", "utc"), ("utc", "naive")):
-        schema = ic.Schema(quasi=[quasi], sensitive=[sensitive], others="keep")
-        expected = MemoryEngine(frame).count(schema)
-        same(in_order_of_codes(expected), in_order_of_codes(SparkEngine(table).count(schema)))
-        for algorithm in (ic.Mondrian(), ic.Optimal()):
-            one = ic.anonymize(frame, schema, [ic.KAnonymity(2)], algorithm)
-            other = ic.anonymize(table, schema, [ic.KAnonymity(2)], algorithm)
-            assert released(other).equals(released(one))
-        divided = ic.anonymize(table, schema, [ic.KAnonymity(2)], blocks=1)
-        assert (
-            fetched(divided.table)
-            .sort("ID")
-            .equals(released(ic.anonymize(frame, schema, [ic.KAnonymity(2)])))
-        )
-        divided.unpersist()
+    schema = ic.Schema(quasi=["naive"], sensitive=["utc"], others="keep")
+    same(
+        in_order_of_codes(MemoryEngine(frame).count(schema)),
+        in_order_of_codes(SparkEngine(table).count(schema)),
+    )
+    both = ic.Schema(quasi=["utc", "naive"], others="keep")
+    for wanted, blocks in ((both, None), (both, 1), (schema, 1)):
+        expected = ic.anonymize(frame, wanted, [ic.KAnonymity(2)])
+        made = ic.anonymize(table, wanted, [ic.KAnonymity(2)], blocks=blocks)
+        assert released(made).equals(released(expected))
+    assert expected.privacy.classes == 6
 
 
 def test_texts_that_a_collation_holds_for_equal(spark):
@@ -342,6 +338,13 @@ def test_keys_are_counted_before_they_are_fetched(spark, monkeypatch):
     monkeypatch.setattr(module, "to_polars", never)
     table = spark.range(100).selectExpr("id q", "id % 7 s")
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
+    with pytest.raises(ic.ParameterError, match="driver_keys must be at least 1"):
+        ic.assess(table, schema, driver_keys=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouped, "DRIVER_KEYS", 99)
+        small = pl.DataFrame({"q": [1, 1], "s": [1, 2]})
+        with pytest.raises(ic.TableError, match="population: 100 distinct"):
+            ic.assess(small, schema, [ic.KMap(1)], population=table)
     for work in (
         lambda: ic.assess(table, schema, driver_keys=99),
         lambda: ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Datafly(), driver_keys=99),

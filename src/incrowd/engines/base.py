@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from incrowd.errors import TableError
+from incrowd.errors import ParameterError, TableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,9 +78,13 @@ def engine_for(table: Any, *, driver_keys: int | None = None) -> Engine:
     ------
     TableError
         When none does.
+    ParameterError
+        When `driver_keys` is below 1.
     """
     from incrowd.engines import ENGINES, FetchedEngine
 
+    if driver_keys is not None and driver_keys < 1:
+        raise ParameterError(f"driver_keys must be at least 1, got {driver_keys}")
     for engine in ENGINES:
         if engine.takes(table):
             made = engine(table)

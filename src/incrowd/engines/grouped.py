@@ -45,15 +45,26 @@ _LOOKED_UP = 1_000
 
 
 class TooManyKeysError(TableError):
-    """There are more combinations of values than may be fetched."""
+    """There are more combinations of values than may be fetched.
 
-    def __init__(self, found: int, limit: int, columns: Sequence[str]) -> None:
-        super().__init__(
+    Attributes
+    ----------
+    found
+        How many there are.
+    """
+
+    found: int = 0
+
+    @classmethod
+    def of(cls, found: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
+        """Say how many there are of which columns, and what can be done."""
+        error = cls(
             f"{found:,} distinct combinations of {', '.join(map(repr, columns))} are more than the "
             f"{limit:,} that may come to the driver (driver_keys); raise driver_keys where memory allows, "
             "name fewer quasi-identifiers or coarsen them first; strict Mondrian on Spark does without"
         )
-        self.found = found
+        error.found = found
+        return error
 
 
 class GroupedEngine(ABC):
@@ -327,7 +338,7 @@ class FetchedEngine(GroupedEngine):
     def _check_keys(self, found: int, names: Sequence[str]) -> None:
         """Refuse more combinations than may be fetched."""
         if found > self.driver_keys:
-            raise TooManyKeysError(found, self.driver_keys, names)
+            raise TooManyKeysError.of(found, self.driver_keys, names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""

@@ -364,7 +364,7 @@ def translated(error: Exception) -> Exception:
         return error
     condition = getattr(error, "getCondition", lambda: None)()
     if type(error).__name__ == "PySparkImportError":
-        return MissingExtraError("pyarrow", "spark", "working on a Spark DataFrame")
+        return MissingExtraError("pyarrow and pandas", "spark", "working on a Spark DataFrame")
     named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
     return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
 
