@@ -2,7 +2,7 @@
 
 ``python benchmarks/engines.py`` makes folders of Parquet files, a million rows each, and anonymizes 1 and 20
 million rows in memory, as a lazy Polars frame, as files out of core, and on Spark (where it is installed).
-``--assess 200`` assesses 200 million rows out of core besides. ``--data DIR`` keeps the rows for the next time.
+``--assess 200`` assesses 200 million rows out of core besides. ``--data DIR`` keeps the rows for next time.
 """
 
 from __future__ import annotations

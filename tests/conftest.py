@@ -19,6 +19,17 @@ settings.load_profile("incrowd")
 
 
 @pytest.fixture(scope="session")
+def spark():
+    """One Spark session for all tests that need one."""
+    from spark_session import local_session, require_spark
+
+    require_spark()
+    session = local_session()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real tables beside the project; they are never part of it, so a clone without them skips."""
     folder = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -37,7 +37,7 @@ ROWS = (
         "guess",
         "reference",
     },
-    {"release", "anatomy", "processing", "randomization", "union"},
+    {"release", "distributed", "anatomy", "processing", "randomization", "union"},
     {"comparison", "application"},
     {"samples"},
     {"verification"},
@@ -57,6 +57,9 @@ BESIDE = {
     ("learning", "evaluation"),
     ("attacks", "evaluation"),
     ("learning", "distributions"),
+    # A release that is made block by block, which is judged as any other.
+    ("release", "distributed"),
+    ("distributed", "release"),
     # A method that hands its object to the pages above it, imported when it is called.
     ("assessment", "report"),
     ("comparison", "report"),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from incrowd.assessment import Assessment, assess
     from incrowd.attacks import Attack, attack
     from incrowd.comparison import Comparison, compare
+    from incrowd.distributed import DistributedRelease
     from incrowd.distributions import Fidelity, fidelity
     from incrowd.errors import (
         HierarchyError,
@@ -110,6 +111,7 @@ _HOMES = {
         "Learned",
         "learn",
     ),
+    "distributed": ("DistributedRelease",),
     "distributions": (
         "Fidelity",
         "fidelity",
@@ -227,6 +229,7 @@ __all__ = [
     "Datafly",
     "DeltaDisclosure",
     "DeltaPresence",
+    "DistributedRelease",
     "Evaluation",
     "Fidelity",
     "Files",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.schema import Schema
 
-__all__ = ["Assessment", "SizeBin", "assess", "assess_classes"]
+__all__ = ["Assessment", "SizeBin", "assess", "assess_classes", "size_bins"]
 
 _BINS = (1, 2, 3, 4, 5, 10, 20, 50)
 
@@ -155,14 +155,15 @@ def assess(
     *,
     population: Any = None,
     csv_format: CsvFormat | None = None,
+    driver_keys: int | None = None,
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
 
     Parameters
     ----------
     table
-        A pandas, Polars or PyArrow table, a relation of DuckDB, a table of a `Database`, or the path of a CSV
-        or Parquet file.
+        A pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of a `Database`,
+        opened `Files`, or the path of a CSV or Parquet file, a folder or a pattern.
     schema
         The quasi-identifiers and sensitive attributes; other columns are not looked at. Quasi-identifiers
         are compared as they are written, whatever their hierarchy.
@@ -174,6 +175,8 @@ def assess(
         schema's hierarchies, ranges and sets in `table` are looked up in it.
     csv_format
         How a CSV is written, where it is not plain.
+    driver_keys
+        As in `anonymize`.
 
     Raises
     ------
@@ -183,7 +186,9 @@ def assess(
     from incrowd.engines import read_classes
 
     joint = any(model.is_joint for model in models)
-    classes = read_classes(table, schema, joint=joint, population=population, csv_format=csv_format)
+    classes = read_classes(
+        table, schema, joint=joint, population=population, csv_format=csv_format, driver_keys=driver_keys
+    )
     for model in models:
         if model.needs_population:
             model.check_table(classes.frequency)
@@ -233,14 +238,27 @@ def _identity(measured: Measured) -> tuple[object, ...]:
 def _distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
     import numpy as np
 
+    return size_bins(*np.unique(sizes, return_counts=True))
+
+
+def size_bins(sizes: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[SizeBin, ...]:
+    """Sort classes into bins by their size.
+
+    Parameters
+    ----------
+    sizes, counts
+        int64[sizes], ascending: each size that occurs, and how many classes have it.
+    """
+    import numpy as np
+
     bounds = list(_BINS)
-    while len(sizes) and bounds[-1] <= int(sizes.max()):
+    while len(sizes) and bounds[-1] <= int(sizes[-1]):
         bounds += [bounds[-1] * 2, bounds[-1] * 4, bounds[-1] * 10]
     place = np.searchsorted(bounds, sizes, side="right") - 1
-    counts = np.bincount(place, minlength=len(bounds))
-    weights = np.bincount(place, weights=sizes, minlength=len(bounds))
+    classes = np.bincount(place, counts, minlength=len(bounds))
+    records = np.bincount(place, sizes * counts, minlength=len(bounds))
     return tuple(
-        SizeBin(bounds[i], bounds[i + 1] - 1, int(counts[i]), int(weights[i]))
+        SizeBin(bounds[i], bounds[i + 1] - 1, int(classes[i]), int(records[i]))
         for i in range(len(bounds) - 1)
-        if counts[i]
+        if classes[i]
     )

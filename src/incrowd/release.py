@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.assessment import Assessment, assess, assess_classes
 from incrowd.chance import guarded_random
+from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.algorithms import Solution
+    from incrowd.distributed import DistributedRelease
     from incrowd.engines import Engine
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
@@ -61,6 +63,8 @@ class Release:
         The full-domain recodings that the search looked at, where it looked at such.
     frequency
         The keys that were recoded, as they came in.
+    driver_keys
+        How many combinations of values may be fetched where the table is counted elsewhere.
     """
 
     table: Any
@@ -74,6 +78,7 @@ class Release:
     population: Any = field(default=None, repr=False)
     lattice: SolutionSpace | None = field(default=None, repr=False)
     frequency: FrequencyTable = field(kw_only=True, repr=False)
+    driver_keys: int | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -150,21 +155,17 @@ class Release:
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
 
-        The file is written beside the target, read again, measured, and only then renamed.
+        The file is written beside the target, read again, measured, and only then renamed. A table on Spark
+        becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
 
         Raises
         ------
         TableError
-            When the file exists (unless `force`) or cannot be written.
+            When the file or folder exists (unless `force`) or cannot be written.
         InfeasibleError
             When what was written does not satisfy the policy.
         """
-
-        def check(written: Any) -> None:
-            after = assess(written, self.policy.schema, self.policy.models, population=self.population)
-            judge(after, self.policy)
-
-        write_checked(self.table, path, self.csv_format, check, force=force)
+        write_checked(self.table, path, self.csv_format, self._judge, force=force)
 
     def into(self, name: str, *, force: bool = False) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.
@@ -193,13 +194,29 @@ class Release:
         with self.table.into(name, force=force) as made:
             if engine_for(made).columns != self.table.columns:
                 raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
-            after = assess(made, self.policy.schema, self.policy.models, population=self.population)
+            after = self._measured(made)
             if after.records != self.privacy.records:
                 raise TableError(f"{made.title}: has other rows than were counted; nothing was kept")
             judge(after, self.policy)
 
-    def save(self, folder: str | os.PathLike[str], *, name: str = "release.csv", force: bool = False) -> None:
+    def _judge(self, written: Any) -> None:
+        """Measure what was written, and refuse it where it does not satisfy the policy."""
+        judge(self._measured(written), self.policy)
+
+    def _measured(self, written: Any) -> Assessment:
+        return assess(
+            written,
+            self.policy.schema,
+            self.policy.models,
+            population=self.population,
+            driver_keys=self.driver_keys,
+        )
+
+    def save(self, folder: str | os.PathLike[str], *, name: str | None = None, force: bool = False) -> None:
         """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
+
+        The table is called ``release.csv`` unless named; ``release.parquet`` where it lives on Spark, and the
+        folder is one of the driver's machine.
 
         The ``internal`` folder knows values of the table before recoding: do not hand it out.
 
@@ -209,11 +226,14 @@ class Release:
             When the folder has files already (unless `force`) or cannot be written.
         """
         path = Path(folder)
+        on_spark = SparkEngine.takes(self.table)
+        name = name or ("release.parquet" if on_spark else "release.csv")
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()) and not force:
                 raise TableError(f"{path}: the folder has files already; name a new one or say --force")
-            self.write(path / name, force=force)
+            # A session may keep its tables elsewhere unless told otherwise.
+            self.write((path / name).absolute().as_uri() if on_spark else path / name, force=force)
             self.policy.write(path / "policy.toml")
             account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
             (path / "release.json").write_text(account + "\n", encoding="utf-8")
@@ -231,6 +251,47 @@ class Release:
             raise TableError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+# Only a table on Spark of more than `driver_keys` keys is cut into blocks unasked.
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = ...,
+    algorithm: Algorithm | None = ...,
+    *,
+    max_suppression: float = ...,
+    output: Style = ...,
+    shuffle: bool = ...,
+    seed: int = ...,
+    levels: Mapping[str, int] | None = ...,
+    population: Any = ...,
+    csv_format: CsvFormat | None = ...,
+    progress: Progress | None = ...,
+    driver_keys: int = ...,
+    blocks: None = ...,
+) -> Release: ...
+
+
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = ...,
+    algorithm: Algorithm | None = ...,
+    *,
+    max_suppression: float = ...,
+    output: Style = ...,
+    shuffle: bool = ...,
+    seed: int = ...,
+    levels: Mapping[str, int] | None = ...,
+    population: Any = ...,
+    csv_format: CsvFormat | None = ...,
+    progress: Progress | None = ...,
+    driver_keys: int = ...,
+    blocks: int,
+) -> DistributedRelease: ...
+
+
 def anonymize(
     table: Any,
     schema: Schema | Policy,
@@ -245,14 +306,16 @@ def anonymize(
     population: Any = None,
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
-) -> Release:
+    driver_keys: int = DRIVER_KEYS,
+    blocks: int | None = None,
+) -> Release | DistributedRelease:
     """Recode a table so that it satisfies privacy models, and check the result.
 
     Parameters
     ----------
     table
-        A pandas, Polars or PyArrow table, a relation of DuckDB, a table of a `Database`, or the path of a CSV
-        or Parquet file. It is not changed.
+        A pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of a `Database`,
+        opened `Files`, or the path of a CSV or Parquet file, a folder or a pattern. It is not changed.
     schema
         The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
     models
@@ -276,6 +339,17 @@ def anonymize(
         How a CSV is written, where it is not plain.
     progress
         Told about the stages.
+    driver_keys
+        Largest number of distinct combinations of values that are fetched from where the table is counted, as
+        on Spark. Above it strict Mondrian works block by block, and other algorithms are refused. Tables in
+        memory know no such limit.
+    blocks
+        About how many blocks a table on Spark is cut into, each of which is recoded by strict Mondrian where
+        it lies; 1 gives what Mondrian makes undivided.
+
+    Returns
+    -------
+    The release; a `DistributedRelease` where it was made block by block.
 
     Raises
     ------
@@ -294,8 +368,15 @@ def anonymize(
         )
     if levels:
         policy = policy.with_levels(levels)
-    clock = _Clock(progress or Silent())
-    start = _start(table, policy, population, csv_format, clock)
+    clock = Clock(progress or Silent())
+    if blocks is not None:
+        return _in_blocks(table, policy, population, blocks, driver_keys, progress)
+    try:
+        start = _start(table, policy, population, csv_format, clock, driver_keys)
+    except TooManyKeysError:
+        if not isinstance(policy.algorithm, Mondrian) or not SparkEngine.takes(table):
+            raise
+        return _in_blocks(table, policy, population, None, driver_keys, progress)
     engine, frequency, population = start.engine, start.frequency, start.population
     before = clock.run("assess", lambda: assess_classes(EquivalenceClasses.of_keys(frequency), policy.models))
     start = start.prepared(policy)
@@ -310,7 +391,12 @@ def anonymize(
     if policy.shuffle:
         released = _shuffled(released, policy.seed, frequency)
     # What counts is the table that leaves, not what was meant.
-    after = clock.run("check", lambda: assess(released, policy.schema, policy.models, population=population))
+    after = clock.run(
+        "check",
+        lambda: assess(
+            released, policy.schema, policy.models, population=population, driver_keys=driver_keys
+        ),
+    )
     judge(after, policy)
     utility = clock.run("measure loss", lambda: measure_all(frequency, recoding))
     return Release(
@@ -325,7 +411,29 @@ def anonymize(
         population,
         solution.lattice,
         frequency=frequency,
+        driver_keys=driver_keys,
     )
+
+
+def _in_blocks(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    blocks: int | None,
+    driver_keys: int,
+    progress: Progress | None,
+) -> DistributedRelease:
+    from incrowd.distributed import in_blocks, refuse_divided
+
+    if not SparkEngine.takes(table):
+        raise ParameterError("blocks are for Spark DataFrames; leave blocks out")
+    if blocks is not None and (not isinstance(blocks, int) or isinstance(blocks, bool) or blocks < 1):
+        raise ParameterError("blocks must be a whole number of at least 1")
+    if population is not None:
+        raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
+    _check_levels(policy)
+    refuse_divided(policy)
+    return in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
 
 
 def explore(
@@ -353,7 +461,7 @@ def explore(
         When no node satisfies the policy.
     """
     policy = policy.with_levels({})
-    clock = _Clock(progress or Silent())
+    clock = Clock(progress or Silent())
     start = _start(table, policy, population, csv_format, clock)
     found: Solution = clock.run("search", lambda: _search(start, policy, clock))
     assert found.lattice is not None
@@ -373,7 +481,12 @@ class _Start(NamedTuple):
 
 
 def _start(
-    table: Any, policy: Policy, population: Any, csv_format: CsvFormat | None, clock: _Clock
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: Clock,
+    driver_keys: int | None = None,
 ) -> _Start:
     """Read and count, and refuse what cannot be satisfied."""
     from incrowd.engines import engine_for, loaded, with_population
@@ -391,10 +504,10 @@ def _start(
             table, csv_format = clock.run("read", lambda: read_table(path, csv_format))
     if isinstance(table, Files):
         csv_format = table.csv_format
-    engine = engine_for(table)
+    engine = engine_for(table, driver_keys=driver_keys)
     engine.progress = clock.progress
     policy.schema.released(engine.columns)
-    searched = _with_styles(policy)
+    searched = styled(policy)
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
     frequency: FrequencyTable = clock.run("count", lambda: engine.count(searched, joint=joint, target=target))
@@ -408,7 +521,7 @@ def _start(
     return _Start(engine, searched, frequency, population, csv_format)
 
 
-def _search(start: _Start, policy: Policy, clock: _Clock) -> Solution:
+def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
     return policy.algorithm.search(
         start.frequency,
         policy.models,
@@ -438,8 +551,12 @@ def write_checked(
     from incrowd.engines import engine_for
     from incrowd.io.files import CsvFormat, check_target, replacing
 
-    target = Path(path)
     engine = engine_for(table)
+    if isinstance(engine, SparkEngine):
+        # Its file systems are not only those of this machine.
+        engine.replace(path, check, force=force)
+        return
+    target = Path(path)
     folder = engine.writes_folder(target)
     check_target(target, (), force=force, folder=folder)
     with replacing(target, folder=folder) as temporary:
@@ -499,7 +616,7 @@ def _check_limits(policy: Policy, frequency: FrequencyTable) -> None:
         raise TableError("every record of the table is suppressed (* in every quasi-identifier)")
 
 
-def _with_styles(policy: Policy) -> Schema:
+def styled(policy: Policy) -> Schema:
     """Give every quasi-identifier the style it will get, for the engine to know."""
     return Schema.of(
         (
@@ -524,7 +641,7 @@ def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
     return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
 
 
-class _Clock:
+class Clock:
     """Times the stages and tells the progress about them."""
 
     def __init__(self, progress: Progress) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from incrowd.errors import TableError
+from incrowd.errors import ParameterError, TableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,23 +73,35 @@ class Engine(Protocol):
         """
 
 
-def engine_for(table: Any) -> Engine:
+def engine_for(table: Any, *, driver_keys: int | None = None) -> Engine:
     """Return the engine that works on a table.
+
+    Parameters
+    ----------
+    driver_keys
+        How many combinations of values an engine may fetch that counts elsewhere; None for `DRIVER_KEYS`.
 
     Raises
     ------
     TableError
         When none does.
+    ParameterError
+        When `driver_keys` is below 1.
     """
-    from incrowd.engines import ENGINES
+    from incrowd.engines import ENGINES, FetchedEngine
 
+    if driver_keys is not None and driver_keys < 1:
+        raise ParameterError(f"driver_keys must be at least 1, got {driver_keys}")
     for engine in ENGINES:
         if engine.takes(table):
-            return engine(table)
+            made = engine(table)
+            if isinstance(made, FetchedEngine) and driver_keys is not None:
+                made.driver_keys = driver_keys
+            return made
     raise TableError(
         f"a {type(table).__module__}.{type(table).__name__} is no table that incrowd works on; "
-        "give a pandas, Polars or PyArrow table, a relation of DuckDB, a table of an ic.Database, or the "
-        "path of a CSV or Parquet file"
+        "give a pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of an "
+        "ic.Database, or the path of a CSV or Parquet file"
     )
 
 
@@ -100,6 +112,7 @@ def read_classes(
     joint: bool = False,
     population: Any = None,
     csv_format: CsvFormat | None = None,
+    driver_keys: int | None = None,
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table as it stands.
 
@@ -113,6 +126,8 @@ def read_classes(
         Whether to count the sensitive attributes' combinations, too.
     csv_format
         How a CSV is written, where it is not plain.
+    driver_keys
+        As in `engine_for`.
 
     Raises
     ------
@@ -121,7 +136,8 @@ def read_classes(
     """
     from incrowd.classes import EquivalenceClasses
 
-    frequency = engine_for(loaded(table, csv_format)).count(schema.measured(), joint=joint)
+    engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys)
+    frequency = engine.count(schema.measured(), joint=joint)
     if population is not None:
         frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
-__all__ = ["CELL", "ROWS", "FetchedEngine", "GroupedEngine", "smallest"]
+__all__ = [
+    "CELL",
+    "DRIVER_KEYS",
+    "ROWS",
+    "FetchedEngine",
+    "GroupedEngine",
+    "TooManyKeysError",
+    "smallest",
+]
 
 ROWS = "\0rows"
 """Column of a grouped frame: how many rows have a combination."""
@@ -29,10 +37,36 @@ ROWS = "\0rows"
 CELL = "\0cell {}"
 """Column that holds the released text of a quasi-identifier."""
 
+DRIVER_KEYS = 5_000_000
+"""Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
+
 _FIRST = "\0first"
 _KEY = "\0key {}"
 _LOOKED_UP = 1_000
 """Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
+
+
+class TooManyKeysError(TableError):
+    """There are more combinations of values than may be fetched.
+
+    Attributes
+    ----------
+    found
+        How many there are.
+    """
+
+    found: int = 0
+
+    @classmethod
+    def of(cls, found: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
+        """Say how many there are of which columns, and what can be done."""
+        error = cls(
+            f"{found:,} distinct combinations of {', '.join(map(repr, columns))} are more than the "
+            f"{limit:,} that may come to the driver (driver_keys); raise driver_keys where memory allows, "
+            "name fewer quasi-identifiers or coarsen them first; strict Mondrian on Spark does without"
+        )
+        error.found = found
+        return error
 
 
 class GroupedEngine(ABC):
@@ -292,6 +326,7 @@ class FetchedEngine(GroupedEngine):
 
     def __init__(self) -> None:
         super().__init__({})
+        self.driver_keys: int = DRIVER_KEYS
         # The keys as they were fetched, before missing values and the like were made the same.
         self._fetched: pl.DataFrame | None = None
         self._fetched_rows = 0
@@ -303,7 +338,17 @@ class FetchedEngine(GroupedEngine):
         Returns
         -------
         The columns' values with a Polars type as a frame in memory would have it, and `ROWS`: int64.
+
+        Raises
+        ------
+        TooManyKeysError
+            When there are more than `driver_keys`; they are counted where they are, before any is fetched.
         """
+
+    def _check_keys(self, found: int, names: Sequence[str]) -> None:
+        """Refuse more combinations than may be fetched."""
+        if found > self.driver_keys:
+            raise TooManyKeysError.of(found, self.driver_keys, names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""

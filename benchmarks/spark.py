@@ -1,0 +1,178 @@
+"""Mondrian on Spark beside Mondrian in memory: seconds, mean NCP, what the driver fetches and holds.
+
+``python benchmarks/spark.py [--rows N] [--blocks 1 4 8 16]``; starting Spark is not counted, the first run of
+each way, in which workers start and load what was compiled, is shown apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+import incrowd as ic
+from incrowd.engines import spark as engine
+from incrowd.samples import hospital
+from mondrian import FIVE_NUMBERS, schema_of
+
+FETCHED = {"bytes": 0, "rows": 0}
+
+
+def watch_fetching() -> None:
+    """Add up what comes to the driver, as it lies in memory."""
+    from incrowd.distributed import check, release
+
+    fetch = engine.to_polars
+
+    def counted(frame: Any) -> pl.DataFrame:
+        found = fetch(frame)
+        FETCHED["bytes"] += int(found.estimated_size())
+        FETCHED["rows"] += len(found)
+        return found
+
+    engine.to_polars = counted
+    check.to_polars = counted
+    release.to_polars = counted
+
+
+class Held:
+    """The most memory that this process (the Python side of the driver) held meanwhile, in MiB."""
+
+    def __enter__(self) -> Held:
+        self.most = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        page = os.sysconf("SC_PAGE_SIZE")
+        while not self._stop.wait(0.02):
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            self.most = max(self.most, pages * page / 2**20)
+
+
+def measure(name: str, repeat: int, work: Callable[[], Any]) -> dict[str, Any]:
+    """Run once and then several times: seconds, what was fetched in one run, and the release's figures."""
+    seconds, stages = [], []
+    held = Held()
+    for number in range(repeat + 1):
+        FETCHED.update(bytes=0, rows=0)
+        gc.collect()
+        start = time.perf_counter()
+        with held:
+            release = work()
+        seconds.append(time.perf_counter() - start)
+        stages.append(release.seconds)
+        if number < repeat and hasattr(release, "unpersist"):
+            release.unpersist()
+    figures = {
+        "way": name,
+        "first": seconds[0],
+        "seconds": statistics.median(seconds[1:]),
+        "stages": {stage: statistics.median(run[stage] for run in stages[1:]) for stage in stages[-1]},
+        "ncp": release.utility["ncp"].value,
+        "classes": release.privacy.classes,
+        "smallest": release.privacy.smallest,
+        "fetched_mib": FETCHED["bytes"] / 2**20,
+        "fetched_rows": FETCHED["rows"],
+        "driver_mib": held.most,
+    }
+    if hasattr(release, "unpersist"):
+        figures["blocks"] = release.blocks
+        figures["largest_block"] = release.sizes[0]
+        release.unpersist()
+    print(json.dumps(figures), file=sys.stderr, flush=True)
+    return figures
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--blocks", type=int, nargs="*", default=[1, 2, 4, 8, 16, 64])
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--without", nargs="*", default=[], choices=["memory", "keys"])
+    parser.add_argument("--json", type=Path, help="also write the figures there")
+    asked = parser.parse_args()
+    from pyspark.sql import SparkSession
+
+    warnings.simplefilter("ignore")
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master(f"local[{asked.cores}]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "2g")
+        .config("spark.sql.shuffle.partitions", "8")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    watch_fetching()
+    schema, models = schema_of(FIVE_NUMBERS), [ic.KAnonymity(5)]
+    columns = list(FIVE_NUMBERS)
+    with tempfile.TemporaryDirectory() as folder:
+        made = hospital(asked.rows).with_columns(zip_number=pl.col("zip").cast(pl.Int64)).select(columns)
+        parts = 4
+        size = -(-len(made) // parts)
+        for part in range(parts):
+            made[part * size : (part + 1) * size].write_parquet(f"{folder}/{part}.parquet")
+        del made
+        table = session.read.parquet(folder)
+        ways: list[tuple[str, Callable[[], Any]]] = []
+        if "memory" not in asked.without:
+            ways.append(
+                ("in memory", lambda: ic.anonymize(pl.read_parquet(f"{folder}/*.parquet"), schema, models))
+            )
+        if "keys" not in asked.without:
+            ways.append(("Spark, keys on the driver", lambda: ic.anonymize(table, schema, models)))
+        ways += [
+            (
+                f"Spark, blocks={blocks}",
+                lambda blocks=blocks: ic.anonymize(table, schema, models, blocks=blocks),
+            )
+            for blocks in asked.blocks
+        ]
+        figures = [measure(name, asked.repeat, work) for name, work in ways]
+    session.stop()
+    shown = Table(
+        title=f"{asked.rows:,} rows, 5 numeric QIs, k=5; medians of {asked.repeat} on {asked.cores} cores"
+    )
+    for name in ("", "first s", "seconds", "mean NCP", "classes", "fetched MiB", "driver MiB", "stages"):
+        shown.add_column(name, justify="left" if name in ("", "stages") else "right")
+    for row in figures:
+        shown.add_row(
+            row["way"], f"{row['first']:.2f}", f"{row['seconds']:.2f}", f"{row['ncp']:.5f}",
+            f"{row['classes']:,}", f"{row['fetched_mib']:.1f}", f"{row['driver_mib']:.0f}",
+            " ".join(f"{stage} {seconds:.2f}" for stage, seconds in row["stages"].items()),
+        )  # fmt: skip
+    Console(width=200).print(shown)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"the most memory of the driver's Python process: {most:,.0f} MiB")
+    if asked.json:
+        asked.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

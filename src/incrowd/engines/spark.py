@@ -1,0 +1,490 @@
+"""Tables on Spark: counted by grouping there, recoded by joins there, written as a folder of Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
+from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from incrowd.frequency import FrequencyTable
+    from incrowd.io.files import CsvFormat
+    from incrowd.recoding import Recoding
+    from incrowd.schema import Schema
+
+__all__ = [
+    "BROADCAST_KEYS",
+    "SparkEngine",
+    "guarded",
+    "positional",
+    "replace_folder",
+    "to_polars",
+    "without_comments",
+]
+
+BROADCAST_KEYS = 200_000
+"""Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""
+
+_COUNT = "n"
+_KNOWN = "k{}"
+_CELL = "r{}"
+
+
+class SparkEngine(FetchedEngine):
+    """A Spark DataFrame; see `incrowd.engines.Engine`.
+
+    Rows stay where they are: the executors group them, and the distinct combinations come to the driver.
+    A release is a DataFrame again, made when it is asked for. Columns are known by their position, since
+    Spark may not tell names apart that differ by case.
+    """
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Say whether this is a DataFrame of Spark, classic or Connect."""
+        # Nobody has one without having imported this.
+        module = sys.modules.get("pyspark.sql.dataframe")
+        return module is not None and isinstance(table, module.DataFrame)
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        if table.isStreaming:
+            raise TableError("a streaming DataFrame never ends; give the rows of one batch")
+        self._frame = table
+        self._names: list[str] = list(table.columns)
+        # What all groupings of one counting are made from.
+        self._base: Any = None
+        self._base_names: list[str] = []
+        self._base_keys = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self._names)
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+        """Count the rows, all groupings from one look at them; see `Engine.count`."""
+        schema.check_columns(self._names)
+        if not schema.quasi:
+            return super().count(schema, joint=joint, target=target)
+        wanted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+        if target is not None:
+            wanted.append(schema.target(target, self._names).name)
+        wanted = list(dict.fromkeys(wanted))
+        self.check_types(wanted)
+        with guarded():
+            self._base = _grouped(self._narrow(wanted)).persist()
+            self._base_names = wanted
+            try:
+                self._base_keys = self._base.count()
+                return super().count(schema, joint=joint, target=target)
+            finally:
+                self._base.unpersist()
+                self._base = None
+
+    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows by some columns and fetch the combinations; see `FetchedEngine`."""
+        from pyspark.sql import functions as sf
+
+        if self._base is None:
+            self.check_types(names)
+            with guarded():
+                return self._fetch(_grouped(self._narrow(names)), names)
+        base = self._base
+        if list(names) == self._base_names:
+            self._check_keys(self._base_keys, names)
+            return self._fetched_as(base, names)
+        places = [self._base_names.index(name) for name in names]
+        columns = [sf.col(f"c{place}").alias(f"c{j}") for j, place in enumerate(places)]
+        grouped = (
+            base.groupBy(*(f"c{place}" for place in places))
+            .agg(sf.sum(_COUNT).alias(_COUNT))
+            .select(*columns, _COUNT)
+        )
+        if self._base_keys <= self.driver_keys:
+            return self._fetched_as(grouped, names)
+        return self._fetch(grouped, names)
+
+    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
+        """Recode the rows where they are; see `Engine.apply`.
+
+        Returns
+        -------
+        A DataFrame that is made anew whenever Spark is asked for its rows. A row that was not there when the
+        rows were counted, with a combination that nobody knows, is suppressed.
+        """
+        from incrowd.recoding import FullDomain
+
+        released = schema.released(self._names)
+        table = self.recoded_keys(schema, recoding)
+        with guarded():
+            if isinstance(recoding, FullDomain):
+                frame, cells = self._by_value(schema, table)
+            else:
+                frame, cells = self._by_key(schema, table)
+            return self._released(frame, released, cells)
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
+        """Refuse: what Spark writes is a folder; see `replace_folder`."""
+        raise TableError(f"{target}: a table on Spark is written as a folder of Parquet files")
+
+    def replace(self, path: str | os.PathLike[str], check: Callable[[Any], object], *, force: bool) -> None:
+        """Write the rows as a folder of Parquet files, all or nothing; see `replace_folder`."""
+        replace_folder(self._frame, path, check, force=force)
+
+    # --- counting ------------------------------------------------------------------------------------
+
+    def _narrow(self, names: Sequence[str]) -> Any:
+        """Return some columns as c0, c1, ..."""
+        from pyspark.sql import functions as sf
+        from pyspark.sql import types as st
+
+        frame, schema = positional(self._frame)
+        columns = []
+        for j, name in enumerate(names):
+            place = self._names.index(name)
+            column = sf.col(f"c{place}")
+            if isinstance(schema[place].dataType, st.StringType):
+                # A collation may hold different texts for equal.
+                column = column.cast(st.StringType())
+            columns.append(column.alias(f"c{j}"))
+        return frame.select(*columns)
+
+    def _fetch(self, grouped: Any, names: Sequence[str]) -> pl.DataFrame:
+        """Bring combinations to the driver, unless they are too many."""
+        held = grouped.persist()
+        try:
+            self._check_keys(held.count(), names)
+            return self._fetched_as(held, names)
+        finally:
+            held.unpersist()
+
+    def _fetched_as(self, grouped: Any, names: Sequence[str]) -> pl.DataFrame:
+        frame = to_polars(grouped)
+        frame.columns = [*names, ROWS]
+        return frame
+
+    def check_types(self, names: Sequence[str]) -> None:
+        """Refuse what rows in memory are refused for, before Spark groups by it."""
+        from pyspark.sql import types as st
+
+        plain = (
+            st.StringType, st.BooleanType, st.NullType, st.ByteType, st.ShortType, st.IntegerType,
+            st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
+            st.TimestampNTZType,
+        )  # fmt: skip
+        frame, schema = positional(self._frame)
+        for name in names:
+            place = self._names.index(name)
+            if not isinstance(schema[place].dataType, plain):
+                kind = _polars_name(frame, f"c{place}")
+                raise SchemaError(
+                    f"column {name!r} is of type {kind}, which is neither text, number nor date; "
+                    "convert it first"
+                )
+
+    # --- recoding ------------------------------------------------------------------------------------
+
+    def _by_key(self, schema: Schema, table: pl.DataFrame) -> tuple[Any, dict[str, Any]]:
+        """Join every row with the cells of its combination."""
+        from pyspark.sql import functions as sf
+
+        names = [attribute.name for attribute in schema.quasi]
+        frame, _ = positional(self._frame)
+        frame = self._joined(frame, names, table, [CELL.format(name) for name in names], "")
+        return frame, {
+            name: sf.when(sf.col(_KNOWN.format("")), sf.col(_CELL.format(j))).otherwise(_star())
+            for j, name in enumerate(names)
+        }
+
+    def _by_value(self, schema: Schema, table: pl.DataFrame) -> tuple[Any, dict[str, Any]]:
+        """Join each column with the cells of its values, and the rows with the combinations that deviate."""
+        import polars as pl
+        from pyspark.sql import functions as sf
+
+        from incrowd.recoding import SUPPRESSED
+
+        names = [attribute.name for attribute in schema.quasi]
+        cells = [CELL.format(name) for name in names]
+        gone = pl.all_horizontal((pl.col(cell) == SUPPRESSED).fill_null(value=False) for cell in cells)
+        kept = table.filter(~gone)
+        frame, _ = positional(self._frame)
+        found = {}
+        deviates = pl.lit(value=False)
+        known = sf.lit(True)
+        for j, (name, cell) in enumerate(zip(names, cells, strict=True)):
+            of_value = kept.select(name, cell).unique(maintain_order=True)
+            # A value that only suppressed combinations have gets a cell, too, which no row is to show.
+            others = table.select(name).unique().join(of_value, on=name, how="anti", nulls_equal=True)
+            of_value = pl.concat([of_value, others.with_columns(pl.lit(SUPPRESSED).alias(cell))])
+            meant = of_value.rename({cell: "meant"})
+            table = table.join(meant, on=name, how="left", nulls_equal=True, maintain_order="left")
+            deviates |= ~pl.col("meant").eq_missing(pl.col(cell))
+            table = table.with_columns(deviates.alias("deviates")).drop("meant")
+            deviates = pl.col("deviates")
+            frame = self._joined(frame, [name], of_value, [cell], str(j))
+            found[name] = sf.col(_CELL.format(f"{j}_0"))
+            known = known & sf.col(_KNOWN.format(j)).isNotNull()
+        apart = table.filter(deviates)
+        if len(apart):
+            frame = self._joined(frame, names, apart, [], "")
+            known = known & sf.col(_KNOWN.format("")).isNull()
+        return frame, {name: sf.when(known, cell).otherwise(_star()) for name, cell in found.items()}
+
+    def _joined(
+        self, frame: Any, names: Sequence[str], table: pl.DataFrame, cells: Sequence[str], mark: str
+    ) -> Any:
+        """Join rows with a table from the driver by some columns, missing values being equal.
+
+        What is found stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
+        """
+        import polars as pl
+        from pyspark.sql import functions as sf
+        from pyspark.sql import types as st
+
+        fields = self._frame.schema.fields
+        places = [self._names.index(name) for name in names]
+        kinds = []
+        for place in places:
+            kind = fields[place].dataType
+            kinds.append(st.StringType() if isinstance(kind, st.StringType) else kind)
+        prefix = f"{mark}_" if mark else ""
+        made = [_CELL.format(f"{prefix}{j}") for j in range(len(cells))]
+        keys = [f"j{mark}_{j}" for j in range(len(names))]
+        fetched = st.StructType(
+            [
+                *(st.StructField(key, kind) for key, kind in zip(keys, kinds, strict=True)),
+                *(st.StructField(name, st.StringType()) for name in made),
+                st.StructField(_KNOWN.format(mark), st.BooleanType()),
+            ]
+        )
+        local = table.select(*names, *cells).with_columns(pl.lit(value=True).alias("\0known"))
+        local.columns = fetched.names
+        other = self._frame.sparkSession.createDataFrame(local.to_arrow(), schema=fetched)
+        if len(local) <= BROADCAST_KEYS:
+            other = sf.broadcast(other)
+        on = None
+        for place, key, kind in zip(places, keys, kinds, strict=True):
+            column = sf.col(f"c{place}")
+            if isinstance(kind, st.StringType):
+                column = column.cast(st.StringType())
+            same = column.eqNullSafe(sf.col(key))
+            on = same if on is None else on & same
+        return frame.join(other, on, "left").drop(*keys)
+
+    def _released(self, frame: Any, released: Sequence[str], cells: dict[str, Any]) -> Any:
+        """Put the columns in order under their names, and leave what the table said about them behind."""
+        from pyspark.sql import functions as sf
+
+        columns = []
+        for j, name in enumerate(released):
+            if name in cells:
+                column = cells[name]
+            else:
+                place = self._names.index(name)
+                column = without_comments(sf.col(f"c{place}"), self._frame.schema.fields[place].dataType)
+            columns.append(column.alias(f"o{j}"))
+        return frame.select(*columns).toDF(*released)
+
+
+def _grouped(frame: Any) -> Any:
+    """Count the distinct rows of a DataFrame."""
+    from pyspark.sql import functions as sf
+
+    return frame.groupBy(*frame.columns).agg(sf.count(sf.lit(1)).alias(_COUNT))
+
+
+def positional(frame: Any) -> tuple[Any, Any]:
+    """Name the columns of a DataFrame c0, c1, ... and return it with its own schema."""
+    schema = frame.schema
+    return frame.toDF(*(f"c{place}" for place in range(len(schema)))), schema
+
+
+def without_comments(column: Any, kind: Any) -> Any:
+    """Return a column that does not carry the metadata of what it was made from, nor those of its parts."""
+    from pyspark.sql import functions as sf
+
+    bare = _bare(kind)
+    # An expression, unlike a column, has no metadata.
+    return sf.coalesce(column if bare == kind else column.cast(bare))
+
+
+def _bare(kind: Any) -> Any:
+    from pyspark.sql import types as st
+
+    if isinstance(kind, st.StructType):
+        return st.StructType([st.StructField(f.name, _bare(f.dataType), f.nullable) for f in kind.fields])
+    if isinstance(kind, st.ArrayType):
+        return st.ArrayType(_bare(kind.elementType), kind.containsNull)
+    if isinstance(kind, st.MapType):
+        return st.MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
+    return kind
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    """Fetch a DataFrame; points of time are those of UTC, whatever the session's time zone."""
+    import polars as pl
+
+    fetched = pl.DataFrame(pl.from_arrow(frame.toArrow()))
+    zoned = [
+        pl.col(name).dt.convert_time_zone("UTC")
+        for name, kind in fetched.schema.items()
+        if isinstance(kind, pl.Datetime) and kind.time_zone not in (None, "UTC")
+    ]
+    return fetched.with_columns(zoned) if zoned else fetched
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Turn what Spark raises into errors that quote no cell of the table, as its own messages may."""
+    try:
+        yield
+    except IncrowdError:
+        raise
+    except Exception as error:
+        raise translated(error) from None
+
+
+def translated(error: Exception) -> Exception:
+    """Return our error for one of Spark's, and any other as it is."""
+    if OTHER_VALUES in str(error):
+        return TableError(CHANGED)
+    # pyspark's own classes are not imported to ask: a Connect client need not have the others.
+    kinds = [kind for kind in type(error).__mro__ if kind.__module__.split(".")[0] in ("pyspark", "py4j")]
+    if not kinds:
+        return error
+    condition = getattr(error, "getCondition", lambda: None)()
+    if type(error).__name__ == "PySparkImportError":
+        return MissingExtraError("pyarrow and pandas", "spark", "working on a Spark DataFrame")
+    named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
+    return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
+
+
+OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
+"""What a task says when it meets values that were not there before."""
+
+CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
+
+
+def replace_folder(
+    frame: Any, path: str | os.PathLike[str], check: Callable[[Any], object], *, force: bool
+) -> None:
+    """Write a DataFrame as a folder of Parquet files, all or nothing, wherever Spark's file systems reach.
+
+    It is written to a hidden folder beside the target, opened again, checked, and only then renamed. Where
+    anything fails, that folder is removed.
+
+    Parameters
+    ----------
+    path
+        A local path, or one with a scheme as ``hdfs://host/folder``.
+    check
+        Called with the DataFrame that was read again; what it raises ends the writing.
+    force
+        Whether a folder that is there already is replaced; it stays in its place until the new one is ready.
+
+    Raises
+    ------
+    TableError
+        When the target exists (unless `force`), is read by the table itself, or cannot be written.
+    """
+    target = os.fspath(path)
+    session = frame.sparkSession
+    jvm = getattr(session, "_jvm", None)
+    if jvm is None:
+        raise TableError(
+            f"{target}: Spark Connect cannot rename folders; write the table with Spark, and check what was "
+            "written with assess"
+        )
+    if target.lower().endswith((".csv", ".csv.gz")):
+        raise TableError(f"{target}: a table on Spark is written as a folder of Parquet; name it so")
+    case_sensitive = session.conf.get("spark.sql.caseSensitive") == "true"
+    folded = [name.lower() for name in frame.columns]
+    if not case_sensitive and len(set(folded)) < len(folded):
+        raise TableError(
+            f"{target}: columns whose names differ by case alone cannot be written by this session; set "
+            "spark.sql.caseSensitive to true, or rename them"
+        )
+    with guarded():
+        hadoop = session._jsc.hadoopConfiguration()
+        final = jvm.org.apache.hadoop.fs.Path(target)
+        files = final.getFileSystem(hadoop)
+        final = files.makeQualified(final)
+        if files.exists(final) and not force:
+            raise TableError(f"{target}: exists already; choose another name or say force=True (--force)")
+        parent = final.getParent()
+        if parent is None or not files.exists(parent):
+            raise TableError(f"{target}: the folder to write it into does not exist")
+        for source in frame.inputFiles():
+            place = jvm.org.apache.hadoop.fs.Path(source)
+            while place is not None:
+                if place.toString() == final.toString():
+                    raise TableError(f"{target}: the output would replace the input; choose another name")
+                place = place.getParent()
+        mark = secrets.token_hex(4)
+        temporary = jvm.org.apache.hadoop.fs.Path(parent, f".{final.getName()}.{mark}.tmp")
+        before = jvm.org.apache.hadoop.fs.Path(parent, f".{final.getName()}.{mark}.old")
+        permission = jvm.org.apache.hadoop.fs.permission.FsPermission
+        try:
+            # Private from the start, so that nobody else reads what was not checked.
+            files.mkdirs(temporary, permission("700"))
+            frame.write.mode("append").parquet(temporary.toString())
+            written = session.read.parquet(temporary.toString())
+            if written.columns != frame.columns:
+                raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+            check(written)
+            umask = permission.getUMask(hadoop)
+            files.setPermission(temporary, permission.getDirDefault().applyUMask(umask))
+            if files.exists(final):
+                _rename(files, final, before, target)
+                try:
+                    _rename(files, temporary, final, target)
+                except BaseException:
+                    _rename(files, before, final, target)
+                    raise
+                files.delete(before, True)
+            else:
+                _rename(files, temporary, final, target)
+        finally:
+            if files.exists(temporary):
+                files.delete(temporary, True)
+
+
+def _rename(files: Any, one: Any, other: Any, target: str) -> None:
+    if not files.rename(one, other):
+        raise TableError(f"{target}: cannot be written (the file system refuses to rename a folder)")
+
+
+def _star() -> Any:
+    from pyspark.sql import functions as sf
+
+    from incrowd.recoding import SUPPRESSED
+
+    return sf.lit(SUPPRESSED)
+
+
+def _polars_name(frame: Any, name: str) -> str:
+    """Name a column's Spark type as a frame in memory would."""
+    empty = as_arrow(frame.select(name))
+    if empty is None:
+        # Spark has types that Arrow lacks, as some intervals.
+        return str(frame.schema[name].dataType.simpleString())
+    return str(empty.dtypes[0])
+
+
+def as_arrow(frame: Any) -> pl.DataFrame | None:
+    """Return the columns of a DataFrame without rows as they would be fetched; None where they cannot be."""
+    try:
+        # Nothing runs for this.
+        return to_polars(frame.limit(0))
+    except Exception:
+        return None

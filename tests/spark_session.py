@@ -1,0 +1,62 @@
+"""A small Spark session for the tests, and why there may be none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import incrowd
+
+__all__ = ["local_session", "require_spark", "settings"]
+
+SOURCES = str(Path(incrowd.__file__).parents[1])
+
+
+def require_spark() -> None:
+    """Skip without Spark or Java, or fail where the run has to have them."""
+    missing = None
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        missing = "PySpark is not installed"
+    if missing is None and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        missing = "Spark needs Java, and there is none on the PATH"
+    if missing is not None:
+        (pytest.fail if os.environ.get("INCROWD_REQUIRE_SERVICES") == "1" else pytest.skip)(missing)
+
+
+def settings(**others: str) -> dict[str, str]:
+    """Settings of a small session on loopback, whose executors import what this process does."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    return {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executorEnv.PYTHONPATH": SOURCES,
+        # A time zone with gaps and repeated hours, which no result may depend on.
+        "spark.sql.session.timeZone": "America/New_York",
+    } | {name.replace("_", "."): value for name, value in others.items()}
+
+
+def local_session(master: str = "local[2]", **others: str):
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName("incrowd tests")
+    for name, value in settings(**others).items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        # PySpark itself looks at pandas, and has an opinion on its version.
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        session.range(1).toArrow()
+    return session
