@@ -193,6 +193,19 @@ def test_files(where, tmp_path, suffix):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"memory.{suffix}", f"out.{suffix}"]
 
 
+def test_the_next_batch(where):
+    kind, url = where
+    policy = ic.Policy(ic.Schema(quasi=["q"], sensitive=["s"]), (ic.KAnonymity(2),), max_suppression=0.5)
+    frame = pl.DataFrame({"q": list("aabbcc"), "s": list("xyxyxy")})
+    recoding = ic.anonymize(frame, policy).recoding
+    batch = pl.DataFrame({"q": list("aabbczz"), "s": list("xyxyxyx")})
+    one = ic.apply_recoding(recoding, batch, policy)
+    with holding(kind, batch, url) as table:
+        other = ic.apply_recoding(recoding, table, policy)
+        assert (other.outside, other.too_small, other.suppressed) == (2, 1, 3)
+        assert fetched(other.table).sort("q", "s").equals(one.table.sort("q", "s"))
+
+
 def test_what_cannot_be_done_with_rows_elsewhere(where):
     kind, url = where
     frame = pl.DataFrame({"q": list("aabb"), "s": list("xyxy")})
