@@ -132,11 +132,19 @@ def _recoded(frame: pl.DataFrame, folder: Path):
     return RecodedTable(SqlEngine(_relation(frame, folder)), [], frame.columns, None)
 
 
+def _spark(frame: pl.DataFrame, folder: Path):
+    from spark_session import local_session, require_spark
+
+    require_spark()
+    return local_session().createDataFrame(frame.to_arrow())
+
+
 MAKERS = {
     "MemoryEngine": lambda frame, folder: frame,
     "ScanEngine": lambda frame, folder: frame.lazy(),
     "FilesEngine": _files,
     "SqlEngine": _relation,
     "RecodedEngine": _recoded,
+    "SparkEngine": _spark,
 }
 """Per engine how it gets a frame's rows; the folder is the test's own."""

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
 from engine_tables import MAKERS
 from incrowd.algorithms import ALGORITHMS, Algorithm
-from incrowd.engines import ENGINES, engine_for
+from incrowd.engines import ENGINES, SparkEngine, engine_for
 from incrowd.frequency import FrequencyTable
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS
@@ -519,9 +519,17 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
-@given(rows=st.integers(1, 40), seed=st.integers(0, 10**6))
-def test_engines_count_every_row_once(engine, folder, rows, seed):
-    frame = people(rows, seed)
+def test_engines_count_every_row_once(engine, folder):
+    # A job of Spark takes a second.
+    @settings(max_examples=2 if engine is SparkEngine else 60)
+    @given(rows=st.integers(1, 40), seed=st.integers(0, 10**6))
+    def check(rows, seed):
+        count_every_row_once(engine, folder, people(rows, seed))
+
+    check()
+
+
+def count_every_row_once(engine, folder, frame):
     table = MAKERS[engine.__name__](frame, folder)
     assert isinstance(engine_for(table), engine)
     frequency = engine(table).count(PEOPLE)
