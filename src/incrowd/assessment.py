@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from incrowd.classes import EquivalenceClasses
     from incrowd.io.files import CsvFormat
+    from incrowd.progress import Progress
     from incrowd.schema import Schema
 
 __all__ = ["Assessment", "SizeBin", "assess", "assess_classes", "size_bins"]
@@ -156,6 +157,7 @@ def assess(
     population: Any = None,
     csv_format: CsvFormat | None = None,
     driver_keys: int | None = None,
+    progress: Progress | None = None,
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
 
@@ -177,6 +179,8 @@ def assess(
         How a CSV is written, where it is not plain.
     driver_keys
         As in `anonymize`.
+    progress
+        Told how far the counting is, where the engine knows.
 
     Raises
     ------
@@ -187,7 +191,13 @@ def assess(
 
     joint = any(model.is_joint for model in models)
     classes = read_classes(
-        table, schema, joint=joint, population=population, csv_format=csv_format, driver_keys=driver_keys
+        table,
+        schema,
+        joint=joint,
+        population=population,
+        csv_format=csv_format,
+        driver_keys=driver_keys,
+        progress=progress,
     )
     for model in models:
         if model.needs_population:

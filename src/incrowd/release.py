@@ -394,7 +394,12 @@ def anonymize(
     after = clock.run(
         "check",
         lambda: assess(
-            released, policy.schema, policy.models, population=population, driver_keys=driver_keys
+            released,
+            policy.schema,
+            policy.models,
+            population=population,
+            driver_keys=driver_keys,
+            progress=clock.progress,
         ),
     )
     judge(after, policy)

@@ -87,7 +87,7 @@ def assess(
         loaded = _policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
         loaded = options.override(loaded, models, None, None, None)
         shown.stage("assess")
-        assessment = measure(rows, loaded.schema, loaded.models, population=population)
+        assessment = measure(rows, loaded.schema, loaded.models, population=population, progress=shown)
         if report is not None:
             shown.stage("report")
             assessment.report(report, loaded.schema)

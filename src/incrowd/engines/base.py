@@ -113,6 +113,7 @@ def read_classes(
     population: Any = None,
     csv_format: CsvFormat | None = None,
     driver_keys: int | None = None,
+    progress: Progress | None = None,
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table as it stands.
 
@@ -128,6 +129,8 @@ def read_classes(
         How a CSV is written, where it is not plain.
     driver_keys
         As in `engine_for`.
+    progress
+        Told how far the counting is, where the engine knows.
 
     Raises
     ------
@@ -137,6 +140,8 @@ def read_classes(
     from incrowd.classes import EquivalenceClasses
 
     engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys)
+    if progress is not None:
+        engine.progress = progress
     frequency = engine.count(schema.measured(), joint=joint)
     if population is not None:
         frequency = with_population(frequency, schema, population)
