@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -73,6 +74,9 @@ def settled(said: dict, target: Path) -> None:
 def test_a_worker_is_killed(running, source, tmp_path, blocks, sign):
     """While rows are counted for blocks, and while a full-domain release is written."""
     process = driver(running, source, tmp_path, blocks, 0.5)
+    # A cluster that gives no answer is a failure, too.
+    patience = threading.Timer(400, process.kill)
+    patience.start()
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -87,6 +91,7 @@ def test_a_worker_is_killed(running, source, tmp_path, blocks, sign):
         running.kill_worker(0)
         out, _ = process.communicate(timeout=240)
     finally:
+        patience.cancel()
         process.kill()
         process.wait()
     second = json.loads(out.strip().splitlines()[-1])

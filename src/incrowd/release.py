@@ -374,7 +374,7 @@ def anonymize(
     try:
         start = _start(table, policy, population, csv_format, clock, driver_keys)
     except TooManyKeysError:
-        if not isinstance(policy.algorithm, Mondrian) or not SparkEngine.takes(table):
+        if not _divisible(table, policy, population):
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
     engine, frequency, population = start.engine, start.frequency, start.population
@@ -418,6 +418,17 @@ def anonymize(
         frequency=frequency,
         driver_keys=driver_keys,
     )
+
+
+def _divisible(table: Any, policy: Policy, population: Any) -> bool:
+    """Say whether a table can be recoded block by block under a policy."""
+    from incrowd.distributed import refuse_divided
+
+    try:
+        refuse_divided(policy)
+    except ParameterError:
+        return False
+    return population is None and SparkEngine.takes(table)
 
 
 def _in_blocks(

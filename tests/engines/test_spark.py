@@ -319,9 +319,14 @@ def test_targets_that_are_refused(spark, tmp_path):
     source = tmp_path / "in"
     spark.range(8).selectExpr("cast(id % 2 as string) q").write.parquet(str(source))
     release = ic.anonymize(spark.read.parquet(str(source)), ic.Schema(quasi=["q"]), [ic.KAnonymity(2)])
-    for target in (source, tmp_path):
-        with pytest.raises(ic.TableError, match="would replace the input"):
-            release.write(target, force=True)
+    divided = ic.anonymize(
+        spark.read.parquet(str(source)), ic.Schema(quasi=["q"]), [ic.KAnonymity(2)], blocks=1
+    )
+    for made in (release, divided):
+        for target in (source, tmp_path):
+            with pytest.raises(ic.TableError, match="would replace the input"):
+                made.write(target, force=True)
+    divided.unpersist()
     with pytest.raises(ic.TableError, match="exists already"):
         release.write(source)
     assert len(pl.read_parquet(source / "*.parquet")) == 8
@@ -350,7 +355,5 @@ def test_keys_are_counted_before_they_are_fetched(spark, monkeypatch):
         lambda: ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Datafly(), driver_keys=99),
         lambda: ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Mondrian(mode="relaxed"), driver_keys=99),
     ):
-        with pytest.raises(
-            ic.InputError, match=r"100 distinct combinations of 'q' are more than the 99|mode=relaxed"
-        ):
+        with pytest.raises(ic.TableError, match="100 distinct combinations of 'q' are more than the 99"):
             work()

@@ -151,6 +151,7 @@ class DistributedRelease:
             path,
             lambda written: judge(measure(written, self.policy, self.driver_keys, self.scale), self.policy),
             force=force,
+            source=self.source,
         )
 
     def unpersist(self) -> None:

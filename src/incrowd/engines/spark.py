@@ -376,7 +376,12 @@ CHANGED = "the table was changed while it was counted; try again when nobody wri
 
 
 def replace_folder(
-    frame: Any, path: str | os.PathLike[str], check: Callable[[Any], object], *, force: bool
+    frame: Any,
+    path: str | os.PathLike[str],
+    check: Callable[[Any], object],
+    *,
+    force: bool,
+    source: Any = None,
 ) -> None:
     """Write a DataFrame as a folder of Parquet files, all or nothing, wherever Spark's file systems reach.
 
@@ -391,6 +396,8 @@ def replace_folder(
         Called with the DataFrame that was read again; what it raises ends the writing.
     force
         Whether a folder that is there already is replaced; it stays in its place until the new one is ready.
+    source
+        The DataFrame that it was made from, where `frame` does not say so itself.
 
     Raises
     ------
@@ -424,8 +431,8 @@ def replace_folder(
         parent = final.getParent()
         if parent is None or not files.exists(parent):
             raise TableError(f"{target}: the folder to write it into does not exist")
-        for source in frame.inputFiles():
-            place = jvm.org.apache.hadoop.fs.Path(source)
+        for file in (frame if source is None else source).inputFiles():
+            place = jvm.org.apache.hadoop.fs.Path(file)
             while place is not None:
                 if place.toString() == final.toString():
                     raise TableError(f"{target}: the output would replace the input; choose another name")
