@@ -27,7 +27,7 @@ demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 	$(BIN)/incrowd demo -o demo-release --force
 
 test: $(VENV)/.installed-test ## set up and run the whole test suite
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.installed-dev ## check style, format and types
 	$(BIN)/ruff check .
@@ -40,6 +40,9 @@ bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/lattice.py
 	$(BIN)/python benchmarks/interfaces.py
+	$(BIN)/python benchmarks/engines.py
+	$(BIN)/python benchmarks/databases.py
+	$(BIN)/python benchmarks/spark.py
 
 gallery: $(VENV)/.installed-test ## write one of every report and chart into gallery/
 	$(BIN)/python examples/gallery.py gallery
