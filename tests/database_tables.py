@@ -46,6 +46,8 @@ def fill_postgres(url, frame, table="people", types=None):
     kinds = {name: (types or {}).get(name, postgres_type(dtype)) for name, dtype in frame.schema.items()}
     listed = ", ".join(f"{quoted(name)} {kind}" for name, kind in kinds.items())
     with driver.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        # A session that a failed test left open is told of, not waited for.
+        cursor.execute("SET lock_timeout = '10s'")
         cursor.execute(f"DROP TABLE IF EXISTS {quoted(table)} CASCADE")
         cursor.execute(f"CREATE TABLE {quoted(table)} ({listed})")
         plain = [

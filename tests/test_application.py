@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from engine_tables import MAKERS
 from incrowd.policy import Policy
+from incrowd.samples import hospital
 
 TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})
 
@@ -251,3 +253,26 @@ def test_what_is_written_is_judged(tmp_path, monkeypatch):
     with pytest.raises(ic.InfeasibleError, match="nothing was released"):
         applied.write(tmp_path / "other.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"RecodedEngine"}))
+def test_batches_anywhere_get_the_same(engine, tmp_path):
+    rows = hospital(400, 5).select("age", "sex", "diagnosis").with_row_index("id").cast({"id": pl.Int64})
+    schema = ic.Schema(
+        quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}, sensitive=["diagnosis"], others="keep"
+    )
+    asked = Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2)), ic.Mondrian(), 1.0)
+    release = ic.anonymize(rows[:250], asked)
+    batch = rows[250:]
+    expected = ic.apply_recoding(release.recoding, batch, asked, beside=release.table)
+    found = ic.apply_recoding(release.recoding, MAKERS[engine](batch, tmp_path), asked, beside=release.table)
+    assert (found.outside, found.too_small) == (expected.outside, expected.too_small)
+    made = found.table
+    if engine == "FilesEngine":
+        made = made.frame
+    if engine == "SparkEngine":
+        made = made.toArrow()
+    if engine == "SqlEngine":
+        made = made.to_arrow_table()
+    made = made.collect() if isinstance(made, pl.LazyFrame) else pl.DataFrame(made)
+    assert made.sort("id").equals(expected.table.sort("id"))

@@ -22,9 +22,8 @@ from incrowd.distributed import check, cuts, rows
 from incrowd.distributed import release as module
 from incrowd.distributed.scale import Coder, Scale, ranked
 from incrowd.engines import MemoryEngine
-from incrowd.engines.grouped import counts_per_key
 from incrowd.engines.spark import OTHER_VALUES
-from incrowd.frequency import FrequencyTable
+from incrowd.frequency import FrequencyTable, counts_per_key
 from incrowd.samples import hospital
 from model_readings import overall
 

@@ -872,5 +872,10 @@ def test_folders_on_the_command_line(run, hospital_csv, tmp_path):
     ):
         refused = run("anonymize", str(folder), *asked, *call)
         assert (refused.status, message in refused.err) == (2, True), refused.err
+    nodes = [
+        json.loads(run("lattice", str(path), "--qi", "age,sex", "-k", "5", "--json").out)
+        for path in (hospital_csv, folder)
+    ]
+    assert nodes[0] == nodes[1]
     no_stream = run("assess", str(hospital_csv), "--qi", "age", "--memory", "1GiB")
     assert (no_stream.status, "--memory is for rows that stream" in no_stream.err) == (2, True)

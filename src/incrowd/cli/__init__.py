@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from incrowd.cli import check, data, demo, hierarchy
+from incrowd.cli import check, data, demo, hierarchy, options
 from incrowd.errors import IncrowdError
 
 __all__ = ["app", "main"]
@@ -95,3 +95,5 @@ def main() -> None:
             err=True,
         )
         raise SystemExit(2) from None
+    finally:
+        options.close_sessions()

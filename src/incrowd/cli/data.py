@@ -254,7 +254,8 @@ def anonymize(
 
 
 def lattice(
-    data: options.Data,
+    data: options.FileOrAddress,
+    table: options.Table = None,
     policy: options.PolicyFile = None,
     qi: options.Quasi = None,
     sensitive: options.Sensitive = None,
@@ -271,6 +272,8 @@ def lattice(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    stream: options.Stream = False,
+    memory: options.Memory = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Also write every node looked at: .parquet or .json."),
@@ -283,11 +286,11 @@ def lattice(
     Take a node with `anonymize --levels`. Columns without a role do no harm here.
     """
     from incrowd.cli.render import console, progress, show_lattice
-    from incrowd.io.files import check_target, read_table
+    from incrowd.io.files import check_target
     from incrowd.release import explore
 
     models = options.models_of(k, l, t, model)
-    inputs = [path for path in (data, policy, population) if path is not None]
+    inputs = [path for path in (data, policy, population) if isinstance(path, Path)]
     if output is not None:
         check_target(output, inputs, force=force)
     options.refuse_beside_policy(
@@ -295,11 +298,18 @@ def lattice(
     )
     with progress() as shown:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
-        loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        rows, csv_format, columns = options.opened(
+            data,
+            options.csv_format(delimiter, encoding, names),
+            stream=stream,
+            memory=memory,
+            shown=shown,
+            table=table,
+        )
+        loaded = _policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
         loaded = options.override(loaded, models, algorithm, max_suppression, None)
         loaded = loaded.with_levels(options.levels_of(levels) or {})
-        space = explore(table, loaded, population=population, csv_format=csv_format, progress=shown)
+        space = explore(rows, loaded, population=population, csv_format=csv_format, progress=shown)
     if output is not None:
         space.save(output)
     if json:

@@ -14,11 +14,14 @@ from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
-    from incrowd.io.databases import Address
+    from incrowd.io.databases import Address, Database
     from incrowd.io.files import CsvFormat
     from incrowd.policy import Policy
     from incrowd.progress import Progress
     from incrowd.schema import Attribute, Schema
+
+
+_sessions: list[Database] = []
 
 
 def _models_help() -> str:
@@ -42,7 +45,7 @@ def file_only(path: Path | None) -> Path | None:
         refuse_address(path)
     except TableError:
         raise ParameterError(
-            "a database is taken by assess and anonymize alone, as DATA; name a file here"
+            "a database is taken by assess, anonymize and lattice alone, as DATA; name a file here"
         ) from None
     return path
 
@@ -213,8 +216,16 @@ def _opened_database(
         raise ParameterError("name a table of the database with --table")
     if stream:
         raise ParameterError("--stream and --memory are for files; rows of a database always stream")
-    found = Database(address).table(table)
+    database = Database(address)
+    _sessions.append(database)
+    found = database.table(table)
     return found, None, found.columns
+
+
+def close_sessions() -> None:
+    """End the sessions of databases that were opened; until then their snapshots hold others up."""
+    while _sessions:
+        _sessions.pop().close()
 
 
 def check_output(
