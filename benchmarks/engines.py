@@ -97,7 +97,12 @@ def job(folder: str, millions: str, how: str, algorithm: str, memory: str) -> No
             figures |= {"assess": time.perf_counter() - start, "keys": found.classes, "rows": found.records}
         else:
             release = ic.anonymize(
-                table, schema(), [ic.KAnonymity(10)], ALGORITHMS[algorithm], max_suppression=0.01
+                table,
+                schema(),
+                [ic.KAnonymity(10)],
+                ALGORITHMS[algorithm],
+                max_suppression=0.01,
+                driver_keys=20_000_000,
             )
             figures["anonymize"] = time.perf_counter() - start
             figures |= {f"- {stage}": seconds for stage, seconds in release.seconds.items()}
@@ -129,7 +134,8 @@ def _spark() -> Any:
     return (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "4g")
+        .config("spark.driver.memory", "6g")
+        .config("spark.driver.maxResultSize", "4g")
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.log.level", "ERROR")
         .getOrCreate()

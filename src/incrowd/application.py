@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +15,7 @@ from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.frequency import FrequencyTable, smallest_codes
 from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional
 from incrowd.schema import Attribute, Schema
-from incrowd.union import Labels, together, written
+from incrowd.union import Part, Shown, together
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,14 +186,15 @@ def apply_recoding(
         else _covered
     )
     labels, covered = find(recoding, frequency)
+    shown: Shown = [_numbered(column) for column in labels]
     starred = np.logical_and.reduce(
         [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
     )
-    before = [] if beside is None else [written(loaded(beside), policy)]
+    before = [] if beside is None else [_written(loaded(beside), policy)]
     kept = covered & ~starred
     small = np.zeros(frequency.keys, np.bool_)
     while True:
-        counted, keys = together([(labels, kept, frequency), *before], schema)
+        counted, keys = together([(shown, kept, frequency), *before], schema)
         classes = EquivalenceClasses.of_keys(counted)
         good = np.ones(len(classes) + 1, np.bool_)
         for model in policy.models:
@@ -239,6 +241,16 @@ def _check_share(suppressed: int, outside: int, too_small: int, rows: int, polic
         )
 
 
+def _written(table: Any, policy: Policy) -> Part:
+    """Count a released table: its cells, and that all of its keys count."""
+    from incrowd.engines import engine_for
+
+    joint = any(model.is_joint for model in policy.models)
+    found = engine_for(table).count(policy.schema.measured(), joint=joint)
+    shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
+    return shown, np.ones(found.keys, np.bool_), found
+
+
 def _as_counted(schema: Schema, plainly: Schema) -> Schema:
     """Return the schema with the quasi-identifiers as they were counted."""
     return Schema.of(
@@ -259,7 +271,7 @@ def _judged(released: Any, beside: Any, policy: Policy) -> Assessment:
     from incrowd.release import judge
 
     tables = [released] if beside is None else [loaded(beside), released]
-    counted, _ = together([written(table, policy) for table in tables], policy.schema)
+    counted, _ = together([_written(table, policy) for table in tables], policy.schema)
     assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models)
     judge(assessment, replace(policy, max_suppression=1.0))
     return assessment
@@ -288,13 +300,14 @@ class _Carried(Recoding):
     ) -> _Carried:
         cells = []
         for column in labels:
-            shown = [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
-            distinct = {label: number for number, label in enumerate(dict.fromkeys(shown))}
-            nothing = np.zeros(len(distinct), np.int32)
+            numbers, texts = _numbered(
+                [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
+            )
+            nothing = np.zeros(len(texts), np.int32)
             cells.append(
                 Cells(
-                    smallest_codes(np.array([distinct[label] for label in shown]), max(len(distinct), 1)),
-                    tuple(distinct),
+                    smallest_codes(numbers, max(len(texts), 1)),
+                    tuple(texts),
                     nothing,
                     nothing,
                     nothing.astype(np.float64),
@@ -323,6 +336,15 @@ def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.i
         low[unknown[between]] = after[between] - 1
         high[unknown[between]] = after[between]
     return low, high
+
+
+Labels = list[list[str | None]]
+
+
+def _numbered(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Give each distinct text of a column a number."""
+    distinct = {label: number for number, label in enumerate(dict.fromkeys(column))}
+    return np.array([distinct[label] for label in column], np.int64), list(distinct)
 
 
 def _levels(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:

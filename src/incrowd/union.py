@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,26 +12,12 @@ from incrowd.domain import Dictionary, Domain
 from incrowd.frequency import FrequencyTable, JointCounts, SensitiveCounts, counts_per_key, smallest_codes
 from incrowd.schema import Attribute, Schema
 
-if TYPE_CHECKING:
-    from incrowd.policy import Policy
+__all__ = ["Part", "Shown", "together"]
 
-__all__ = ["Labels", "Part", "together", "written"]
+Shown = list[tuple[NDArray[np.integer], Sequence[str | None]]]
+"""Per quasi-identifier the number of each key's cell, int[keys], and the text of each."""
 
-Labels = list[list[str | None]]
-Part = tuple[Labels, NDArray[np.bool_], FrequencyTable]
-
-
-def written(table: Any, policy: Policy) -> Part:
-    """Count a released table: its cells, and that all of its keys count."""
-    from incrowd.engines import engine_for
-
-    joint = any(model.is_joint for model in policy.models)
-    found = engine_for(table).count(policy.schema.measured(), joint=joint)
-    labels = [
-        [domain.values[code] for code in codes.tolist()]
-        for domain, codes in zip(found.domains, found.codes, strict=True)
-    ]
-    return labels, np.ones(found.keys, np.bool_), found
+Part = tuple[Shown, NDArray[np.bool_], FrequencyTable]
 
 
 def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDArray[np.int64]]:
@@ -41,7 +26,8 @@ def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDA
     Parameters
     ----------
     parts
-        Per table the cells of its keys, which of them count (the others are suppressed), and its counts.
+        Per table the cells of its keys, which of them count (the others are suppressed), and its counts with
+        the schema's sensitive attributes.
 
     Returns
     -------
@@ -55,14 +41,20 @@ def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDA
     weights = np.concatenate([table.weights for _, _, table in parts])
     domains, codes = [], []
     for j, attribute in enumerate(schema.quasi):
-        texts = [label for labels, _, _ in parts for label in labels[j]]
+        met = [np.unique(shown[j][0][live]) for shown, live, _ in parts]
+        texts = [shown[j][1][cell] for (shown, _, _), cells in zip(parts, met, strict=True) for cell in cells]
         distinct = dict.fromkeys(text for text in texts if text is not None)
         plain = replace(attribute, kind="category", hierarchy=None)
         domain, ranks = Domain.build(plain, Dictionary(list(distinct), None in texts))
         place = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
         domains.append(domain)
-        column = np.array([place[text] for text in texts], np.int64)[kept]
-        codes.append(smallest_codes(column, max(domain.size, 1)))
+        columns = []
+        for (shown, live, _), cells in zip(parts, met, strict=True):
+            numbers, labels = shown[j]
+            rank = np.zeros(len(labels), np.int64)
+            rank[cells] = [place[labels[cell]] for cell in cells]
+            columns.append(rank[numbers[live]])
+        codes.append(smallest_codes(np.concatenate(columns), max(domain.size, 1)))
     ids, first = group_columns(codes, [domain.size for domain in domains], int(kept.sum()))
     keys = np.full(len(kept), -1, np.int64)
     keys[kept] = ids
@@ -111,6 +103,7 @@ def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDA
         sensitive=tuple(sensitive),
         suppressed=int(weights[~kept].sum()) + sum(table.suppressed for _, _, table in parts),
         joint=joint,
+        in_order=len(parts) == 1 and parts[0][2].in_order,
     )
     return table, keys[: len(parts[0][1])]
 
@@ -122,6 +115,8 @@ def _owners(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _joined(attribute: Attribute, domains: Sequence[Domain]) -> tuple[Domain, list[NDArray[np.int64]]]:
     """Put the values of several domains of one column into one; return it and each old rank's new one."""
+    if len(domains) == 1:
+        return domains[0], [np.arange(domains[0].size)]
     kinds = {domain.kind for domain in domains}
     typed = domains[0].kind if len(kinds) == 1 and "category" not in kinds else None
     numbers: dict[str, float] = {}

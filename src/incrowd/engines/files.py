@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,6 +67,43 @@ class _Packed(NamedTuple):
         return self.texts is None and self.low is None
 
 
+@dataclass(frozen=True, eq=False)
+class _Recoded:
+    """Rows that were counted and recoded, and how."""
+
+    schema: Schema
+    frequency: FrequencyTable
+    recoding: Recoding
+
+    def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
+        """Count the released cells by what was counted before, None where that does not tell."""
+        import numpy as np
+
+        from incrowd.recoding import SUPPRESSED
+        from incrowd.union import Shown, together
+
+        before, frequency = self.schema, self.frequency
+        names = [attribute.name for attribute in asked.quasi]
+        if (
+            names != [attribute.name for attribute in before.quasi]
+            or any(a.kind != "category" or a.hierarchy is not None for a in asked.quasi)
+            or asked.sensitive != before.sensitive
+            or asked.null_values != before.null_values
+            or (joint and frequency.joint is None)
+        ):
+            return None
+        shown: Shown = []
+        starred = np.ones(frequency.keys, np.bool_)
+        for cells in self.recoding.cells:
+            positions, labels = cells.released
+            numbers = positions[cells.codes]
+            starred &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
+            # A text that means missing means it in the release, too.
+            shown.append((numbers, [None if label in asked.null_values else label for label in labels]))
+        kept = frequency if joint else replace(frequency, joint=None)
+        return together([(shown, ~starred, kept)], asked)[0]
+
+
 class FilesEngine(ScanEngine):
     """Parquet and CSV files; see `incrowd.engines.Engine`.
 
@@ -91,6 +129,10 @@ class FilesEngine(ScanEngine):
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""
         schema.check_columns(self.columns)
+        if self._files.recoded is not None and target is None:
+            found: FrequencyTable | None = self._files.recoded.count(schema, joint)
+            if found is not None:
+                return found
         counted = [a.name for a in schema.attributes if a.role in ("quasi", "sensitive")]
         counted += [target] if target in self.columns else []
         # DuckDB knows no upper case in names, and has columns of its own by these.
@@ -104,9 +146,11 @@ class FilesEngine(ScanEngine):
             return super().count(schema, joint=joint, target=target)
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Files:
-        """Recode the rows while they stream, file by file; see `Engine.apply`."""
-        from dataclasses import replace
+        """Recode the rows while they stream, file by file; see `Engine.apply`.
 
+        Until they are written, what is released is counted by recoding the keys: going over all rows for it
+        takes longer than writing them, and what was written is counted anew in any case.
+        """
         for name in self._files.partitions:
             role = schema[name].role if name in schema else "insensitive" if schema.others == "keep" else None
             if role not in ("sensitive", "insensitive"):
@@ -117,7 +161,15 @@ class FilesEngine(ScanEngine):
         parts = tuple(self._recoded(part, schema, recoding) for part in self._files.parts)
         whole = self._recoded(self._frame, schema, recoding)
         # The files are kept as long as rows are computed from them.
-        return replace(self._files, frame=whole, parts=parts, stored=None, partitions={}, kept=self._files)
+        return replace(
+            self._files,
+            frame=whole,
+            parts=parts,
+            stored=None,
+            partitions={},
+            kept=self._files,
+            recoded=_Recoded(schema, frequency, recoding),
+        )
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""

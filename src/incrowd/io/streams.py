@@ -52,6 +52,8 @@ class Files:
         How the files are written, where they are CSV.
     memory
         Bytes that counting may take, about.
+    recoded
+        What the rows were counted and recoded by, where they are those of a release.
     """
 
     frame: pl.LazyFrame
@@ -61,6 +63,7 @@ class Files:
     csv_format: CsvFormat | None
     memory: int
     kept: Any = field(default=None, repr=False)
+    recoded: Any = field(default=None, repr=False)
 
     @property
     def columns(self) -> list[str]:
