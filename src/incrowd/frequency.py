@@ -39,22 +39,31 @@ def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsigned
 
 
 def counts_per_key(
-    key: NDArray[np.int64], codes: NDArray[np.integer], rows: NDArray[np.int64], keys: int, size: int
+    key: NDArray[np.integer], codes: NDArray[np.integer], rows: NDArray[np.integer], keys: int, size: int
 ) -> Counts:
     """Lay counts out per key, values in order; those of no key are left out."""
     from incrowd.kernels.counting import Counts
 
     live = key >= 0
-    key, codes, rows = key[live], codes[live].astype(np.int64), rows[live]
-    order = np.argsort(key * size + codes, kind="stable")
-    key, codes, rows = key[order], codes[order], rows[order]
-    # Values written in several ways are one value.
-    new = np.ones(len(key), np.bool_)
-    new[1:] = (key[1:] != key[:-1]) | (codes[1:] != codes[:-1])
-    start = np.flatnonzero(new)
-    counts = np.add.reduceat(rows, start) if len(start) else rows
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(key[start], minlength=keys)))).astype(np.int64)
-    return Counts(indptr, codes[start].astype(np.int32), counts.astype(np.int64))
+    if not live.all():
+        key, codes, rows = key[live], codes[live], rows[live]
+    # There may be many more pairs than keys, so little is copied, and what is in order stays where it is.
+    place = key.astype(np.int64)
+    place *= size
+    place += codes
+    if (place[1:] < place[:-1]).any():
+        order = np.argsort(place, kind="stable")
+        place, rows = place[order], rows[order]
+    new = np.ones(len(place), np.bool_)
+    np.not_equal(place[1:], place[:-1], out=new[1:])
+    if not new.all():
+        # Values written in several ways are one value.
+        start = np.flatnonzero(new)
+        place, rows = place[start], np.add.reduceat(rows, start)
+    owner = place // size
+    place -= owner * size
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=keys)))).astype(np.int64)
+    return Counts(indptr, place.astype(np.int32), rows.astype(np.int64, copy=False))
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ _CHANGED = "the files were changed while they were counted; try again when nobod
 _ENUMERATED = 100_000
 """Distinct texts up to which a column is grouped by their numbers."""
 
-_DATABASE_SHARE = 0.4
+_DATABASE_SHARE = 0.3
 _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
 _LEAST = 64 * 2**20
 _POLL = 0.2
@@ -263,7 +263,7 @@ class FilesEngine(ScanEngine):
 
     def _keyed(
         self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
-    ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
         import numpy as np
         import polars as pl
 
@@ -275,9 +275,9 @@ class FilesEngine(ScanEngine):
         own = ", ".join(f"p.c{len(names) + j} AS c{j}" for j in range(len(columns)))
         counted = self._save(
             "counted",
-            f"SELECT {own}, p.n, k.file_row_number AS key FROM {self._saved('pairs')} p "
+            f"SELECT {own}, p.n, CAST(k.file_row_number AS UINTEGER) AS key FROM {self._saved('pairs')} p "
             f"JOIN {self._saved('keys')} k ON {same}"
-            + (" ORDER BY p.file_row_number" if len(columns) > 1 else ""),
+            + (" ORDER BY p.file_row_number" if len(columns) > 1 else " ORDER BY key, p.c" + str(len(names))),
         )
         counted = counted.rename({f"c{j}": name for j, name in enumerate(columns)} | {"n": ROWS})
         keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
@@ -287,7 +287,7 @@ class FilesEngine(ScanEngine):
             raise TableError(_CHANGED)
         grouped = self._coded_values(counted, columns, null_values)
         numbers = key_of[key_of.columns[-1]].to_numpy()
-        return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()], np.int64)
+        return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()])
 
     def _group(
         self, table: str, names: Sequence[str], null_values: tuple[str, ...], *, ordered: bool = True

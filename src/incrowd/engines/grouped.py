@@ -139,7 +139,7 @@ class GroupedEngine(ABC):
             codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
         # A value may be written in several ways, as 1 and 1.0.
         ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
-        numbers = np.full(len(grouped), -1, np.int64)
+        numbers = np.full(len(grouped), -1, np.int32)
         numbers[~gone] = ids
         key_of = grouped.select(names).with_columns(pl.Series(_FIRST, numbers))
         self._keys = written.select(names), ids
@@ -256,7 +256,7 @@ class GroupedEngine(ABC):
 
     def _keyed(
         self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
-    ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
         """Count columns together with the quasi-identifiers, and number each row's key (-1: suppressed)."""
         own = [name for name in columns if name not in names]
         grouped = self._grouped([*names, *own], null_values)
@@ -277,8 +277,8 @@ class GroupedEngine(ABC):
         values = self._distinct(attribute.name, schema.null_values)
         found, places = dictionary(values, attribute.name, ())
         domain, ranks = Domain.build(attribute, found)
-        codes = ranks[places][grouped[attribute.name].to_numpy()]
-        rows = grouped[ROWS].to_numpy().astype(np.int64)
+        codes = ranks[places].astype(np.int32)[grouped[attribute.name].to_numpy()]
+        rows = grouped[ROWS].to_numpy().astype(np.int64, copy=False)
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
         return SensitiveCounts(domain, counts_per_key(key, codes, rows, keys, domain.size), totals, None)
 
