@@ -377,6 +377,18 @@ def test_keys_that_do_not_fit_are_refused(tmp_path):
     assert ic.assess(ic.scan(tmp_path / "a.parquet", memory="200MiB"), schema).records == 400_000
 
 
+def test_pairs_that_do_not_fit_are_refused(tmp_path, monkeypatch):
+    pl.DataFrame({"q": [1, 1, 2], "s": ["a", "b", "a"]}).write_parquet(tmp_path / "a.parquet")
+    files = ic.scan(tmp_path, memory="64MiB")
+    schema = ic.Schema(quasi=["q"], sensitive=["s"])
+    assert FilesEngine(files).count(schema).keys == 2
+    monkeypatch.setattr("incrowd.engines.files._PAIR_BYTES", 2**24)
+    with pytest.raises(
+        ic.TableError, match="3 distinct pairs of a key and a sensitive value, which take about"
+    ):
+        FilesEngine(files).count(schema)
+
+
 @pytest.mark.parametrize("new", [("c", "x"), ("a", "z"), ("a", "x")])
 def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
     path = tmp_path / "a.parquet"

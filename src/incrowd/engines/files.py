@@ -34,6 +34,9 @@ _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
 
 _CHANGED = "the files were changed while they were counted; try again when nobody writes to them"
+_PAIR_BYTES = 40
+"""Most that a pair of a key and a sensitive value takes."""
+
 _ENUMERATED = 100_000
 """Distinct texts up to which a column is grouped by their numbers."""
 
@@ -258,7 +261,8 @@ class FilesEngine(ScanEngine):
         if self._folder is None:
             return super()._grouped(names, null_values)
         keys = self._group("keys", names, null_values)
-        self._check_room(keys.select(pl.len()).collect().item(), len(names))
+        found = keys.select(pl.len()).collect().item()
+        self._check_room(found, found * (_KEY_BYTES + 8 * len(names)), "keys")
         return self._coded_values(keys, names, null_values)
 
     def _keyed(
@@ -280,6 +284,8 @@ class FilesEngine(ScanEngine):
             + (" ORDER BY p.file_row_number" if len(columns) > 1 else " ORDER BY key, p.c" + str(len(names))),
         )
         counted = counted.rename({f"c{j}": name for j, name in enumerate(columns)} | {"n": ROWS})
+        found = counted.select(pl.len()).collect().item()
+        self._check_room(found, found * _PAIR_BYTES, "pairs of a key and a sensitive value")
         keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
         totals = [frame.select(pl.last().sum()) for frame in (keys.select("n"), pairs.select(ROWS))]
         sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(pl.col(ROWS).sum())])}
@@ -441,13 +447,12 @@ class FilesEngine(ScanEngine):
         kind = self._types[name]
         return pl.String() if isinstance(kind, pl.Categorical | pl.Enum) else kind
 
-    def _check_room(self, keys: int, width: int) -> None:
-        """Refuse keys that would not fit into memory, before they are fetched."""
-        need = keys * (_KEY_BYTES + 8 * width)
+    def _check_room(self, found: int, need: int, what: str) -> None:
+        """Refuse keys or pairs that would not fit into memory, before they are fetched."""
         room = int(self._files.memory * (1 - _DATABASE_SHARE))
         if need > room:
             raise TableError(
-                f"the table has {keys:,} distinct keys, which take about {need / 2**30:.1f} GiB where "
+                f"the table has {found:,} distinct {what}, which take about {need / 2**30:.1f} GiB where "
                 f"{room / 2**30:.1f} GiB are left of the memory; allow more (--memory), name fewer "
                 "quasi-identifiers, or recode the finest of them before"
             )
