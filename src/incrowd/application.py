@@ -155,6 +155,7 @@ def apply_recoding(
         When the models do not hold whatever of the new rows is suppressed, or more rows than the policy
         allows would have to be.
     """
+    from incrowd.algorithms.base import all_hold
     from incrowd.classes import EquivalenceClasses
     from incrowd.engines import engine_for, loaded
 
@@ -196,9 +197,7 @@ def apply_recoding(
     while True:
         counted, keys = together([(shown, kept, frequency), *before], schema)
         classes = EquivalenceClasses.of_keys(counted)
-        good = np.ones(len(classes) + 1, np.bool_)
-        for model in policy.models:
-            good[:-1] &= model.holds(classes)
+        good = np.append(all_hold(policy.models, classes), True)
         failing = ~good[keys] & kept
         if not failing.any():
             break

@@ -15,11 +15,10 @@ from incrowd.distributed.rows import FIGURES
 from incrowd.domain import Domain
 from incrowd.engines import SparkEngine, TooManyKeysError
 from incrowd.engines.memory import dictionary
-from incrowd.engines.spark import guarded, positional, to_polars
+from incrowd.engines.spark import all_suppressed, guarded, positional, to_polars
 from incrowd.errors import TableError
 from incrowd.frequency import FrequencyTable, counts_per_key, smallest_codes
 from incrowd.privacy import Measured
-from incrowd.recoding import SUPPRESSED
 from incrowd.schema import Attribute
 
 if TYPE_CHECKING:
@@ -68,12 +67,9 @@ def check_in_parts(table: Any, policy: Policy, scale: Scale, found: int) -> Asse
         *(sf.col(f"c{engine.columns.index(name)}").alias(f"s{j}") for j, name in enumerate(sensitive)),
     )
     cells = [f"q{j}" for j in range(len(quasi))]
-    gone = sf.lit(True)
-    for name in cells:
-        gone = gone & sf.coalesce(sf.col(name) == sf.lit(SUPPRESSED), sf.lit(False))
     parts = math.ceil(found / _CHECKED_TOGETHER)
     grouped = frame.groupBy(*frame.columns).agg(sf.count(sf.lit(1)).alias("n"))
-    grouped = grouped.withColumn("gone", gone).withColumn(
+    grouped = grouped.withColumn("gone", all_suppressed(cells)).withColumn(
         "part", sf.pmod(sf.xxhash64(*cells), sf.lit(parts)).cast("int")
     )
     models = policy.models

@@ -19,8 +19,9 @@ from incrowd.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
 from incrowd.distributed.scale import Coder, Scale, ranked
 from incrowd.engines import DRIVER_KEYS, SparkEngine
+from incrowd.engines.grouped import CHANGED
 from incrowd.engines.spark import (
-    CHANGED,
+    all_suppressed,
     as_arrow,
     guarded,
     positional,
@@ -32,7 +33,6 @@ from incrowd.errors import ParameterError, TableError
 from incrowd.frequency import FrequencyTable, counts_per_key, smallest_codes
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
-from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
     from incrowd.assessment import Assessment
@@ -306,12 +306,7 @@ class _Blocks:
 
     def _gone(self) -> Any:
         """Say of a row whether it came in suppressed."""
-        from pyspark.sql import functions as sf
-
-        gone = sf.lit(True)
-        for j in range(len(self.quasi)):
-            gone = gone & sf.coalesce(sf.col(f"q{j}") == sf.lit(SUPPRESSED), sf.lit(False))
-        return gone
+        return all_suppressed([f"q{j}" for j in range(len(self.quasi))])
 
     def scale(self) -> Scale:
         """Count every column's values in one pass, and rank them."""

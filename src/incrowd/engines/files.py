@@ -187,14 +187,14 @@ class FilesEngine(ScanEngine):
         """
         from incrowd.io.streams import scan, stream_table
 
-        if not self.writes_folder(target):
+        if self.writes_folder(target):
+            ending = "parquet" if self._files.csv_format is None else "csv"
+            for number, part in enumerate(self._files.parts):
+                name = Path(f"part-{number:05}.{ending}")
+                stream_table(part, path / name, name, csv_format)
+                self.progress.advance(number + 1, len(self._files.parts))
+        else:
             stream_table(self._frame, path, target, csv_format)
-            return scan(path, csv_format, memory=self._files.memory)
-        ending = "parquet" if self._files.csv_format is None else "csv"
-        for number, part in enumerate(self._files.parts):
-            name = Path(f"part-{number:05}.{ending}")
-            stream_table(part, path / name, name, csv_format)
-            self.progress.advance(number + 1, len(self._files.parts))
         return scan(path, csv_format, memory=self._files.memory)
 
     # --- grouping -------------------------------------------------------------------------------------

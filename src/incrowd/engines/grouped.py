@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CELL",
+    "CHANGED",
     "DRIVER_KEYS",
     "ROWS",
     "FetchedEngine",
@@ -39,6 +40,9 @@ CELL = "\0cell {}"
 
 DRIVER_KEYS = 5_000_000
 """Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
+
+CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
+"""What is said when two groupings do not fit each other."""
 
 _FIRST = "\0first"
 _KEY = "\0key {}"
@@ -236,6 +240,32 @@ class GroupedEngine(ABC):
             cells.append(texts.cast(kind).gather(positions[column.codes][ids]))
         return written.with_columns(cells)
 
+    def _with_cells(
+        self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding, *, ordered: bool = False
+    ) -> pl.LazyFrame:
+        """Add the released text of every quasi-identifier (`CELL`); what has no key came in suppressed."""
+        import polars as pl
+
+        from incrowd.recoding import SUPPRESSED
+
+        names = [attribute.name for attribute in schema.quasi]
+        keys = [_KEY.format(name) for name in names]
+        table = self._cells(schema, recoding).rename(dict(zip(names, keys, strict=True)))
+        made = self._coded(frame, names, schema.null_values, _KEY, ordered=ordered).join(
+            table.with_columns(pl.lit(value=True).alias(_FIRST)).lazy(),
+            on=keys,
+            how="left",
+            maintain_order="left",
+        )
+        cells = [CELL.format(name) for name in names]
+        return made.with_columns(
+            pl.when(pl.col(_FIRST))
+            .then(pl.col(cell).cast(pl.String))
+            .otherwise(pl.lit(SUPPRESSED))
+            .alias(cell)
+            for cell in cells
+        )
+
     def _suppressed(
         self, grouped: pl.DataFrame, names: Sequence[str], null_values: tuple[str, ...]
     ) -> NDArray[np.bool_]:
@@ -365,28 +395,10 @@ class FetchedEngine(GroupedEngine):
         """
         import polars as pl
 
-        from incrowd.recoding import SUPPRESSED
-
         assert self._fetched is not None
         names = [attribute.name for attribute in schema.quasi]
-        cells = [CELL.format(name) for name in names]
-        table = self._cells(schema, recoding).rename({name: _KEY.format(name) for name in names})
-        coded = self._coded(self._fetched.lazy(), names, schema.null_values, _KEY).collect()
-        found = coded.join(
-            table.with_columns(pl.lit(value=True).alias(_FIRST)),
-            on=[_KEY.format(name) for name in names],
-            how="left",
-            maintain_order="left",
-        )
-        # What has no key came in suppressed.
-        kept = pl.col(_FIRST)
-        return found.select(
-            *names,
-            *(
-                pl.when(kept).then(pl.col(cell).cast(pl.String)).otherwise(pl.lit(SUPPRESSED)).alias(cell)
-                for cell in cells
-            ),
-        )
+        found = self._with_cells(self._fetched.lazy(), schema, recoding)
+        return found.select(*names, *(pl.col(CELL.format(name)) for name in names)).collect()
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
         """Leave it to the groupings, which bring the values."""
@@ -405,7 +417,7 @@ class FetchedEngine(GroupedEngine):
             known = self._values.setdefault((name, null_values), found)
             same &= found.is_in(known.implode(), nulls_equal=True).all()
         if not same:
-            raise TableError("the table was changed while it was counted; try again when nobody writes to it")
+            raise TableError(CHANGED)
         coded = self._coded(raw.lazy(), names, null_values)
         return coded.group_by(names).agg(pl.col(ROWS).sum()).sort(names).collect()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScanEngine"]
 
-_FIRST, _KEY = "\0first", "\0key {}"
+_FIRST = "\0first"
 
 
 class ScanEngine(GroupedEngine):
@@ -55,25 +55,10 @@ class ScanEngine(GroupedEngine):
     def _recoded(self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding) -> pl.LazyFrame:
         import polars as pl
 
-        from incrowd.recoding import SUPPRESSED
-
-        released = schema.released(self.columns)
-        names = [attribute.name for attribute in schema.quasi]
-        table = self._cells(schema, recoding).rename({name: _KEY.format(name) for name in names})
-        made = self._coded(frame, names, schema.null_values, _KEY, ordered=True).join(
-            table.with_columns(pl.lit(value=True).alias(_FIRST)).lazy(),
-            on=[_KEY.format(name) for name in names],
-            how="left",
-            maintain_order="left",
-        )
-        # A row without a key was suppressed before.
-        kept = pl.col(_FIRST)
-        fill = {
-            name: pl.when(kept).then(pl.col(CELL.format(name)).cast(pl.String)).otherwise(pl.lit(SUPPRESSED))
-            for name in names
-        }
-        return made.select(
-            fill[name].alias(name) if name in fill else self._plain(name).alias(name) for name in released
+        names = {attribute.name for attribute in schema.quasi}
+        return self._with_cells(frame, schema, recoding, ordered=True).select(
+            (pl.col(CELL.format(name)) if name in names else self._plain(name)).alias(name)
+            for name in schema.released(self.columns)
         )
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
+from incrowd.engines.grouped import CELL, CHANGED, ROWS, FetchedEngine
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BROADCAST_KEYS",
     "SparkEngine",
+    "all_suppressed",
     "guarded",
     "positional",
     "replace_folder",
@@ -309,6 +310,16 @@ def positional(frame: Any) -> tuple[Any, Any]:
     return frame.toDF(*(f"c{place}" for place in range(len(schema)))), schema
 
 
+def all_suppressed(names: Sequence[str]) -> Any:
+    """Say of a row whether it has ``*`` in every one of some columns of texts."""
+    from pyspark.sql import functions as sf
+
+    gone = sf.lit(True)
+    for name in names:
+        gone = gone & sf.coalesce(sf.col(name) == _star(), sf.lit(False))
+    return gone
+
+
 def without_comments(column: Any, kind: Any) -> Any:
     """Return a column that does not carry the metadata of what it was made from, nor those of its parts."""
     from pyspark.sql import functions as sf
@@ -371,8 +382,6 @@ def translated(error: Exception) -> Exception:
 
 OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
 """What a task says when it meets values that were not there before."""
-
-CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
 
 
 def replace_folder(

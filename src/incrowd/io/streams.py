@@ -13,6 +13,7 @@ import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -340,12 +341,15 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     mark = (csv_format.delimiter or ",")[0]
     zipped = target.suffix.lower() == ".gz"
     utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
+    sink_csv = partial(
+        table.sink_csv, separator=mark, maintain_order=True, null_value="", quote_style="necessary"
+    )
     if utf8 and not zipped:
-        table.sink_csv(path, separator=mark, maintain_order=True, null_value="", quote_style="necessary")
+        sink_csv(path)
         return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", suffix=".tmp") as between:
         plain = Path(between.name)
-        table.sink_csv(plain, separator=mark, maintain_order=True, null_value="", quote_style="necessary")
+        sink_csv(plain)
         with plain.open("rb") as source, path.open("wb") as sink:
             # No file name and no time inside, so that the same release has the same bytes.
             out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
