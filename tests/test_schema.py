@@ -112,6 +112,6 @@ def test_a_table_that_does_not_fit_is_refused():
     schema = ic.Schema(quasi=["a", "b"], identifying=["name"])
     with pytest.raises(ic.SchemaError, match="no column 'name', 'b'; it has 'a', 'c'"):
         schema.check_columns(["a", "c"])
-    with pytest.raises(ic.SchemaError, match="several columns named 'a'; rename"):
+    with pytest.raises(ic.SchemaError, match="several columns named 'a' "):
         schema.check_columns(["a", "a", "b", "name"])
     schema.check_columns(["name", "a", "b", "more"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.addresses import file_path
 from incrowd.assessment import Assessment, assess
 from incrowd.chance import guarded_random
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
@@ -85,7 +85,7 @@ class Anatomy:
 
         from incrowd.io.files import CsvFormat, check_target, replacing, write_table
 
-        path = Path(folder)
+        path = file_path(folder)
         csv_format = self.csv_format or CsvFormat()
         try:
             path.mkdir(parents=True, exist_ok=True)

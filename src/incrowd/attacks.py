@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.observed import ranks_of, read_intervals
 from incrowd.progress import Progress, Silent
-from incrowd.schema import Attribute, Schema
+from incrowd.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -339,9 +339,7 @@ class _Setting:
 
         def columns_of(table: Any, what: str) -> pl.DataFrame:
             engine = engine_for(loaded(table))
-            for name in names:
-                if name not in engine.columns:
-                    raise SchemaError(f"{what}: the table has no column {name!r}")
+            require_columns(names, engine.columns, f"{what}: ")
             frame: pl.DataFrame = nw.from_native(loaded(table), eager_only=True).select(names).to_polars()
             if not len(frame):
                 raise TableError(f"{what}: the table has no rows")

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incrowd.errors import InputError
+from incrowd.errors import InputError, TableError
 from incrowd.policy import POLICY_VERSION, toml_key, toml_value
 from incrowd.schema import Attribute, Role
 
@@ -132,6 +132,19 @@ def _recipe(name: str, domain: Domain) -> dict[str, object] | None:
     return None
 
 
+def _row_for_header(table: pl.DataFrame) -> int:
+    """Return the place, from 1, of a column whose name looks like a value of it; 0 where none does.
+
+    Such is a number, a date, an address of mail, or a text that stands in the column, too.
+    """
+    for place, name in enumerate(table.columns, 1):
+        text = name.strip()
+        value_like = re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text) is not None
+        if not text or value_like or bool((table[name].cast(str, strict=False) == name).any()):
+            return place
+    return 0
+
+
 def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] = ()) -> str:
     """Draft a policy file with comments.
 
@@ -139,7 +152,17 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
     ----------
     source
         Name of the table's file, for the head line.
+
+    Raises
+    ------
+    TableError
+        When a column's name looks like a value; a draft would repeat the first person's row.
     """
+    if place := _row_for_header(table):
+        raise TableError(
+            f"{source}: the first line looks like a row and not like a header (column {place} of "
+            f"{table.width}); name the columns with --names, or rename that column"
+        )
     guesses = guess_columns(table, null_values)
     has_sensitive = any(guess.role == "sensitive" for guess in guesses)
     lines = [

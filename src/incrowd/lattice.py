@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.addresses import file_path
 from incrowd.classes import EquivalenceClasses
 from incrowd.errors import ParameterError, TableError
 from incrowd.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts, smallest_codes
@@ -313,7 +313,7 @@ class SolutionSpace:
         TableError
             For another suffix.
         """
-        target = Path(path)
+        target = file_path(path)
         if target.suffix == ".parquet":
             self.to_polars().write_parquet(target)
         elif target.suffix == ".json":

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from incrowd.addresses import file_path
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
 from incrowd.errors import InputError, ParameterError, PolicyError
 from incrowd.privacy import MODELS, PrivacyModel
@@ -112,7 +113,7 @@ class Policy:
         PolicyError
             When the file cannot be read, or has an unknown or wrong setting; the message says where.
         """
-        path = Path(path)
+        path = file_path(path)
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
@@ -202,7 +203,7 @@ class Policy:
         """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it."""
         from incrowd.hierarchy import Hierarchy
 
-        path = Path(path)
+        path = file_path(path)
         files = {}
         for number, attribute in enumerate(self.schema.attributes, 1):
             if isinstance(attribute.hierarchy, Hierarchy):

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import MissingExtraError, ParameterError, SchemaError, TableError
+from incrowd.addresses import file_path
+from incrowd.errors import MissingExtraError, ParameterError, TableError
+from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -172,9 +174,7 @@ def randomize(table: Any, mechanisms: Mapping[str, Mechanism], *, budget: float 
         )
     table = loaded(table)
     columns = engine_for(table).columns
-    for name in mechanisms:
-        if name not in columns:
-            raise SchemaError(f"randomize: the table has no column {name!r}; it has {', '.join(columns)}")
+    require_columns(mechanisms, columns, "randomize: ")
     frame = nw.from_native(table, eager_only=True)
     # All columns are read before any noise is drawn.
     read = {
@@ -311,8 +311,9 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
     """
     import tomllib
 
+    path = file_path(path)
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             document = tomllib.load(file)
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read ({error.strerror})") from None

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.addresses import file_path
 from incrowd.classes import EquivalenceClasses
 from incrowd.domain import Domain
 from incrowd.errors import ParameterError, TableError
@@ -149,7 +149,7 @@ class Recoding(ABC):
         """
         import polars as pl
 
-        path = Path(folder)
+        path = file_path(folder)
         ours = {"recoding.json", "keys.parquet"}
         if path.exists() and any(child.name not in ours for child in path.iterdir()):
             raise TableError(f"{path}: the folder holds other files; name a new one for the recoding")
@@ -194,7 +194,7 @@ class Recoding(ABC):
         """
         import polars as pl
 
-        path = Path(folder)
+        path = file_path(folder)
         try:
             document = json.loads((path / "recoding.json").read_text(encoding="utf-8"))
             table = pl.read_parquet(path / "keys.parquet")

@@ -7,9 +7,9 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from incrowd.addresses import file_path
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.assessment import Assessment, assess, assess_classes
 from incrowd.chance import guarded_random
@@ -225,7 +225,7 @@ class Release:
         TableError
             When the folder has files already (unless `force`) or cannot be written.
         """
-        path = Path(folder)
+        path = file_path(folder)
         on_spark = SparkEngine.takes(self.table)
         name = name or ("release.parquet" if on_spark else "release.csv")
         try:
@@ -572,7 +572,7 @@ def write_checked(
         # Its file systems are not only those of this machine.
         engine.replace(path, check, force=force)
         return
-    target = Path(path)
+    target = file_path(path)
     folder = engine.writes_folder(target)
     check_target(target, (), force=force, folder=folder)
     with replacing(target, folder=folder) as temporary:

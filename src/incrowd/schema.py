@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from incrowd.addresses import file_path
 from incrowd.errors import SchemaError
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Builder, Hierarchy
 
-__all__ = ["KINDS", "ROLES", "STYLES", "Attribute", "Kind", "Role", "Schema", "Style"]
+__all__ = [
+    "KINDS",
+    "ROLES",
+    "STYLES",
+    "Attribute",
+    "Kind",
+    "Role",
+    "Schema",
+    "Style",
+    "repeated_columns",
+    "require_columns",
+]
 
 Role = Literal["identifying", "quasi", "sensitive", "insensitive"]
 Kind = Literal["auto", "number", "date", "category"]
@@ -215,8 +226,7 @@ class Schema:
         SchemaError
             When the table has no such column, or it is identifying or a quasi-identifier.
         """
-        if name not in columns:
-            raise SchemaError(f"target: the table has no column {name!r}; it has {_names(columns)}")
+        require_columns([name], columns, "target: ", known=self._attributes)
         attribute = self._attributes.get(name) or Attribute(name, "insensitive")
         if attribute.role in ("identifying", "quasi"):
             raise SchemaError(
@@ -233,12 +243,9 @@ class Schema:
         SchemaError
             When a column is missing or stands twice in the table.
         """
-        repeated = sorted({name for name in columns if columns.count(name) > 1})
-        if repeated:
-            raise SchemaError(f"the table has several columns named {_names(repeated)}; rename them first")
-        missing = [name for name in self._attributes if name not in columns]
-        if missing:
-            raise SchemaError(f"the table has no column {_names(missing)}; it has {_names(columns)}")
+        if repeated := repeated_columns(columns, self._attributes):
+            raise SchemaError(f"the table has {repeated}")
+        require_columns(self._attributes, columns)
 
     def released(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of the table that may leave, in the table's order.
@@ -251,8 +258,10 @@ class Schema:
         self.check_columns(columns)
         unnamed = [name for name in columns if name not in self._attributes]
         if unnamed and self.others is None:
+            # Of a schema without columns nobody knows whether the first line of the file is a header.
+            which = _names(unnamed) if self._attributes else f"1 to {len(unnamed)}"
             raise SchemaError(
-                f"no role was given to column {_names(unnamed)}; name each as quasi, sensitive, identifying "
+                f"no role was given to column {which}; name each as quasi, sensitive, identifying "
                 "(dropped) or insensitive (released as it is), or say others='drop' or others='keep'"
             )
         return [
@@ -263,8 +272,67 @@ class Schema:
         ]
 
 
+_SHOWN = 20
+"""How many names a message lists."""
+
+
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+    listed = [repr(name) for name in names]
+    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
+
+
+def require_columns(
+    wanted: Iterable[str], columns: Sequence[str], where: str = "", *, known: Iterable[str] = ()
+) -> None:
+    """Check that a table has some columns.
+
+    What the table has is listed only where its header is known to be one, since it has a column that was
+    named by the caller: the first line of a file without a header is a person's row.
+
+    Parameters
+    ----------
+    wanted
+        The columns.
+    columns
+        What the table has.
+    where
+        What the message begins with.
+    known
+        Further names that the caller gave.
+
+    Raises
+    ------
+    SchemaError
+    """
+    wanted, have = list(wanted), set(columns)
+    missing = [name for name in wanted if name not in have]
+    if not missing:
+        return
+    if have.intersection(wanted) or have.intersection(known):
+        has = f"it has {_names(columns)}"
+    else:
+        has = (
+            f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
+            "the first line is a row and no header, name the columns (--names, CsvFormat(names=...))"
+        )
+    raise SchemaError(f"{where}the table has no column {_names(missing)}; {has}")
+
+
+def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str | None:
+    """Say which columns have one name, by their places; by the name where it is among the `known` ones."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns, 1):
+        places.setdefault(name, []).append(place)
+    for name, found in places.items():
+        if len(found) > 1:
+            what = f"named {name!r}" if name in known else "of one name"
+            listed = ", ".join(map(str, found[:_SHOWN]))
+            return (
+                f"several columns {what} (columns {listed}); rename them, and if the first line of a file is "
+                "a row and no header, name the columns (--names, CsvFormat(names=...))"
+            )
+    return None
 
 
 def _attribute(name: str, role: Role, spec: object) -> Attribute:
@@ -284,7 +352,7 @@ def _attribute(name: str, role: Role, spec: object) -> Attribute:
         if spec == kind:
             return Attribute(name, role, kind=kind)
     if isinstance(spec, str | os.PathLike):
-        path = Path(spec)
+        path = file_path(spec)
         if not path.suffix:
             raise SchemaError(
                 f"column {name!r}: {str(spec)!r} is neither a kind ({', '.join(KINDS)}) nor a hierarchy file"

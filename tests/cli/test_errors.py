@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import incrowd as ic
+
 SECRET = "Zaphod"
 TABLE = "name,age,zip,disease\n" + "".join(
     f"{SECRET}{i},{20 + i},0213{i % 10},{'flu' if i % 2 else 'cold'}\n" for i in range(12)
@@ -62,7 +64,7 @@ def test_same_column_in_two_roles(run, table):
 
 def test_duplicate_column_names(run, table):
     rewrite(table, TABLE.replace("name,age", "age,age", 1))
-    assert "several columns are named 'age'" in anonymize(run, table, "--qi", "age", "-k", "2")
+    assert "several columns of one name (columns 1, 2)" in anonymize(run, table, "--qi", "age", "-k", "2")
 
 
 def test_value_that_the_hierarchy_does_not_know(run, table):
@@ -230,3 +232,59 @@ def test_a_fault_of_ours_quotes_no_values(run, table, monkeypatch):
 
     monkeypatch.setattr("incrowd.release.anonymize", fail)
     assert "internal error (RuntimeError at fail" in anonymize(run, table, *ROLES, "-k", "2")
+
+
+HEADERLESS = [
+    ("assess", "--qi", "age", "-k", "2"),
+    ("anonymize", "-o", "out.csv", "--qi", "age,sex", "--sensitive", "disease", "-k", "2"),
+    ("anonymize", "-o", "out.csv", "--qi", "age,sex", "--others", "drop", "-k", "2"),
+    ("anonymize", "-o", "out.csv", "--stream", "--qi", "age", "-k", "2"),
+    ("lattice", "--qi", "age", "-k", "2"),
+    ("p29", "--qi", "age", "--sensitive", "disease"),
+    ("risk", "--qi", "age"),
+    ("compare", "--algorithms", "mondrian", "--qi", "age", "-k", "2"),
+    ("utility", "again.csv", "--qi", "age"),
+    ("utility", "again.csv", "--qi", "age", "--target", "disease"),
+    ("attack", "again.csv", "--qi", "age"),
+    ("anatomize", "-o", "out", "--qi", "age", "--sensitive", "disease", "-l", "2"),
+    ("anonymize", "-o", "out.csv", "--policy", "policy.toml"),
+    ("randomize", "-o", "out.csv", "--spec", "spec.toml"),
+    ("init",),
+    ("init", "-o", "draft.toml"),
+]
+ROWS = {
+    "no header": "Alice Doe,34,flu\nBob,35,flu\nCarol,36,cold\n",
+    "one cell twice": "Alice Doe,34,34\nBob,35,35\nCarol,36,36\n",
+}
+
+
+@pytest.mark.parametrize("text", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("call", HEADERLESS, ids=" ".join)
+def test_first_row_of_a_file_without_a_header_is_not_repeated(run, tmp_path, monkeypatch, call, text):
+    monkeypatch.chdir(tmp_path)
+    for name in ("people.csv", "again.csv"):
+        (tmp_path / name).write_text(text)
+    column = 'role = "quasi"\n'
+    (tmp_path / "policy.toml").write_text(
+        f'version = 1\n[columns.age]\n{column}[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    (tmp_path / "spec.toml").write_text(
+        '[columns.age]\nmechanism = "laplace"\nepsilon = 1\nlow = 0\nhigh = 9\n'
+    )
+    before = sorted(tmp_path.rglob("*"))
+    result = run(call[0], "people.csv", *call[1:])
+    assert result.status == 2, result.out + result.err
+    assert sorted(tmp_path.rglob("*")) == before
+    for cell in ("Alice", "34", "flu"):
+        assert cell not in result.out + result.err
+    assert "--names" in result.err
+
+
+def test_header_with_one_named_column_is_known_to_be_one():
+    with pytest.raises(ic.SchemaError, match="it has 'age', 'zip'"):
+        ic.Schema(["age", "zpi"]).check_columns(["age", "zip"])
+    with pytest.raises(ic.SchemaError, match="none of its 2 columns") as caught:
+        ic.Schema(["edad"]).check_columns(["age", "zip"])
+    assert "'zip'" not in str(caught.value)
+    with pytest.raises(ic.SchemaError, match="and 80 more"):
+        ic.Schema(["x0", "y"]).check_columns([f"x{i}" for i in range(100)])

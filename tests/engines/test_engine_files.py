@@ -194,7 +194,7 @@ def test_csv_is_read_as_in_memory(tmp_path, encoding, zipped, ends):
         (b"a,b\n", "no rows below its header"),
         (b"a,b\n1,2\n1\n", "line 3: 1 fields where the first line has 2"),
         (b'a,b\n"1,2\n', "line 2: a quote is opened here and never closed"),
-        (b"a,a\n1,2\n", "several columns are named 'a'"),
+        (b"a,a\n1,2\n", "several columns of one name"),
         (b"a,b\n1,\xff\n", "are not utf-8; name the encoding"),
         (b"a,b\n1,\0\n", "the file has NUL bytes"),
         (b"\x1f\x8b\x08nonsense", "the gzip file is damaged or cut off"),

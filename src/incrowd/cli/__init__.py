@@ -6,17 +6,34 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
+from incrowd.addresses import without_secrets
 from incrowd.cli import check, data, demo, hierarchy, options
 from incrowd.errors import IncrowdError
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+
+class _Group(TyperGroup):
+    """The command itself, whose errors repeat no password that stands in an address."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            message = getattr(error, "message", None)
+            if isinstance(message, str):
+                error.message = without_secrets(message)  # type: ignore[attr-defined]
+            raise
+
+
+app = options.Commands(
     name="incrowd",
+    cls=_Group,
     help="Hide every record in a crowd, and prove it: anonymize tables about people.\n\n"
     "Exit status: 0 done and every model holds; 1 the data does not satisfy the policy, or cannot; "
     "2 the input or the call is wrong.",
@@ -72,7 +89,7 @@ def main() -> None:
     try:
         app(prog_name="incrowd")
     except IncrowdError as error:
-        typer.echo(f"incrowd: {error}", err=True)
+        typer.echo(f"incrowd: {without_secrets(str(error))}", err=True)
         raise SystemExit(error.exit_status) from None
     except BrokenPipeError:
         # The reader of a pipe left; what it did not want is not written.

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.options import Force
+from incrowd.cli.options import Commands, Force
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Check, draw and convert hierarchy files.", no_args_is_help=True)
+app = Commands(help="Check, draw and convert hierarchy files.", no_args_is_help=True)
 
 File = Annotated[
     Path,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
+from incrowd.addresses import is_address, looks_like_address
 from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.privacy import MODELS, PrivacyModel
@@ -32,35 +34,43 @@ def _models_help() -> str:
     )
 
 
-def file_only(path: Path | None) -> Path | None:
-    """Refuse a database where a file is wanted, without naming it: its address may have a password.
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
-    Raises
-    ------
-    ParameterError
-    """
-    from incrowd.io.databases import refuse_address
 
-    try:
-        refuse_address(path)
-    except TableError:
-        raise ParameterError(
-            "a database is taken by assess, anonymize and lattice alone, as DATA; name a file here"
-        ) from None
-    return path
+class Commands(typer.Typer):
+    """Commands that take no address where a file belongs, whatever their options are called."""
+
+    def command(self, name: str | None = None, **kwargs: Any) -> Callable[[_Command], _Command]:
+        """Register a command whose paths are checked before it begins."""
+        register = super().command(name, **kwargs)
+        return lambda function: register(_files_only(function))
+
+
+def _files_only(function: _Command) -> _Command:
+    @functools.wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        for name, value in given.items():
+            for path in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(path, Path) and looks_like_address(path):
+                    # The address itself may have a password.
+                    raise ParameterError(
+                        f"{name.replace('_', ' ')}: an address stands where a file belongs; a database is "
+                        "taken by assess, anonymize and lattice alone, as DATA (postgresql://, sqlite:///, "
+                        "duckdb:///)"
+                    )
+        return function(*args, **given)
+
+    return cast("_Command", checked)
 
 
 def file_or_address(text: str) -> Path | Address:
     """Tell the address of a database from the path of a file."""
-    from incrowd.io.databases import Address, is_address
+    from incrowd.io.databases import Address
 
     return Address(text) if is_address(text) else Path(text)
 
 
-Data = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", callback=file_only, help="A CSV (.csv, .csv.gz) or Parquet file."),
-]
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV (.csv, .csv.gz) or Parquet file.")]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="A policy file (TOML); `incrowd init DATA` drafts one.")
 ]
@@ -121,7 +131,6 @@ People = Annotated[
     typer.Option(
         "--population",
         metavar="FILE",
-        callback=file_only,
         help="The people of whom the table may hold some (CSV or Parquet), for k-map and delta-presence.",
     ),
 ]
@@ -240,7 +249,6 @@ def check_output(
     from incrowd.io.files import check_target, is_folder
     from incrowd.io.streams import is_scan
 
-    file_only(output)
     if not isinstance(data, Path):
         check_target(output, inputs, force=force)
         return

@@ -10,9 +10,9 @@ import csv
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from incrowd.addresses import file_path
 from incrowd.errors import IncrowdError, SchemaError, TableError
 from incrowd.hierarchy import Hierarchy, find_files
 
@@ -138,7 +138,8 @@ def _read(path: StrPath, folder: StrPath) -> _Course:
     files = find_files(folder, columns)
     others = [name for name in columns if name not in files]
     if len(others) != 1:
-        named = ", ".join(map(repr, others)) or "none"
+        # Without any hierarchy the first line may be a row.
+        named = (", ".join(map(repr, others)) or "none") if files else "all"
         raise SchemaError(
             f"{path}: one column is sensitive and has no hierarchy, but {len(others)} have none in {folder}: "
             f"{named}"
@@ -158,8 +159,9 @@ def _read(path: StrPath, folder: StrPath) -> _Course:
 def _table(path: StrPath) -> tuple[list[str], pl.DataFrame]:
     import polars as pl
 
+    path = file_path(path)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file, strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path}: cannot read the CSV file ({type(error).__name__})") from None
@@ -195,7 +197,7 @@ def _anonymize(
     for name, root in course.roots.items():
         columns[name] = [root if value == _TOP else value for value in columns[name]]
     with (
-        replacing(Path(target)) as temporary,
+        replacing(file_path(target)) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
+from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,9 +233,7 @@ def _span(cells: pd.Series[Any]) -> Any:
 def _check(df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: str) -> None:
     if isinstance(feature_columns, str) or not len(feature_columns):
         raise ParameterError("feature_columns: give a list of one column name or more")
-    for column in (*feature_columns, sensitive_column):
-        if column not in df.columns:
-            raise SchemaError(f"the table has no column {column!r}; it has {list(df.columns)}")
+    require_columns((*feature_columns, sensitive_column), list(df.columns))
     if sensitive_column in feature_columns:
         raise SchemaError(f"column {sensitive_column!r} is sensitive and cannot be a feature as well")
     if not df.index.is_unique:

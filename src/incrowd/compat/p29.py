@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import SchemaError, TableError
+from incrowd.errors import TableError
+from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,9 +75,7 @@ def calculate_t_closeness(
     import pandas as pd
 
     columns = list(quasi_identifiers)
-    for name in (*columns, *sensitive_attributes):
-        if name not in df.columns:
-            raise SchemaError(f"the table has no column {name!r}; it has {list(df.columns)}")
+    require_columns((*columns, *sensitive_attributes), list(df.columns))
     group = df.groupby(columns, dropna=False, observed=True).ngroup().to_numpy()
     sizes, first = np.bincount(group), np.unique(group, return_index=True)[1]
     values = df[columns].iloc[first].itertuples(index=False, name=None)

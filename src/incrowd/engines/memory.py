@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.progress import Progress, Silent
+from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,11 +47,8 @@ class MemoryEngine:
         wrong = sum(1 for name in names if not isinstance(name, str))
         if wrong:
             raise TableError(f"{wrong} column names are no texts; rename them first")
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise SchemaError(
-                f"the table has several columns named {', '.join(map(repr, repeated))}; rename them first"
-            )
+        if repeated := repeated_columns(names):
+            raise SchemaError(f"the table has {repeated}")
         self._names = names
         self.progress: Progress = Silent()
         self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)

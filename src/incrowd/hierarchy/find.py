@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from incrowd.addresses import file_path
 from incrowd.errors import HierarchyError
 
 __all__ = ["SUFFIXES", "find_files"]
@@ -25,7 +26,7 @@ def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[s
     HierarchyError
         When the folder cannot be read or a column has two files.
     """
-    path = Path(folder)
+    path = file_path(folder)
     try:
         files = sorted(child for child in path.iterdir() if child.suffix.lower() in SUFFIXES)
     except OSError as error:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.addresses import file_path
 from incrowd.errors import HierarchyError
 
 if TYPE_CHECKING:
@@ -466,7 +466,7 @@ class Hierarchy:
         """
         from incrowd.hierarchy.formats import read
 
-        return read(Path(path), encoding)
+        return read(file_path(path), encoding)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a hierarchy file; the suffix says which format, as in `read`.
@@ -479,7 +479,7 @@ class Hierarchy:
         """
         from incrowd.hierarchy.formats import write
 
-        write(self, Path(path))
+        write(self, file_path(path))
 
     @staticmethod
     def intervals(*widths: float, origin: float = 0) -> Intervals:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from incrowd.addresses import is_address
 from incrowd.errors import IncrowdError, TableError
 from incrowd.io.dialects.base import while_fetching
 
@@ -17,32 +18,14 @@ if TYPE_CHECKING:
 
     from incrowd.io.dialects.base import Column, Dialect, Name, Upload
 
-__all__ = ["Address", "Database", "DatabaseTable", "is_address", "refuse_address"]
+__all__ = ["Address", "Database", "DatabaseTable", "is_address"]
 
 T = TypeVar("T")
 
-_SCHEMES = ("postgresql", "postgres", "sqlite", "duckdb")
 _SERVER = re.compile(
     r"(?P<scheme>postgres(?:ql)?)://(?:[^@/?#]*@)?(?P<host>[A-Za-z0-9._:,%\[\]-]*)(?P<path>/[^@/?#:]*)?(?:\?[^@]*)?"
 )
 """An address of which the parts are clear; of others nothing is shown, since a password may be anywhere."""
-
-
-def is_address(text: str) -> bool:
-    """Say whether a text is the address of a database rather than the path of a file."""
-    return text.partition("://")[0].lower() in _SCHEMES and "://" in text
-
-
-def refuse_address(path: object) -> None:
-    """Refuse a database's address where a file is wanted, without naming it: it may have a password.
-
-    Raises
-    ------
-    TableError
-    """
-    # A path has lost one of the two slashes.
-    if re.match(rf"(?i)({'|'.join(_SCHEMES)}):/", str(path)):
-        raise TableError("a database is no file; open it with ic.Database(address).table(name)")
 
 
 @dataclass(frozen=True)

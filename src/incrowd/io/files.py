@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.addresses import file_path
 from incrowd.errors import TableError
+from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,13 +94,10 @@ def read_table(
     TableError
         When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed.
     """
-    from incrowd.io.databases import refuse_address
-
-    refuse_address(path)
     import polars as pl
 
     csv_format = csv_format or CsvFormat()
-    path = Path(path)
+    path = file_path(path)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -195,11 +194,8 @@ def checked_csv(
     names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
     if len(names) != fields:
         raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise TableError(
-            f"{path}: several columns are named {', '.join(map(repr, repeated))}; rename them in the header"
-        )
+    if repeated := repeated_columns(names, asked.names):
+        raise TableError(f"{path}: {repeated}")
     if not asked.names and records < 2:
         raise TableError(f"{path}: the table has no rows below its header")
     return (

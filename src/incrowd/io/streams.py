@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from incrowd.addresses import file_path
 from incrowd.errors import ParameterError, TableError
 from incrowd.io.files import CsvFormat, checked_csv, is_parquet
 from incrowd.progress import Progress, Silent
@@ -113,7 +114,7 @@ def usual_memory() -> int:
 
 def is_scan(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
-    text = os.fspath(path)
+    text = os.fspath(file_path(path))
     return (any(mark in text for mark in "*?[") and not Path(text).exists()) or Path(text).is_dir()
 
 
@@ -149,7 +150,7 @@ def scan(
     import polars as pl
 
     limit = usual_memory() if memory is None else bytes_of(memory)
-    text = os.fspath(path)
+    text = os.fspath(file_path(path))
     found = _found(text)
     csvs = [file for file in found if not _holds_parquet(file)]
     if csvs and len(csvs) < len(found):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.addresses import file_path
 from incrowd.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
     _altair()
     import vl_convert
 
-    target = Path(path)
+    target = file_path(path)
     document = chart.to_json()
     suffix = target.suffix.lower()
     if suffix == ".svg":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
 from incrowd.report.charts import Measure, against, measures, save
 from incrowd.report.typesetting import check_typesetter, typeset
@@ -56,7 +57,7 @@ def write_one_page(
     from incrowd.io.files import replacing
 
     check_typesetter()
-    target = Path(path)
+    target = file_path(path)
     if target.suffix.lower() != ".pdf":
         raise ParameterError(f"{target}: the one page is written as .pdf")
     runs = against_k.averaged()

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
 from incrowd.report import charts
 from incrowd.report.content import figure
@@ -35,7 +36,7 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
     """
     from incrowd.io.files import check_target, replacing
 
-    target = Path(path)
+    target = file_path(path)
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"{target}: a report is written as {', '.join(SUFFIXES)}")

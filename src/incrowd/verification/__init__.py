@@ -9,6 +9,7 @@ cannot check it refuses.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -149,8 +150,8 @@ def verify(
     values are part of the whole table's distribution. Missing is a value of its own. Numbers are compared by
     value; the values of a column with a hierarchy are its leaves.
     """
-    policy = read_policy(Path(policy_path))
-    released = Path(path)
+    policy = read_policy(_file(policy_path))
+    released = _file(path)
     quasi = [column.name for column in policy.named("quasi")]
     asked_about = {demand.attribute for demand in policy.demands}
     sensitive = [column for column in policy.named("sensitive") if column.name in asked_about]
@@ -190,6 +191,13 @@ def verify(
         findings=findings,
         problems=tuple(_problems(policy, source, records, suppressed, classes)),
     )
+
+
+def _file(path: str | PathLike[str]) -> Path:
+    """Return a path, and refuse an address without naming it: it may have a password."""
+    if re.match(r"(?i)\s*[a-z][a-z0-9+.:-]+:/|.*://|.*:/\S*@|.*\bpassword\s*=", str(path)):
+        raise TableError("an address is no file; verify takes the path of a file")
+    return Path(path)
 
 
 def _at_most(reached: float | None, limit: float) -> bool:

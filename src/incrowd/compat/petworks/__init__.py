@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.addresses import file_path
 from incrowd.compat.petworks import attributetypes
 from incrowd.compat.petworks._levels import Levels, read_folder, shown
 from incrowd.compat.petworks._levels import ambiguity as _ambiguity
@@ -22,6 +23,7 @@ from incrowd.compat.petworks._levels import non_uniform_entropy as _non_uniform_
 from incrowd.compat.petworks._levels import precision as _precision
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
 from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +124,7 @@ def report(result: Mapping[str, Any], format: str) -> None:
 
 def output(data: pd.DataFrame, filePath: StrPath) -> None:  # noqa: N803
     """Write a frame to a CSV file with semicolons."""
-    data.to_csv(filePath, index=False, sep=";")
+    data.to_csv(file_path(filePath), index=False, sep=";")
 
 
 # --- files and columns --------------------------------------------------------------------------------
@@ -136,8 +138,9 @@ def _read(path: StrPath | None, what: str) -> pl.DataFrame:
 
     if path is None:
         raise TableError(f"{what}: give the path of a file")
+    path = file_path(path)
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         if packed:
             import gzip
@@ -159,8 +162,7 @@ def _of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> list[str]
     for name, kind in (types or {}).items():
         if kind not in known:
             raise SchemaError(f"attributeTypes: {name!r} has no type of PETWorks; see attributetypes")
-        if name not in frame.columns:
-            raise SchemaError(f"attributeTypes: the file has no column {name!r}; it has {frame.columns}")
+    require_columns(types or (), frame.columns, "attributeTypes: ")
     return [name for name, kind in (types or {}).items() if kind == wanted]
 
 

@@ -1,0 +1,47 @@
+"""Addresses of databases and servers: told from files' paths, and kept out of messages."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from incrowd.errors import TableError
+
+__all__ = ["SCHEMES", "file_path", "is_address", "looks_like_address", "without_secrets"]
+
+SCHEMES = ("postgresql", "postgres", "sqlite", "duckdb")
+"""The databases that incrowd opens."""
+
+# A path has lost one of the two slashes; a letter alone is a drive. libpq also takes words and values.
+_ADDRESS = re.compile(r"(?i)\s*(?:[a-z][a-z0-9+.-]+:)+/|.*://|.*:/\S*@|.*\bpassword\s*=", re.DOTALL)
+_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/{1,2})[^\n]*@")
+_PASSWORD = re.compile(r"(?i)(\bpassword\s*=\s*)[^\s&]+")
+
+
+def is_address(text: str) -> bool:
+    """Say whether a text is the address of a database rather than the path of a file."""
+    return text.partition("://")[0].lower() in SCHEMES and "://" in text
+
+
+def looks_like_address(path: object) -> bool:
+    """Say whether a text or path is an address of whatever scheme, and not the name of a file."""
+    return _ADDRESS.match(str(path)) is not None
+
+
+def file_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file or folder.
+
+    Raises
+    ------
+    TableError
+        When it is an address; the message does not name it, since it may have a password.
+    """
+    if looks_like_address(path):
+        raise TableError("an address is no file; open a database with ic.Database(address).table(name)")
+    return Path(path)
+
+
+def without_secrets(text: str) -> str:
+    """Take users and passwords out of the addresses in a message."""
+    return _PASSWORD.sub(r"\1...", _LOGIN.sub(r"\1...@", text))
