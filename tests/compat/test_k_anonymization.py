@@ -45,6 +45,28 @@ def test_groups_by_hand():
     assert NCP.calculate_for_local_recoding_mean_mode(ORG, [], [0], [False]) == 1
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("names", [("sex", "age", "zip"), (0, 1, 2), (2, 0, 1), ("group", "level_0", 0)])
+def test_a_category_in_any_place_under_any_name(place, names):
+    """Groups of one value each lose nothing, whatever number the column is or is named."""
+
+    def put(value):
+        record = [9, 9, 9]
+        record[place] = value
+        return tuple(record)
+
+    groups = [[put("M"), put("M")], [put("M"), put("M")], [put("F"), put("F")]]
+    org = pd.DataFrame([record for group in groups for record in group], columns=list(names))
+    assert NCP.calculate_for_local_recoding_mean_mode(org, groups, [place], [True]) == 0
+    # Of three records in the last group one is not the most frequent value: 1/7.
+    more = [*groups[:2], [*groups[2], put("M")]]
+    org = pd.DataFrame([record for group in more for record in group], columns=list(names))
+    assert NCP.calculate_for_local_recoding_mean_mode(org, more, [place], [True]) == 1 / 7
+    # Of two values in the column, groups have 1, 1 and 2.
+    found = NCP.calculate_for_local_recoding_summarization(org, more, [place], [True])
+    assert found == (4 * 1 / 2 + 3 * 2 / 2) / 7
+
+
 @pytest.mark.parametrize(
     "hierarchies", [{1: TREE}, {"ill": TREE}, {"ill": LEVELS}, {1: Foreign()}, [None, TREE]]
 )
@@ -87,7 +109,7 @@ def test_wrong_calls():
         (mean_mode, (ORG, GROUPS, [0], [False, True]), "one is_categorical flag for each"),
         (mean_mode, (ORG, GROUPS, [], []), "at least one"),
         (mean_mode, (ORG, GROUPS, [3], [True]), "3 is no position of the 3 columns"),
-        (mean_mode, (ORG.head(0), [], [0], [True]), "org_data has no records"),
+        (mean_mode, (ORG.head(0), [], [0], [True]), "org_data: the table has no rows"),
         (mean_mode, (ORG, [GROUPS[0] * 3], [0], [True]), "the groups have 6 records"),
         (mean_mode, (ORG, [[(1, 2)]], [0], [True]), "needs 3 values"),
         (generalization, (ORG.head(1), out, {}, [0], [False]), "anon_data has 4 records"),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.errors import ParameterError, TableError
+from incrowd.compat._arguments import check_frame, check_items, check_whole_number
+from incrowd.errors import HierarchyError, ParameterError, TableError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 __all__ = ["NCP"]
 
@@ -37,15 +41,15 @@ class NCP:
 
         ``*`` costs 1. A category costs the leaves under it over all leaves, a value that is a leaf nothing.
         A number that is still one costs nothing, a text ``low~high`` (high - low) / (max - min of the
-        original column), any other text nothing.
+        original column), any other text nothing. A missing cell is refused.
 
         Parameters
         ----------
         org_data, anon_data
             The tables before and after; the second may lack suppressed records.
         hierarchies
-            Of the categories, by position or name of the column: an `incrowd.Hierarchy`, or an object of
-            the library with ``tree``, or with ``leaves`` and ``get_leaves_under_node``.
+            Of the categories, by position or else by name of the column: an `incrowd.Hierarchy`, or an object
+            of the library with ``tree``, or with ``leaves`` and ``get_leaves_under_node``.
         qids_idx
             Positions of the quasi-identifiers.
         is_categorical
@@ -54,25 +58,28 @@ class NCP:
         Raises
         ------
         InputError
-            When the arguments do not fit each other, or a category is in no hierarchy.
+            When an argument is of a wrong type or empty, the arguments do not fit each other, a column of
+            numbers has a value that is none, or a category is in no hierarchy. It names the argument.
         """
-        _check(org_data, qids_idx, is_categorical)
-        if len(anon_data) > len(org_data):
-            raise TableError(f"anon_data has {len(anon_data)} records and org_data {len(org_data)}")
+        import numpy as np
+
+        quasi = _quasi(org_data, qids_idx, is_categorical)
+        _check_anonymized(anon_data, org_data)
         penalties = 0.0
-        for place, categorical in zip(qids_idx, is_categorical, strict=True):
-            column = anon_data.iloc[:, place]
-            met = column.value_counts(dropna=False)
+        for place, categorical in quasi:
+            codes, met = _values(anon_data.iloc[:, place], f"anon_data: column {place}")
+            if anon_data.iloc[:, place].isna().any():
+                raise TableError(
+                    f"anon_data: column {place} has missing cells; write * where one is suppressed"
+                )
             if categorical:
                 tree = _hierarchy(hierarchies, place, org_data.columns[place])
-                each = [1.0 if value == "*" else tree(value) for value in met.index]
+                each = [1.0 if value == "*" else tree(value) for value in met]
             else:
-                extent = _extent(org_data.iloc[:, place])
-                each = [_number_penalty(value, extent, place) for value in met.index]
-            penalties += sum(
-                penalty * int(records) for penalty, records in zip(each, met.to_numpy(), strict=True)
-            )
-        return _normalized(penalties, org_data, len(anon_data), qids_idx)
+                extent = _extent(_numbers(org_data.iloc[:, place], f"org_data: column {place}"))
+                each = [_number_penalty(value, extent, place) for value in met]
+            penalties += float(np.bincount(codes, minlength=len(met)) @ each)
+        return _normalized(penalties, org_data, len(anon_data), len(quasi))
 
     @staticmethod
     def calculate_for_local_recoding_mean_mode(
@@ -95,16 +102,15 @@ class NCP:
         qids_idx, is_categorical
             As in `calculate_for_generalization`.
         """
-        _check(org_data, qids_idx, is_categorical)
-        rows, group = _rows(groups, org_data)
+        quasi = _quasi(org_data, qids_idx, is_categorical)
+        rows = _rows(groups, org_data)
         penalties = 0.0
-        for place, categorical in zip(qids_idx, is_categorical, strict=True):
+        for place, categorical in quasi:
             if categorical:
-                counts = rows.groupby([group, rows[place]], sort=False, dropna=False, observed=True).size()
-                penalties += len(rows) - int(counts.groupby(level=0).max().sum())
+                penalties += len(rows.group) - int(_value_counts(rows, place).most.sum())
             else:
-                penalties += _ranges(rows, group, place, org_data)
-        return _normalized(penalties, org_data, len(rows), qids_idx)
+                penalties += _ranges(rows, place, org_data)
+        return _normalized(penalties, org_data, len(rows.group), len(quasi))
 
     @staticmethod
     def calculate_for_local_recoding_summarization(
@@ -121,59 +127,147 @@ class NCP:
 
         Parameters are those of `calculate_for_local_recoding_mean_mode`.
         """
-        _check(org_data, qids_idx, is_categorical)
-        rows, group = _rows(groups, org_data)
+        quasi = _quasi(org_data, qids_idx, is_categorical)
+        rows = _rows(groups, org_data)
         penalties = 0.0
-        for place, categorical in zip(qids_idx, is_categorical, strict=True):
+        for place, categorical in quasi:
             if categorical:
-                found = rows[place].groupby(group).nunique(dropna=False)
-                whole = org_data.iloc[:, place].nunique(dropna=False)
-                penalties += float((found * group.value_counts()).sum()) / whole
+                _, whole = _values(org_data.iloc[:, place], f"org_data: column {place}")
+                found = _value_counts(rows, place)
+                penalties += int(found.distinct @ found.records) / len(whole)
             else:
-                penalties += _ranges(rows, group, place, org_data)
-        return _normalized(penalties, org_data, len(rows), qids_idx)
+                penalties += _ranges(rows, place, org_data)
+        return _normalized(penalties, org_data, len(rows.group), len(quasi))
 
 
-def _check(org_data: pd.DataFrame, qids_idx: Sequence[int], is_categorical: Sequence[bool]) -> None:
-    if len(qids_idx) != len(is_categorical) or not len(qids_idx):
-        raise ParameterError("give one is_categorical flag for each of the quasi-identifiers, at least one")
-    if not len(org_data):
-        raise TableError("org_data has no records")
-    for place in qids_idx:
-        if not 0 <= place < org_data.shape[1]:
+# --- arguments ----------------------------------------------------------------------------------------
+
+
+def _quasi(org_data: Any, qids_idx: Any, is_categorical: Any) -> list[tuple[int, bool]]:
+    """Return position and flag of every quasi-identifier."""
+    import numpy as np
+
+    check_frame(org_data, "org_data")
+    places = [
+        check_whole_number(place, "qids_idx", least=0)
+        for place in check_items(qids_idx, "qids_idx", "a list of positions of columns")
+    ]
+    flags = check_items(is_categorical, "is_categorical", "a list of true or false")
+    if len(places) != len(flags) or not places:
+        raise ParameterError(
+            "give one is_categorical flag for each of the quasi-identifiers (qids_idx), at least one"
+        )
+    for place in places:
+        if place >= org_data.shape[1]:
             raise ParameterError(f"qids_idx: {place} is no position of the {org_data.shape[1]} columns")
+    if len(set(places)) < len(places):
+        raise ParameterError("qids_idx: a position is named twice")
+    if not all(isinstance(flag, int | np.bool_) and flag in (0, 1) for flag in flags):
+        raise ParameterError("is_categorical: every flag is True or False")
+    return [(place, bool(flag)) for place, flag in zip(places, flags, strict=True)]
 
 
-def _normalized(penalties: float, org_data: pd.DataFrame, kept: int, qids_idx: Sequence[int]) -> float:
-    width = len(qids_idx)
-    return (penalties + (len(org_data) - kept) * width) / (width * len(org_data))
+def _check_anonymized(anon_data: Any, org_data: pd.DataFrame) -> None:
+    check_frame(anon_data, "anon_data", empty=True)
+    if anon_data.shape[1] != org_data.shape[1]:
+        raise TableError(f"anon_data has {anon_data.shape[1]} columns and org_data {org_data.shape[1]}")
+    if len(anon_data) > len(org_data):
+        raise TableError(f"anon_data has {len(anon_data)} records and org_data {len(org_data)}")
 
 
-def _rows(groups: Sequence[Sequence[Sequence[Any]]], org_data: pd.DataFrame) -> tuple[Any, Any]:
-    """Put the groups' records into one frame by position of the column, and say which group each is in."""
+def _numbers(cells: pd.Series[Any], where: str) -> pd.Series[Any]:
+    """Return a column as numbers."""
     import numpy as np
     import pandas as pd
 
-    records = [tuple(record) for group in groups for record in group]
+    wrong = TableError(
+        f"{where} is not categorical and has values that are no finite numbers; fill them in, or flag the "
+        "column as categorical (is_categorical)"
+    )
+    if cells.isna().any():
+        raise wrong
+    try:
+        found = pd.to_numeric(cells)
+        finite = np.isfinite(found.to_numpy(dtype=float)).all()
+    except (TypeError, ValueError, OverflowError):
+        raise wrong from None
+    if not finite:
+        raise wrong
+    return found
+
+
+def _values(cells: pd.Series[Any], where: str) -> tuple[NDArray[np.int64], Sequence[Any]]:
+    """Return a code for every record, and the value of each code; missing is a value."""
+    import pandas as pd
+
+    try:
+        codes, met = pd.factorize(cells, use_na_sentinel=False)
+    except TypeError:
+        raise TableError(f"{where} has cells that are lists or the like; turn them into texts") from None
+    return codes, list(met)
+
+
+# --- groups and penalties -----------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    """The records of the groups by position of the column, and the number of the group of each."""
+
+    cells: pd.DataFrame
+    group: NDArray[np.int64]
+
+
+class _Groups(NamedTuple):
+    """Of each group that has a record: records, distinct values, records of the most frequent value."""
+
+    records: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    most: NDArray[np.int64]
+
+
+def _rows(groups: Any, org_data: pd.DataFrame) -> _Rows:
+    import numpy as np
+    import pandas as pd
+
+    wanted = "a list of groups, each a list of records"
+    held = [check_items(group, "groups", wanted) for group in check_items(groups, "groups", wanted)]
+    records = [tuple(check_items(record, "groups", wanted)) for group in held for record in group]
     if len(records) > len(org_data):
         raise TableError(f"the groups have {len(records)} records and org_data {len(org_data)}")
     if any(len(record) != org_data.shape[1] for record in records):
-        raise TableError(f"every record of a group needs {org_data.shape[1]} values, one for each column")
+        raise TableError(
+            f"groups: every record of a group needs {org_data.shape[1]} values, one for each column"
+        )
+    sizes = [len(group) for group in held if group]
     frame = pd.DataFrame(records, columns=range(org_data.shape[1]))
-    sizes = [len(group) for group in groups]
-    return frame, pd.Series(np.repeat(np.arange(len(sizes)), sizes), name="group")
+    return _Rows(frame, np.repeat(np.arange(len(sizes)), sizes))
 
 
-def _extent(column: Any) -> float:
-    return float(column.max() - column.min())
+def _value_counts(rows: _Rows, place: int) -> _Groups:
+    """Count the values of a column in each group, by numbers of groups and values alone.
+
+    Positions are not given to pandas as the level of an index: it takes one for the level's *name* first.
+    """
+    import numpy as np
+
+    codes, met = _values(rows.cells.iloc[:, place], f"groups: column {place}")
+    wide = max(len(met), 1)
+    cells, counts = np.unique(rows.group * wide + codes, return_counts=True)
+    first = np.flatnonzero(np.diff(cells // wide, prepend=-1))
+    most = np.maximum.reduceat(counts, first) if len(first) else counts
+    return _Groups(np.bincount(rows.group), np.bincount(cells // wide), most)
 
 
-def _ranges(rows: Any, group: Any, place: int, org_data: pd.DataFrame) -> float:
+def _extent(numbers: pd.Series[Any]) -> float:
+    return float(numbers.max() - numbers.min())
+
+
+def _ranges(rows: _Rows, place: int, org_data: pd.DataFrame) -> float:
     """Sum the ranges of the groups over that of the column, for every record."""
-    extent = _extent(org_data.iloc[:, place])
+    extent = _extent(_numbers(org_data.iloc[:, place], f"org_data: column {place}"))
+    held = _numbers(rows.cells.iloc[:, place], f"groups: column {place}").groupby(rows.group)
     if not extent:
         return 0.0
-    held = rows[place].groupby(group)
     return float(((held.max() - held.min()) * held.size()).sum()) / extent
 
 
@@ -185,8 +279,14 @@ def _number_penalty(value: Any, extent: float, place: int) -> float:
     try:
         low, high = map(float, value.split("~"))
     except ValueError:
-        raise TableError(f"column {place}: a range is no low~high of two numbers") from None
+        low, high = 0.0, math.nan
+    if not 0 <= high - low < math.inf:
+        raise TableError(f"anon_data: column {place}: a range is no low~high of two numbers")
     return (high - low) / extent if extent else 0.0
+
+
+def _normalized(penalties: float, org_data: pd.DataFrame, kept: int, width: int) -> float:
+    return (penalties + (len(org_data) - kept) * width) / (width * len(org_data))
 
 
 def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
@@ -210,8 +310,14 @@ def _hierarchy(hierarchies: Mapping[Any, Any], place: int, name: Any) -> Any:
             for node, label in reversed(list(enumerate(found.labels)))
         }
     elif isinstance(found, Mapping) and "tree" in found:
-        shares = _of_levels(found["tree"])
-    elif hasattr(found, "get_leaves_under_node"):
+        try:
+            shares = _of_levels(found["tree"])
+        except (AttributeError, KeyError, TypeError, ZeroDivisionError):
+            raise HierarchyError(
+                f"hierarchies: the 'tree' of column {place} is no list of levels, each with 'values' "
+                "that have 'generalized' and 'original'"
+            ) from None
+    elif hasattr(found, "get_leaves_under_node") and len(getattr(found, "leaves", ())):
         whole = len(found.leaves)
         return lambda value: len(found.get_leaves_under_node(value)) / whole
     else:

@@ -1,0 +1,152 @@
+"""Checks of arguments, with errors that name the argument and say what to give.
+
+Code that was written for the originals may catch what those raise, so a wrong type is also a ``TypeError``
+and a column that is not there a ``KeyError``; both are a ``ValueError`` as every `InputError`.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError, SchemaError, TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "NoColumnError",
+    "WrongTypeError",
+    "check_column",
+    "check_columns",
+    "check_frame",
+    "check_items",
+    "check_mapping",
+    "check_number",
+    "check_path",
+    "check_series",
+    "check_whole_number",
+]
+
+_MOST = 10
+"""Column names that a message lists."""
+
+
+class WrongTypeError(ParameterError, TypeError):
+    """An argument is of a type that the function does not take."""
+
+
+class NoColumnError(SchemaError, KeyError):
+    """An argument names a column that the table lacks."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotes
+
+
+def _wrong(argument: str, wanted: str, value: object) -> WrongTypeError:
+    return WrongTypeError(f"{argument}: give {wanted}, not {_type(value)}")
+
+
+def _type(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def check_frame(value: Any, argument: str, *, empty: bool = False) -> pd.DataFrame:
+    """Return a pandas frame with one column of each name, and with a row unless it may be empty."""
+    import pandas as pd
+
+    if not isinstance(value, pd.DataFrame):
+        raise _wrong(argument, "a pandas DataFrame", value)
+    if not value.columns.is_unique:
+        raise SchemaError(f"{argument}: two columns have one name; rename one of them")
+    if not empty and not value.shape[1]:
+        raise TableError(f"{argument}: the table has no columns")
+    if not empty and not len(value):
+        raise TableError(f"{argument}: the table has no rows")
+    return value
+
+
+def check_series(value: Any, argument: str) -> pd.Series[Any]:
+    """Return a pandas series."""
+    import pandas as pd
+
+    if not isinstance(value, pd.Series):
+        raise _wrong(argument, "a pandas Series, e.g. df['age']", value)
+    return value
+
+
+def check_items(value: Any, argument: str, wanted: str) -> list[Any]:
+    """Return what a list, tuple, index or array holds; a text, a mapping or a table is none of these."""
+    if (
+        isinstance(value, str | bytes | Mapping)
+        or hasattr(value, "columns")
+        or not isinstance(value, Iterable)
+    ):
+        raise _wrong(argument, wanted, value)
+    return list(value)
+
+
+def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str) -> list[Any]:
+    """Return a list of one column or more, each in the frame and named once."""
+    names = check_items(value, argument, "a list of column names")
+    if not names:
+        raise ParameterError(f"{argument}: name one column or more of {table}")
+    for name in names:
+        check_column(name, argument, frame, table)
+    if len(set(names)) < len(names):
+        raise SchemaError(f"{argument}: a column is named twice")
+    return names
+
+
+def check_column(value: Any, argument: str, frame: pd.DataFrame, table: str) -> Any:
+    """Return the name of a column of the frame."""
+    try:
+        known = value in frame.columns
+    except TypeError:  # a name that cannot be looked up, as a list
+        raise _wrong(argument, "names of columns", value) from None
+    if known:
+        return value
+    if value is None or not isinstance(value, str | int | float | tuple):
+        raise _wrong(argument, "names of columns", value)
+    names = ", ".join(map(repr, frame.columns[:_MOST])) or "none"
+    more = f" and {frame.shape[1] - _MOST} more" if frame.shape[1] > _MOST else ""
+    raise NoColumnError(f"{argument}: {table} has no column {value!r}; its columns are {names}{more}")
+
+
+def check_mapping(value: Any, argument: str, wanted: str) -> Mapping[Any, Any]:
+    """Return a dict or what is like one."""
+    if not isinstance(value, Mapping):
+        raise _wrong(argument, wanted, value)
+    return value
+
+
+def check_number(
+    value: Any, argument: str, *, low: float = -math.inf, high: float = math.inf, wanted: str = "a number"
+) -> float:
+    """Return a finite number in ``low .. high``; a truth value is none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _wrong(argument, wanted, value)
+    if not math.isfinite(value) or not low <= float(value) <= high:
+        limits = [f"at least {low:g}"] * (low > -math.inf) + [f"at most {high:g}"] * (high < math.inf)
+        raise ParameterError(
+            f"{argument}: the number must be {' and '.join(limits) or 'finite'}, got {value!r}"
+        )
+    return float(value)
+
+
+def check_whole_number(value: Any, argument: str, *, least: int) -> int:
+    """Return a whole number from `least` up; a truth value is none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise _wrong(argument, f"a whole number from {least}", value)
+    if value < least:
+        raise ParameterError(f"{argument}: the number must be at least {least}, got {int(value)}")
+    return int(value)
+
+
+def check_path(value: Any, argument: str) -> str | os.PathLike[str]:
+    """Return the path of a file or folder."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise _wrong(argument, "the path of a file", value)
+    return value
