@@ -21,6 +21,7 @@ from incrowd.compat.petworks._levels import Levels, read_folder, shown
 from incrowd.compat.petworks._levels import ambiguity as _ambiguity
 from incrowd.compat.petworks._levels import non_uniform_entropy as _non_uniform_entropy
 from incrowd.compat.petworks._levels import precision as _precision
+from incrowd.compat.petworks._numbers import ranks_of_numbers
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
 from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.schema import require_columns
@@ -195,16 +196,26 @@ def _same_rows(original: pl.DataFrame, anonymized: pl.DataFrame) -> None:
         raise TableError(f"the files have {len(original)} and {len(anonymized)} rows; row N is one record")
 
 
-def _attribute(name: str, frame: pl.DataFrame, levels: Levels | None) -> Attribute:
-    """Make a sensitive attribute: ordered where all values are numbers, else by a hierarchy, else equal."""
-    from incrowd.population import number_of
+def _for_distances(
+    frame: pl.DataFrame, names: Sequence[str], levels: Mapping[str, Levels]
+) -> tuple[pl.DataFrame, list[Attribute]]:
+    """Make sensitive attributes whose values have distances.
+
+    A column whose first value is a number holds numbers and is replaced by their ranks; others have distances
+    by a hierarchy where there is one, else equal ones.
+    """
     from incrowd.schema import Attribute
 
-    values = frame[name].unique()
-    if all(number_of(value) == number_of(value) for value in values):
-        return Attribute(name, "sensitive", kind="number")
-    tree = None if levels is None else levels.tree()
-    return Attribute(name, "sensitive", kind="category", hierarchy=tree)
+    attributes = []
+    for name in names:
+        ranks = ranks_of_numbers(frame[name])
+        if ranks is not None:
+            frame = frame.with_columns(ranks)
+            attributes.append(Attribute(name, "sensitive", kind="number"))
+        else:
+            tree = levels[name].tree() if name in levels else None
+            attributes.append(Attribute(name, "sensitive", kind="category", hierarchy=tree))
+    return frame, attributes
 
 
 # --- validation ---------------------------------------------------------------------------------------
@@ -226,7 +237,8 @@ def _l_diversity(_: Any, anonymized: StrPath, l: int, attributeTypes: Types | No
     names = _sensitive(attributeTypes, frame)
     sensitive = [Attribute(name, "sensitive", kind="category") for name in names]
     model = LDiversity(l, joint=len(names) > 1)
-    return {"l": l, "fulfill l-diversity": _holds(frame, _quasi(attributeTypes, frame), sensitive, model)}
+    quasi = _quasi(attributeTypes, frame)
+    return {"l": l, "fulfill l-diversity": _holds(_all_rows(frame, quasi), quasi, sensitive, model)}
 
 
 def _t_closeness(
@@ -240,9 +252,9 @@ def _t_closeness(
 
     frame = _read(anonymized, "anonymized")
     names = _sensitive(attributeTypes, frame)
-    levels = read_folder(dataHierarchy, names)
-    sensitive = [_attribute(name, frame, levels.get(name)) for name in names]
-    holds = _holds(frame, _quasi(attributeTypes, frame), sensitive, TCloseness(float(tLimit)))
+    quasi = _quasi(attributeTypes, frame)
+    frame, sensitive = _for_distances(frame, names, read_folder(dataHierarchy, names))
+    holds = _holds(_all_rows(frame, quasi), quasi, sensitive, TCloseness(float(tLimit)))
     return {"t": float(tLimit), "fulfill t-closeness": holds}
 
 
@@ -254,6 +266,14 @@ def _holds(
 
     schema = Schema.of([*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive])
     return bool(assess(frame, schema, [model]).holds)
+
+
+def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
+    """Mark ``*``, so that rows of it throughout are a group as any other; k-anonymity alone drops them."""
+    import polars as pl
+
+    marked = (pl.when(pl.col(name) == "*").then(pl.lit("\0*")).otherwise(pl.col(name)) for name in quasi)
+    return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
 
 
 def _d_presence(
@@ -306,6 +326,7 @@ def _profitability(
     from incrowd.privacy import Profitability
 
     frame = _read(sample, "anonymized")
+    quasi = _quasi(attributeTypes, frame)
     model = Profitability(
         "allowed" if allowAttack else "none",
         "table",
@@ -320,7 +341,7 @@ def _profitability(
         "adversary's gain": adversaryGain,
         "publisher's loss": publisherLost,
         "publisher's benefit": publisherBenefit,
-        "isProfitable": _holds(frame, _quasi(attributeTypes, frame), [], model),
+        "isProfitable": _holds(_all_rows(frame, quasi), quasi, [], model),
     }
 
 
@@ -499,8 +520,9 @@ def _anonymize(
     rate: float,
     types: Types | None,
     folder: StrPath | None,
-    models: Callable[[pl.DataFrame, Mapping[str, Levels]], list[PrivacyModel]],
+    models: Callable[[pl.DataFrame], list[PrivacyModel]],
     subset: StrPath | None = None,
+    distances: bool = False,
 ) -> pd.DataFrame:
     import polars as pl
 
@@ -513,20 +535,23 @@ def _anonymize(
     quasi = _quasi(types, frame)
     # Of nodes that lose as much, the first by the levels of the last columns is the one that ARX gave.
     levels = _levels(folder, quasi[::-1])
-    sensitive = _of_type(types, SENSITIVE_ATTRIBUTE, frame)
-    tables = read_folder(folder, sensitive)
+    names = _of_type(types, SENSITIVE_ATTRIBUTE, frame)
+    if distances:
+        counted, sensitive = _for_distances(frame, names, read_folder(folder, names))
+    else:
+        counted, sensitive = frame, [Attribute(name, "sensitive", kind="category") for name in names]
     schema = Schema.of(
         [
             *(Attribute(column.name, "quasi", "category", column.tree()) for column in levels),
-            *(_attribute(name, frame, tables.get(name)) for name in sensitive),
+            *sensitive,
         ],
         others="keep",
     )
-    sample = frame if subset is None else _read(subset, "subsetData")
+    sample = counted if subset is None else _read(subset, "subsetData")
     release = anonymize(
         sample,
         schema,
-        models(frame, tables),
+        models(frame),
         Optimal(aggregate="geometric-mean"),
         max_suppression=float(rate),
         population=None if subset is None else frame,
@@ -536,6 +561,8 @@ def _anonymize(
     if subset is not None:
         assert isinstance(release.recoding, FullDomain)
         result = _recoded(frame, release.recoding.levels, levels)
+    # Rows keep their order, and sensitive values the way they are written.
+    result = result.with_columns(frame[name] for name in names)
     cells = [
         pl.col(column.name).replace_strict(
             {label: shown(label) for label in result[column.name].unique()}, return_dtype=pl.String
@@ -565,7 +592,7 @@ def _to_k_anonymity(
 ) -> pd.DataFrame:
     from incrowd.privacy import KAnonymity
 
-    return _anonymize(path, rate, attributeTypes, dataHierarchy, lambda *_: [KAnonymity(k)])
+    return _anonymize(path, rate, attributeTypes, dataHierarchy, lambda _: [KAnonymity(k)])
 
 
 def _to_l_diversity(
@@ -577,7 +604,7 @@ def _to_l_diversity(
 ) -> pd.DataFrame:
     from incrowd.privacy import LDiversity
 
-    def models(frame: pl.DataFrame, _: object) -> list[PrivacyModel]:
+    def models(frame: pl.DataFrame) -> list[PrivacyModel]:
         return [LDiversity(l, attribute=name) for name in _sensitive(attributeTypes, frame)]
 
     return _anonymize(path, rate, attributeTypes, dataHierarchy, models)
@@ -592,10 +619,10 @@ def _to_t_closeness(
 ) -> pd.DataFrame:
     from incrowd.privacy import TCloseness
 
-    def models(frame: pl.DataFrame, _: object) -> list[PrivacyModel]:
+    def models(frame: pl.DataFrame) -> list[PrivacyModel]:
         return [TCloseness(float(t), attribute=name) for name in _sensitive(attributeTypes, frame)]
 
-    return _anonymize(path, rate, attributeTypes, dataHierarchy, models)
+    return _anonymize(path, rate, attributeTypes, dataHierarchy, models, distances=True)
 
 
 def _to_d_presence(
@@ -609,7 +636,7 @@ def _to_d_presence(
 ) -> pd.DataFrame:
     from incrowd.privacy import DeltaPresence
 
-    def models(*_: object) -> list[PrivacyModel]:
+    def models(_: object) -> list[PrivacyModel]:
         return [DeltaPresence(float(dMax), float(dMin))]
 
     return _anonymize(path, rate, attributeTypes, dataHierarchy, models, subsetData)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,12 +55,10 @@ class Levels:
 
     @cached_property
     def leaves_of(self) -> dict[str, int]:
-        """How many values have a label, on its lowest level."""
+        """How many values have a label, on its highest level: as ARX counts, other than `level_of`."""
         found: dict[str, int] = {}
-        for row in self.rows:
-            for level, label in enumerate(row):
-                if self.level_of[label] == level:
-                    found[label] = found.get(label, 0) + 1
+        for level in range(self.height + 1):
+            found.update(Counter(row[level] for row in self.rows))
         # A value is one value, even where every row has another root.
         found[_TOP] = len(self.rows)
         return found
