@@ -376,6 +376,7 @@ class Explorer:
         self.frequency = frequency
         self.attributes = tuple(attributes)
         self.lattice = Lattice.of(frequency, attributes)
+        self.max_suppression = max_suppression
         self.metric = metric
         self.aggregate = aggregate
         self.weights = np.array([attribute.weight for attribute in attributes], np.float64)
@@ -408,6 +409,19 @@ class Explorer:
         self._kept_levels = np.zeros((1024, len(self.lattice.shape)), np.int64)
         self._kept_sizes = np.zeros(1024, np.int64)
         self._kept_sizes[0] = frequency.keys
+
+    def again(
+        self, *, models: Sequence[PrivacyModel] | None = None, max_suppression: float | None = None
+    ) -> Explorer:
+        """Return an explorer of the same lattice that asks for something else and has not looked yet."""
+        return Explorer(
+            self.frequency,
+            self.attributes,
+            self.models if models is None else models,
+            self.max_suppression if max_suppression is None else max_suppression,
+            self.metric,
+            self.aggregate,
+        )
 
     def _tables(self) -> None:
         # Cells get numbers per level, and small attributes share a column of codes.

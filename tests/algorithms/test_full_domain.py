@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -336,3 +337,59 @@ def test_losses_that_differ_by_rounding_are_equal():
     assert least([node(0.3, 2, 1), node(0.1 + 0.2, 1, 2)]).levels == (1, 2)
     assert least([node(0.3, 2, 1), node(0.31, 1, 2)]).levels == (2, 1)
     assert least([]) is None
+
+
+RAGGED = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "*"], ["c", "*"]])
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "datafly", "ola", "flash", "samarati", "bottom-up"])
+def test_a_ragged_column_that_reaches_its_root_is_infeasible(algorithm):
+    frame = pl.DataFrame({"q": ["b", "b", "b", "c"]})
+    asked = ic.Schema(quasi={"q": RAGGED})
+    with pytest.raises(ic.InfeasibleError, match=r"every record has \* in every quasi-identifier$"):
+        ic.anonymize(frame, asked, [ic.KAnonymity(2)], ALGORITHMS.get(algorithm)(), levels={"q": 1})
+
+
+def test_rows_that_came_in_suppressed_are_named_as_the_reason():
+    frame = pl.DataFrame({"q": ["*"] * 3 + ["a"] * 3})
+    with pytest.raises(ic.InfeasibleError, match=r"3 of 6 records have \* in every quasi-identifier; there"):
+        ic.anonymize(frame, ic.Schema(quasi=["q"]), [ic.KAnonymity(2)], ic.Optimal())
+
+
+SEARCHES = [
+    *(make() for make in FULL_DOMAIN),
+    ic.Datafly(suppress_k=True),
+    ic.Optimal(budget="2"),
+]
+
+
+@settings(max_examples=80)
+@given(
+    frame=tables(),
+    limit=st.sampled_from([0.0, 0.2]),
+    models=st.sampled_from([*MODELS, [ic.P29(0.9)], [ic.P29(0.2), ic.KAnonymity(2)]]),
+    algorithm=st.sampled_from(SEARCHES),
+    fixed=st.sampled_from([{}, {"t": 0}, {"t": 0, "u": 0}, {"t": 1, "u": 0, "v": 0}]),
+    roots=st.sampled_from([("*", "all", "*"), ("*", "*", "*")]),
+)
+def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
+    """What an infeasible search says would do does, for every algorithm that gives advice."""
+    asked = schema(roots=roots)
+
+    def run(models, limit, algorithm=algorithm):
+        return ic.anonymize(frame, asked, models, algorithm, levels=fixed, max_suppression=limit)
+
+    try:
+        run(models, limit)
+    except ic.ParameterError:
+        return
+    except ic.InfeasibleError as error:
+        words = str(error)
+        if found := re.search(r"max_suppression=([0-9.]+) would do", words):
+            share = float(found[1])
+            assert share > limit
+            assert 0 < run(models, share).privacy.suppressed_share <= share
+        if found := re.search(r"k=([0-9]+) alone would do", words):
+            assert run([ic.KAnonymity(int(found[1]))], limit).privacy.suppressed_share <= limit
+        if "use optimal" in words:
+            assert run(models, limit, ic.Optimal()).privacy.holds

@@ -263,7 +263,7 @@ class FullDomainAlgorithm(Algorithm):
         explorer = Explorer(frequency, attributes, models, max_suppression, metric, self.aggregate)
         best, proved = self.choose(explorer, progress)
         if best is None:
-            raise InfeasibleError(explain(explorer, max_suppression))
+            raise InfeasibleError(explain(self, explorer, proved=proved))
         suppressed = explorer.suppressed_keys(best.levels)
         space = explorer.space(best, proved=proved)
         if self.recode_suppressed and suppressed.any():
@@ -310,49 +310,82 @@ class FullDomainAlgorithm(Algorithm):
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Choose a node, None where no node is anonymous; and say whether none can be better."""
 
+    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+        """Say whether a search finds a node, given one at the top or right below it that may be anonymous.
 
-def explain(explorer: Explorer, max_suppression: float) -> str:
-    """Say why no node is anonymous: which models fail where the table is coarsest, and what would help."""
-    from incrowd.lattice import Explorer as Again
+        An algorithm that does not look at every node has to try.
+        """
+        return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
+
+
+def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool) -> str:
+    """Say why no node was found: which models fail where the table is coarsest, and what would help.
+
+    Parameters
+    ----------
+    proved
+        Whether no node is anonymous; else the search may have missed one.
+    """
+    from incrowd.privacy import KAnonymity
 
     lattice = explorer.lattice
-    frequency = explorer.frequency
     # The top may be `*` throughout, which counts as suppressed; what is right below it is not.
     coarsest = [lattice.top, *lattice.below(lattice.top)]
-    loose = Again(frequency, explorer.attributes, explorer.models, 1.0, explorer.metric, explorer.aggregate)
-    nodes = loose.look(*coarsest)
-    bare = {node.levels: not len(loose.class_sizes(node.levels)) for node in nodes}
-    least = min(nodes, key=lambda node: (bare[node.levels], node.suppressed, -sum(node.levels), node.levels))
+    loose = explorer.again(max_suppression=1.0)
+    least = min(
+        loose.look(*coarsest),
+        key=lambda node: (
+            not len(loose.class_sizes(node.levels)),
+            not node.anonymous,
+            node.suppressed,
+            -sum(node.levels),
+            node.levels,
+        ),
+    )
     levels = ", ".join(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
-    problems = loose.failures(least.levels)
+    limit = f"{explorer.max_suppression:.2%} suppressed"
     words = [
-        f"no full-domain recoding among {lattice.size:,} satisfies the models with at most "
-        f"{max_suppression:.2%} suppressed; at {levels} "
-        + ("; ".join(problems) if problems else "every record has * in every quasi-identifier")
+        f"no full-domain recoding among {lattice.size:,} satisfies the models with at most {limit}"
+        if proved
+        else f"{algorithm.name} found no full-domain recoding among {lattice.size:,} that satisfies the "
+        f"models with at most {limit}"
     ]
-    needed = least.suppressed / frequency.rows
-    if least.suppressed < frequency.rows:
-        words.append(f"there, max_suppression={_rounded_up(needed)} would do")
-    sizes = loose.class_sizes(least.levels)
-    k = _largest_k(sizes, explorer.allowed - frequency.suppressed)
-    asked = [model for model in explorer.models if model.name == "k-anonymity"]
-    if asked and 1 <= k < asked[0].limit:
+    if explorer.again().look(least.levels)[0].anonymous:
+        return f"{words[0]}; the one at {levels} does: fix these levels, or use optimal"
+    words.append(f"at {levels} " + ("; ".join(loose.failures(least.levels)) or _starred(loose, least.levels)))
+    share = _rounded_up(least.suppressed / explorer.frequency.rows)
+    # Advice is followed, so what it asks for is tried first.
+    if least.anonymous and algorithm.finds(explorer.again(max_suppression=share), least.levels):
+        words.append(f"there, max_suppression={share} would do")
+    asked = [model for model in explorer.models if isinstance(model, KAnonymity)]
+    k = _largest_k(loose, least.levels, explorer.allowed)
+    fewer = asked and 1 <= k < asked[0].limit
+    if fewer and algorithm.finds(explorer.again(models=[KAnonymity(k)]), least.levels):
         words.append(f"k={k} alone would do without")
     return "; ".join(words)
+
+
+def _starred(explorer: Explorer, levels: tuple[int, ...]) -> str:
+    rows = explorer.frequency.rows
+    gone = rows - int(explorer.class_sizes(levels).sum())
+    whose = "every record has" if gone == rows else f"{gone:,} of {rows:,} records have"
+    return f"{whose} * in every quasi-identifier"
 
 
 def _rounded_up(share: float) -> float:
     return math.ceil(share * 10_000) / 10_000
 
 
-def _largest_k(sizes: NDArray[np.int64], allowed: int) -> int:
-    """Return the largest k for which the classes smaller than k hold no more records than allowed."""
+def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int:
+    """Return the largest k for which a node suppresses no more records than allowed; 0 where none does."""
     import numpy as np
 
-    ordered = np.sort(sizes)
-    lost = np.concatenate(([0], np.cumsum(ordered)[:-1]))
-    within = lost <= allowed
-    return int(ordered[within][-1]) if within.any() else 0
+    ordered = np.sort(explorer.class_sizes(levels))
+    # Records of `*` throughout are suppressed whatever k is.
+    gone = explorer.frequency.rows - int(ordered.sum())
+    lost = gone + np.cumsum(ordered) - ordered
+    within = ordered[lost <= allowed]
+    return int(within[-1]) if len(within) else 0
 
 
 def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:

@@ -37,7 +37,7 @@ class BottomUp(FullDomainAlgorithm):
         """Go up level by level."""
         from incrowd.lattice import least
 
-        explorer.allowed = explorer.frequency.suppressed
+        explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
         lattice = explorer.lattice
         for height in range(lattice.height + 1):
             nodes = explorer.look(*lattice.at_height(height))
@@ -46,3 +46,8 @@ class BottomUp(FullDomainAlgorithm):
             if good:
                 return least(good), False
         return None, True
+
+    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+        """Say whether a node is anonymous without suppression, which this algorithm never makes use of."""
+        explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
+        return super().finds(explorer, levels)

@@ -62,3 +62,9 @@ class Datafly(FullDomainAlgorithm):
             ]
             # max() keeps the first of equal ones.
             levels = max(steps, key=lambda step: step[0])[1]
+
+    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+        """Say whether its one path meets an anonymous node, wherever others are."""
+        from incrowd.progress import Silent
+
+        return self.choose(explorer, Silent())[0] is not None

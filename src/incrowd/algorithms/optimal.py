@@ -85,6 +85,14 @@ class Optimal(FullDomainAlgorithm):
         proved = search.run()
         return search.best, proved
 
+    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+        """Say whether a node is anonymous, and met before the budget is spent."""
+        if self.budget is None:
+            return super().finds(explorer, levels)
+        from incrowd.progress import Silent
+
+        return self.choose(explorer, Silent())[0] is not None
+
 
 class _Budget:
     def __init__(self, text: str | None) -> None:
