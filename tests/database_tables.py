@@ -35,7 +35,7 @@ def postgres_type(dtype):
     if isinstance(dtype, pl.Decimal):
         return f"numeric({dtype.precision},{dtype.scale})"
     return {
-        pl.Float64: "float8", pl.Float32: "float4", pl.Int64: "bigint", pl.Int32: "integer", pl.UInt8: "smallint",
+        pl.Float64: "float8", pl.Float32: "float4", pl.Int64: "bigint", pl.Int32: "integer", pl.UInt8: "smallint", pl.Int16: "smallint",
         pl.Boolean: "boolean", pl.Date: "date", pl.Datetime("us", "UTC"): "timestamptz", pl.Datetime("us"): "timestamp",
     }.get(dtype, "text")  # fmt: skip
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from incrowd.domain import Domain
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.frequency import FrequencyTable, smallest_codes
-from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional
+from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, check_cells
 from incrowd.schema import Attribute, Schema
 from incrowd.union import Part, Shown, together
 
@@ -207,9 +207,9 @@ def apply_recoding(
     outside, too_small = int(weights[~covered].sum()), int(weights[small].sum())
     suppressed = frequency.suppressed + int(weights[~kept].sum())
     _check_share(suppressed, outside, too_small, frequency.rows, policy)
-    released = engine.apply(
-        _as_counted(schema, plainly), frequency, _Carried.build(recoding.domains, frequency, labels, kept)
-    )
+    carried = _Carried.build(recoding.domains, frequency, labels, kept)
+    check_cells(carried, schema.null_values)
+    released = engine.apply(_as_counted(schema, plainly), frequency, carried)
     reasons = np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1))
     rows = frequency.row_keys
     return Applied(

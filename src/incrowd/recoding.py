@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from incrowd.addresses import file_path
 from incrowd.classes import EquivalenceClasses
 from incrowd.domain import Domain
-from incrowd.errors import ParameterError, TableError
+from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.frequency import FrequencyTable, smallest_codes
 from incrowd.hierarchy import Hierarchy
+from incrowd.missing import null_values_of
 from incrowd.schema import Style
 
 __all__ = [
+    "READS_AS_MISSING",
     "SUPPRESSED",
     "Cells",
     "FullDomain",
@@ -31,6 +33,7 @@ __all__ = [
     "Recoding",
     "SingleDimensional",
     "ValueCells",
+    "check_cells",
     "effective_style",
     "interval_cells",
     "level_cells",
@@ -92,6 +95,29 @@ class Cells:
             (distinct.setdefault(label, len(distinct)) for label in self.labels), np.int64, len(self.labels)
         )
         return positions, list(distinct)
+
+
+def check_cells(recoding: Recoding, null_values: tuple[str, ...]) -> None:
+    """Refuse cells that would read as missing and are not, as a mean of 99 where ``99`` means missing.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if not null_values:
+        return
+    means = null_values_of(null_values).mean
+    for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
+        labels = {cells.labels[entry] for entry in np.unique(cells.codes).tolist()}
+        if any(label is not None and means(label) for label in labels):
+            raise SchemaError(
+                f"column {domain.name!r}: {READS_AS_MISSING}; take another output style for it, other labels "
+                "in its hierarchy or another null value"
+            )
+
+
+READS_AS_MISSING = "a released cell would read as missing, since null_values (--null-value) name its text"
+"""What is said of a cell that would be taken for a missing value."""
 
 
 class Recoding(ABC):

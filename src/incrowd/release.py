@@ -17,6 +17,7 @@ from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
+from incrowd.recoding import check_cells
 from incrowd.schema import Schema, Style
 from incrowd.utility import Lost, measure_all
 
@@ -382,6 +383,7 @@ def anonymize(
     start = start.prepared(policy)
     solution: Solution = clock.run("search", lambda: _search(start, policy, clock))
     recoding = solution.recoding
+    check_cells(recoding, policy.schema.null_values)
     frequency = start.frequency
     if policy.shuffle and frequency.row_keys is None:
         raise ParameterError(

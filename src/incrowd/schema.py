@@ -99,7 +99,8 @@ class Schema:
     insensitive
         Columns that are released as they are.
     null_values
-        Texts that mean "missing".
+        Texts that mean "missing", in columns of every type: numbers, days and points of time are compared by
+        value, so ``99`` also means 99.0, and ``1900-01-01`` the midnight of that day.
     others
         What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
         them out of the release, ``"keep"`` releases them as they are.
@@ -141,7 +142,7 @@ class Schema:
         if others not in (None, "drop", "keep"):
             raise SchemaError(f"others must be 'drop', 'keep' or None, got {others!r}")
         self._attributes = attributes
-        self.null_values: tuple[str, ...] = tuple(dict.fromkeys(null_values))
+        self.null_values: tuple[str, ...] = _null_values(null_values)
         self.others: Literal["drop", "keep"] | None = others
 
     @classmethod
@@ -333,6 +334,17 @@ def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str 
                 "a row and no header, name the columns (--names, CsvFormat(names=...))"
             )
     return None
+
+
+def _null_values(texts: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(texts, str):
+        raise SchemaError("null_values: give a list of texts, not one text")
+    found = tuple(dict.fromkeys(texts))
+    if not all(isinstance(text, str) for text in found):
+        raise SchemaError('null_values: give texts, as ["99"]; they mean the numbers and days, too')
+    if "*" in found:
+        raise SchemaError("null_values names '*', which marks a suppressed cell; take it out")
+    return found
 
 
 def _attribute(name: str, role: Role, spec: object) -> Attribute:

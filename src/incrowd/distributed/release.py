@@ -33,6 +33,7 @@ from incrowd.errors import ParameterError, TableError
 from incrowd.frequency import FrequencyTable, counts_per_key, smallest_codes
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
+from incrowd.schema import Schema
 
 if TYPE_CHECKING:
     from incrowd.assessment import Assessment
@@ -480,11 +481,12 @@ class _Blocks:
         names = [attribute.name for attribute in self.quasi]
         order = [names.index(name) if name in names else -1 for name in self.released]
         # Builders of hierarchies have done their work and stay here.
-        attributes = [replace(attribute, hierarchy=None) for attribute in self.quasi]
+        searched = [replace(attribute, hierarchy=None) for attribute in self.quasi]
+        plain = Schema.of(searched, null_values=self.null_values)
         bare = replace(scale, quasi_coders=(), sensitive_coders=())
         policy = self.policy
         shared = self._shared(
-            (bare, policy.algorithm, policy.models, attributes, policy.max_suppression, sources, order)
+            (bare, policy.algorithm, policy.models, plain, policy.max_suppression, sources, order)
         )
 
         def recode(table: Any) -> Any:

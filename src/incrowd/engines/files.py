@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import SchemaError, TableError
+from incrowd.missing import null_values_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -102,7 +103,8 @@ class _Recoded:
             numbers = positions[cells.codes]
             starred &= np.array([label == SUPPRESSED for label in labels], np.bool_)[numbers]
             # A text that means missing means it in the release, too.
-            shown.append((numbers, [None if label in asked.null_values else label for label in labels]))
+            means = null_values_of(asked.null_values).mean
+            shown.append((numbers, [None if means(label) else label for label in labels]))
         kept = frequency if joint else replace(frequency, joint=None)
         return together([(shown, ~starred, kept)], asked)[0]
 
@@ -141,7 +143,8 @@ class FilesEngine(ScanEngine):
         # DuckDB knows no upper case in names, and has columns of its own by these.
         names = {*(name.lower() for name in self.columns), "file_index", "file_row_number"}
         clash = len(names) < len(self.columns) + 2
-        if self._files.stored is None or clash or not all(map(self._read_alike, counted)):
+        alike = all(self._read_alike(name, schema.null_values) for name in counted)
+        if self._files.stored is None or clash or not alike:
             return super().count(schema, joint=joint, target=target)
         self._values = {}
         with self._opened():
@@ -199,12 +202,15 @@ class FilesEngine(ScanEngine):
 
     # --- grouping -------------------------------------------------------------------------------------
 
-    def _read_alike(self, name: str) -> bool:
+    def _read_alike(self, name: str, null_values: tuple[str, ...]) -> bool:
         """Say whether DuckDB reads a column as Polars does."""
         import polars as pl
 
         kind = self._types[name]
         if isinstance(kind, pl.Datetime):
+            if kind.time_zone is not None and null_values_of(null_values).moments:
+                # Null values are what a clock in that zone shows.
+                return False
             return kind.time_unit == "us" or (kind.time_unit == "ms" and kind.time_zone is None)
         if isinstance(kind, pl.Decimal):
             return (kind.precision or 39) <= 38
@@ -382,8 +388,6 @@ class FilesEngine(ScanEngine):
 
     def _expression(self, name: str, null_values: tuple[str, ...]) -> tuple[str, list[Any]]:
         """Write a column in SQL, so that what is the same value is the same; see `_cleaned`."""
-        import polars as pl
-
         kind = self._types[name]
         if name in self._files.partitions:
             text, given = (
@@ -392,12 +396,13 @@ class FilesEngine(ScanEngine):
             )
         else:
             text, given = '"' + name.replace('"', '""') + '"', []
-        if (kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)) and null_values:
-            marks = ", ".join("?" for _ in null_values)
-            return f"CASE WHEN {text} IN ({marks}) THEN NULL ELSE {text} END", [*given, *null_values, *given]
+        missing, listed = _missing(text, given, kind, null_values)
         if kind.is_float():
-            return f"CASE WHEN isnan({text}) THEN NULL WHEN {text} = 0 THEN 0 ELSE {text} END", given
-        return text, given
+            missing = [f"isnan({text})", *missing]
+            text = f"CASE WHEN {text} = 0 THEN 0 ELSE {text} END"
+        if not missing:
+            return text, given
+        return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {text} END", [*listed, *given]
 
     def _coded_values(
         self, frame: pl.LazyFrame, names: Sequence[str], null_values: tuple[str, ...]
@@ -483,6 +488,26 @@ class FilesEngine(ScanEngine):
                 raise
             job.result()
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _missing(
+    text: str, given: list[Any], kind: pl.DataType, null_values: tuple[str, ...]
+) -> tuple[list[str], list[Any]]:
+    """Write in SQL when a column means missing: conditions, any of which says so, and their parameters."""
+    import polars as pl
+
+    nulls = null_values_of(null_values)
+    texts = kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)
+    values = list(nulls.texts) if texts else nulls.of_type(kind)
+    if not values:
+        return [], []
+    # What is compared has the column's own width: 0.1 of 32 bits is not that of 64.
+    mark = "CAST(? AS FLOAT)" if kind == pl.Float32 else "?"
+    conditions, listed = [f"{text} IN ({', '.join([mark] * len(values))})"], [*given, *values]
+    if texts and nulls.pattern is not None:
+        conditions.append(f"regexp_full_match({text}, ?)")
+        listed += [*given, nulls.pattern]
+    return conditions, listed
 
 
 def _text(text: str) -> str:

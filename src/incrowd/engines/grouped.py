@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.engines.memory import dictionary
 from incrowd.errors import SchemaError, TableError
+from incrowd.missing import null_values_of
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -175,11 +176,9 @@ class GroupedEngine(ABC):
         column = pl.col(name)
         if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
             column, kind = column.cast(pl.String), pl.String()
-        if kind == pl.String and null_values:
-            column = pl.when(column.is_in(list(null_values))).then(None).otherwise(column)
-        elif kind.is_float():
+        if kind.is_float():
             column = pl.when(column == 0).then(pl.lit(0.0, dtype=kind)).otherwise(column.fill_nan(None))
-        return column
+        return null_values_of(null_values).cleaned(column, kind)
 
     def _distinct(self, name: str, null_values: tuple[str, ...]) -> pl.Series:
         """Return the distinct values of a column, missing among them."""

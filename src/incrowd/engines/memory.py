@@ -187,15 +187,15 @@ def dictionary(
     import polars as pl
 
     from incrowd.domain import Dictionary
+    from incrowd.missing import null_values_of
 
     dtype = series.dtype
     if isinstance(dtype, pl.Categorical | pl.Enum) or dtype in (pl.Null, pl.Boolean):
         series = series.cast(pl.String)
         dtype = series.dtype
+    if null_values:
+        series = null_values_of(null_values).without(series)
     if dtype == pl.String:
-        if null_values:
-            is_null = series.is_in(pl.Series(null_values, dtype=pl.String).implode())
-            series = series.zip_with(~is_null.fill_null(value=True), pl.Series([None], dtype=pl.String))
         distinct = series.drop_nulls().unique().sort()
         codes = series.cast(pl.Enum(distinct)).to_physical()
         has_missing = series.null_count() > 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, CHANGED, ROWS, FetchedEngine
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError
+from incrowd.recoding import READS_AS_MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -369,6 +370,9 @@ def translated(error: Exception) -> Exception:
     """Return our error for one of Spark's, and any other as it is."""
     if OTHER_VALUES in str(error):
         return TableError(CHANGED)
+    if READS_AS_MISSING in str(error):
+        # Raised by an executor; the rest of that text is Spark's.
+        return SchemaError(f"{READS_AS_MISSING}; take another output style or another null value")
     # pyspark's own classes are not imported to ask: a Connect client need not have the others.
     kinds = [kind for kind in type(error).__mro__ if kind.__module__.split(".")[0] in ("pyspark", "py4j")]
     if not kinds:

@@ -1,0 +1,195 @@
+"""What means missing means it in a column of every type, in every engine, and in what is released."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from database_tables import PLACES, holding
+from engine_tables import MAKERS, in_order_of_codes, same
+from incrowd.engines import MemoryEngine, engine_for
+from incrowd.verification import verify
+
+NULLS = ("99", "-1", "1900-01-01", "?", "", "true", "0.1")
+DAY, OTHER = dt.date(1900, 1, 1), dt.date(1900, 1, 2)
+MIDNIGHT, NOON = dt.datetime(1900, 1, 1), dt.datetime(1900, 1, 1, 12)
+# Of each type values that mean missing and values that do not.
+CELLS = [
+    (pl.Int64, [99, -1], [9, 1, 100]),
+    (pl.Int16, [99, -1], [0, 100]),
+    (pl.Int32, [99, -1], [0]),
+    (pl.Float64, [99.0, -1.0, 0.1, float("nan")], [0.0, 99.5, 1e100]),
+    (pl.Float32, [99.0, 0.1], [99.5]),
+    (pl.Decimal(10, 2), [Decimal("99.00"), Decimal("-1.00"), Decimal("0.10")], [Decimal("0.99")]),
+    (pl.Boolean, [True], [False]),
+    (pl.Date, [DAY], [OTHER]),
+    (pl.Datetime("us"), [MIDNIGHT], [NOON]),
+    (pl.Datetime("us", "UTC"), [MIDNIGHT.replace(tzinfo=dt.UTC)], [NOON.replace(tzinfo=dt.UTC)]),
+    (pl.String, ["99", "99.0", "-1.00", "?", "", "1900-01-01T00:00:00.000000"], ["099", "99a", "99\n", " ?"]),
+    (pl.Categorical, ["?", "99"], ["a"]),
+]  # fmt: skip
+ROWS = 2 * max(len(gone) + len(kept) for _, gone, kept in CELLS)
+NAMES = [f"c{j}" for j in range(len(CELLS))]
+
+
+def table(cleaned=False) -> pl.DataFrame:
+    """Every value some times; `cleaned`: with what means missing left out by hand."""
+    columns = []
+    for name, (kind, gone, kept) in zip(NAMES, CELLS, strict=True):
+        values = [*([None] * len(gone) if cleaned else gone), *kept, None]
+        values = (values * ROWS)[:ROWS]
+        columns.append(pl.Series(name, values, dtype=kind, strict=False))
+    return pl.DataFrame(columns)
+
+
+def schema(quasi, sensitive, null_values=NULLS):
+    return ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, others="keep")
+
+
+HALVES = [(NAMES[:6], NAMES[6:]), (NAMES[6:], NAMES[:6])]
+
+
+@pytest.mark.parametrize("engine", MAKERS)
+def test_every_engine_counts_what_means_missing_as_missing(engine, tmp_path):
+    # Spark takes long, and has no points of time without a zone from Arrow.
+    halves = [(["c0", "c3", "c7"], ["c9", "c10"])] if engine == "SparkEngine" else HALVES
+    for quasi, sensitive in halves:
+        columns = [*quasi, *sensitive]
+        made = MAKERS[engine](table().select(columns), tmp_path)
+        expected = MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ()))
+        found = engine_for(made).count(schema(quasi, sensitive))
+        same(in_order_of_codes(expected), in_order_of_codes(found))
+
+
+@pytest.mark.parametrize("frame", ["pandas", "pyarrow"])
+def test_other_frames_count_it_so(frame):
+    made = table().to_pandas(use_pyarrow_extension_array=True) if frame == "pandas" else table().to_arrow()
+    for quasi, sensitive in HALVES:
+        expected = MemoryEngine(table(cleaned=True)).count(schema(quasi, sensitive, ()))
+        same(expected, MemoryEngine(made).count(schema(quasi, sensitive)))
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_every_database_counts_it_so(kind, request):
+    url = request.getfixturevalue("postgres") if kind == "postgresql" else None
+    columns = ["c0", "c3", "c10"] if kind == "sqlite" else NAMES
+    quasi, sensitive = columns[:2], columns[2:]
+    expected = MemoryEngine(table(cleaned=True).select(columns)).count(schema(quasi, sensitive, ()))
+    with holding(kind, table().select(columns), url) as held:
+        found = engine_for(held).count(schema(quasi, sensitive))
+    same(in_order_of_codes(expected), in_order_of_codes(found))
+
+
+def people() -> pl.DataFrame:
+    """Four rows whose age and day are missing in one way or another, with two different scores."""
+    return pl.DataFrame(
+        {
+            "age": [99, None, 99, None, 30, 30, 30, 31, 31, 31],
+            "born": pl.Series([DAY, None, None, DAY, *[OTHER] * 6], dtype=pl.Date),
+            "score": [99.0, 1.0, None, 99.0, 1.0, 2.0, 3.0, 99.0, 4.0, 5.0],
+            "n": range(10),
+        }
+    )
+
+
+ASKED = ic.Policy(
+    ic.Schema(
+        quasi=["age", "born"], sensitive=["score"], insensitive=["n"], null_values=["99", "1900-01-01"]
+    ),
+    (ic.KAnonymity(2), ic.LDiversity(2)),
+    ic.Mondrian(),
+    0.5,
+)
+
+
+def figures(assessment):
+    return (
+        assessment.records,
+        assessment.classes,
+        assessment.smallest,
+        [(measured.model, measured.value) for measured in assessment.privacy[:2]],
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"RecodedEngine", "SparkEngine"}))
+def test_classes_are_those_that_the_released_file_shows(engine, ending, tmp_path):
+    (tmp_path / "in").mkdir()
+    release = ic.anonymize(MAKERS[engine](people(), tmp_path / "in"), ASKED)
+    file = tmp_path / f"out.{ending}"
+    release.write(file)
+    written = pl.read_csv(file, infer_schema=False) if ending == "csv" else pl.read_parquet(file)
+    # Read by hand: a reader who knows the null values.
+    nulls = {"99", "99.0", "1900-01-01", ""}
+    shown = [
+        tuple(None if cell in nulls else cell for cell in row) for row in written.select("age", "born").rows()
+    ]
+    assert sorted({shown.count(row) for row in shown}) == [3, 4]
+    by_hand = (10, 3, 3, [("k-anonymity", 3), ("l-diversity", 2)])
+    assert figures(release.privacy) == by_hand
+    again = ic.assess(file, ASKED.schema, ASKED.models)
+    assert figures(again) == by_hand
+    assert [measured.value for measured in again.privacy] == [each.value for each in release.privacy.privacy]
+    ASKED.write(tmp_path / "policy.toml")
+    checked = verify(file, tmp_path / "policy.toml")
+    assert checked.ok
+    assert (checked.records, checked.classes) == by_hand[:2]
+    assert [finding.reached for finding in checked.findings] == [3, 2]
+
+
+def test_a_value_and_what_means_missing_are_not_one_class():
+    frame = pl.DataFrame({"age": [99, 99, None, None, 30, 30, 30]})
+    schema = ic.Schema(quasi=["age"], null_values=["99"])
+    assert ic.anonymize(frame, schema, [ic.KAnonymity(2)]).privacy.classes == 2
+    frame = pl.DataFrame({"age": [99, None, 30, 30, 30]})
+    assert ic.anonymize(frame, schema, [ic.KAnonymity(2)]).table["age"].to_list() == [
+        None,
+        None,
+        "30",
+        "30",
+        "30",
+    ]
+
+
+def test_a_batch_beside_a_release_is_measured_as_both_read(tmp_path):
+    """One row of 99 beside a release without missing ages is unique, whatever type the age has."""
+    schema = ic.Schema(quasi=["age"], sensitive=["s"], null_values=["99"])
+    policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Optimal(), 0.5)
+    first = pl.DataFrame({"age": [None, None, 30, 30], "s": [1, 2, 3, 4]})
+    release = ic.anonymize(first, policy)
+    lonely = first.with_columns(age=pl.lit(None, pl.Int64)).head(1)
+    for batch in (lonely, lonely.with_columns(age=pl.lit(99)), lonely.with_columns(age=pl.lit("99.0"))):
+        applied = ic.apply_recoding(release.recoding, pl.concat([batch, batch]), policy, beside=release.table)
+        assert applied.table["age"].to_list() == [None, None]
+        assert applied.privacy.smallest == 2
+        with pytest.raises(ic.InfeasibleError, match="1 in classes that fail"):
+            ic.apply_recoding(
+                release.recoding, batch, policy, beside=release.table.filter(pl.col("age") == "30")
+            )
+
+
+@pytest.mark.parametrize(
+    ("style", "hierarchy", "ages"),
+    [
+        ("mean", None, [98, 100, 1, 1]),
+        ("ancestor", ic.Hierarchy.from_paths([["98", "99", "*"], ["100", "99", "*"], ["1", "1", "*"]]), [98, 100, 1, 1]),
+    ],
+)  # fmt: skip
+def test_a_cell_that_would_read_as_missing_is_refused(style, hierarchy, ages):
+    schema = ic.Schema(quasi={"age": hierarchy}, null_values=["99.0"])
+    with pytest.raises(ic.SchemaError, match="column 'age': a released cell would read as missing"):
+        ic.anonymize(pl.DataFrame({"age": ages}), schema, [ic.KAnonymity(2)], output=style)
+
+
+def test_a_population_and_an_evaluation_read_the_same_null_values():
+    schema = ic.Schema(quasi=["age"], null_values=["99"])
+    frame = pl.DataFrame({"age": [99, None, 30, 30]})
+    everybody = pl.DataFrame({"age": [99.0, 99.0, None, 30.0, 30.0, 30.0]})
+    found = ic.assess(frame, schema, [ic.KMap(3)], population=everybody)
+    assert found.privacy[0].value == 3
+    measured = ic.evaluate(frame, pl.DataFrame({"age": ["99.0", None, "30", "30"]}), schema)
+    assert (measured.classes, measured.utility["loss"].value) == (2, 0.0)
