@@ -29,6 +29,9 @@ demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 test: $(VENV)/.installed-test ## set up and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
+fuzz: $(VENV)/.installed-test ## try random tables and policies for MINUTES=10, SEED=...; see docs/fuzzing.md
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
 lint: $(VENV)/.installed-dev ## check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,4 +56,4 @@ docs: $(VENV)/.installed ## write the pages that are made from the code
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test lint bench gallery docs clean
+.PHONY: help demo test fuzz lint bench gallery docs clean

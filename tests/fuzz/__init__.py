@@ -1,0 +1,1 @@
+"""A fuzzer of our own: random tables, policies and places, and an oracle in plain Python."""

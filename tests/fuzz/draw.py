@@ -1,0 +1,442 @@
+"""Random cases: a table, hierarchies, a policy and where the rows are, as plain data that JSON can hold."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+Case = dict[str, Any]
+
+NASTY_NAMES = [
+    "^.*$", "^name$", "*", "a.b", "a b ", " lead", 'q"uote', "it's", "count", "len", "index", "key0", "row", "Name", "NAME",
+    "literal", "é", "e\u0301", "a,b", "x;y", "{z}", "[w]", "SELECT", "weight", "__index_level_0__", "a\nb", "\u202eb", "group",
+]  # fmt: skip
+NASTY_TEXTS = [
+    "*", "{a, b}", "{a}", "[1, 2]", "[1-5]", "1~5", "\u202eabc", "caf\u00e9", "cafe\u0301", 'say "hi"', "line\nbreak", "a,b", "a;b",
+    "", " x", "x ", "x", "=1+1", "+5", "-x", "@y", "None", "NA", "nan", "NaN", "null", "01", "1e3", "-0", "\t", "a\\,b", "{", "}", "\\",
+    "missing", "'", "?", "\0missing", "\0", "\ufeffbom", "\u200b", "\r\n",
+]  # fmt: skip
+LETTERS = ["a", "b", "c", "d", "e", "f", "g"]
+WORDS = ["flu", "cold", "gout", "HIV", "asthma"]
+TYPED_NULLS = {
+    "int": ["99", "-1", "0"], "float": ["99", "-1", "99.0", "0"], "date": ["1900-01-01", "9999-12-31"],
+    "datetime": ["1900-01-01"], "text": ["?", "NA", "", "99", "*"], "numeric": ["-1", "99"], "day": ["1900-01-01"],
+    "decimal": ["99", "-1"], "bool": ["true"], "category": ["?"], "int32": ["99", "-1"],
+}  # fmt: skip
+NULL_KINDS = tuple(TYPED_NULLS)
+
+POOLS: dict[str, list[list[str]]] = {
+    "int": [
+        [str(n) for n in range(8)], [str(n) for n in range(0, 100, 7)], ["-1", "99", "0", "1", "2", "34"],
+        ["9007199254740992", "9007199254740993", "9007199254740994", "-9007199254740993"],
+    ],
+    "int32": [[str(n) for n in range(20, 60, 4)], ["-1", "99", "5", "7"]],
+    "float": [
+        ["0.5", "1.5", "2.5", "3.25"], ["0.0", "-0.0", "nan", "1.5", "-2.0"], ["1e300", "-1e300", "1e-7", "0.1"],
+        ["99.0", "-1.0", "0.1", "0.2", "0.30000000000000004"], ["9007199254740992.0", "9007199254740994.0", "1.0"],
+        ["inf", "1.0", "2.0", "-inf"],
+    ],
+    "decimal": [["1.10", "-3.00", "2.25", "99.00"], ["12345678901234567890.12", "12345678901234567890.13", "0.00"]],
+    "date": [[f"20{y:02d}-{m:02d}-15" for y in range(3) for m in (1, 2, 7)], ["1900-01-01", "9999-12-31", "2000-02-29", "2001-03-01"]],
+    "datetime": [
+        ["2020-01-01T00:00:00", "2020-01-02T00:00:00", "2021-06-05T00:00:00", "1900-01-01T00:00:00"],
+        ["2020-01-01T05:00:00", "2020-01-01T05:00:00.000001", "2020-03-29T02:30:00", "1900-01-01T00:00:00"],
+    ],
+    "bool": [["true", "false"]],
+    "text": [LETTERS, LETTERS[:3], WORDS, NASTY_TEXTS],
+    "category": [LETTERS, ["u", "v", "?"]],
+    "numeric": [
+        [str(n) for n in range(9)], ["1", "1.0", "2", "2.00", "3", "-1", "99"],
+        ["9007199254740992", "9007199254740993", "9007199254740994"],
+        ["0.1000000000000000000001", "0.1000000000000000000002", "0.1", "1"],
+        ["0", "-0", "0.0", "-0.0", "5"],
+    ],
+    "day": [["2020-01-01", "2020-01-02", "2020-02-28", "2021-12-31", "1900-01-01"]],
+    "zip": [["02139", "02138", "02141", "10001", "10002", "94110"], ["1", "12", "123", "2", "21"]],
+}  # fmt: skip
+"""Cells by type; numeric, day and zip are texts."""
+
+PARTITIONED = ("folder-partitions",)
+FRAMES = ("polars", "pandas", "pandas-arrow", "pyarrow")
+FILES = ("csv", "csv-semicolon", "csv-tab", "csv-pipe", "csv-latin1", "csv-utf16", "csv-gz", "parquet")
+STREAMS = ("polars-lazy", "folder-csv", "folder-parquet", *PARTITIONED)
+DATABASES = ("sqlite", "duckdb", "relation", "postgresql", "spark")
+SOURCES = (*FRAMES, *FILES, *STREAMS, *DATABASES)
+IN_MEMORY = (*FRAMES, *FILES)
+STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
+
+UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
+TAGGING = ("incognito", "flash", "ola")
+GENERALIZING = ("k-anonymity", "k-map", "l-diversity", "maximum-risk", "alpha-k-anonymity", "beta-likeness")
+"""Models under which generalizing never hurts; the first four absorb what is suppressed."""
+FULL_DOMAIN = ("optimal", "bottom-up", "samarati", "incognito", "datafly", "ola", "flash")
+BY_RECORD = ("clustering", "k-member", "oka", "mdav", "microaggregation", "random")
+METRICS = (
+    "loss", "distortion", "ncp", "precision", "non-uniform-entropy", "discernibility", "average-class-size", "ambiguity",
+)  # fmt: skip
+BY_COUNTS = ("l-diversity", "normalized-entropy", "t-closeness", "alpha-k-anonymity", "lkc-privacy", "beta-likeness",
+             "delta-disclosure", "p29")  # fmt: skip
+
+
+class Draw:
+    """Draws cases; what was met least comes first.
+
+    Parameters
+    ----------
+    seed
+        Of everything random.
+    models, algorithms, sources
+        The names to choose from.
+    met
+        How often each ("model", name), ("algorithm", name), ("source", name), ("style", name) and ("null", type)
+        was in a release.
+    """
+
+    def __init__(
+        self, seed: int, models: list[str], algorithms: list[str], sources: list[str], met: Counter[Any]
+    ) -> None:
+        self.random = random.Random(seed)
+        self.models, self.algorithms, self.sources, self.met = models, algorithms, sources, met
+
+    def rarest(self, what: str, names: list[str] | tuple[str, ...]) -> str:
+        if self.random.random() < 0.6:
+            return min(names, key=lambda name: (self.met[what, name], self.random.random()))
+        return self.random.choice(names)
+
+    def case(self, source: str | None = None) -> Case:
+        r = self.random
+        source = source or r.choice([name for name in self.sources if name not in ("spark", "postgresql")])
+        algorithm = self.rarest(
+            "algorithm", [name for name in self.algorithms if source in IN_MEMORY or name not in BY_RECORD]
+        )
+        rows = r.choice([1, 2, 3, *range(4, 26), 40, 80])
+        columns = self.columns(rows, algorithm)
+        case: Case = {
+            "source": source,
+            "columns": columns,
+            "null_values": self.null_values(columns),
+            "others": r.choice(["drop", "keep"])
+            if any(c["role"] == "other" for c in columns)
+            else r.choice([None, None, "drop"]),
+            "max_suppression": r.choice([0.0, 0.0, 0.1, 0.3, 0.5, 1.0]),
+            "output": self.rarest("style", STYLES) if r.random() < 0.6 else "auto",
+            "shuffle": source in IN_MEMORY and r.random() < 0.15,
+            "seed": r.choice([0, 1, 12345]),
+        }
+        case["models"] = self.chosen_models(case, algorithm)
+        case["algorithm"] = self.algorithm(algorithm, case)
+        if any(needs_population(model) for model in case["models"]):
+            self.people(case)
+        return case
+
+    # --- tables
+
+    def columns(self, rows: int, algorithm: str) -> list[dict[str, Any]]:
+        r = self.random
+        names = ["age", "zip", "sex", "day", "s", "t", "rid", "id", "x", "y"]
+        if r.random() < 0.35:
+            for place in r.sample(range(len(names)), r.choice([1, 2, 4])):
+                names[place] = r.choice(NASTY_NAMES)
+        names = list(dict.fromkeys(names))
+        names += [f"n{number}" for number in range(10 - len(names))]
+        r.shuffle(names)
+        several = [1, 1, 2, 2, 2, 3, 3, 4]
+        roles = ["quasi"] * (1 if algorithm == "microaggregation" else r.choice(several))
+        roles += ["sensitive"] * r.choice([0, 1, 1, 1, 2])
+        roles += [role for role in ("insensitive", "identifying", "other") if r.random() < 0.25]
+        columns = [self.column(name, role, rows, algorithm) for name, role in zip(names, roles, strict=False)]
+        r.shuffle(columns)
+        rid = {
+            "name": names[len(roles)],
+            "type": "text",
+            "role": "insensitive",
+            "cells": [f"r{n:03d}" for n in range(rows)],
+            "rid": True,
+        }
+        columns.insert(r.randrange(len(columns) + 1), rid)
+        return columns
+
+    def column(self, name: str, role: str, rows: int, algorithm: str) -> dict[str, Any]:
+        r = self.random
+        types = ["int", "int", "float", "text", "text", "numeric", "numeric", "day", "zip", "date", "bool", "datetime", "decimal",
+                 "category", "int32"]  # fmt: skip
+        if algorithm == "microaggregation" and role == "quasi":
+            types = ["int", "float", "numeric", "date", "day"]
+        kind = r.choice(types)
+        pool = r.choice(POOLS[kind])
+        if "inf" in pool and r.random() < 0.8:
+            pool = POOLS[kind][0]
+        if pool is NASTY_TEXTS:
+            pool = r.sample(NASTY_TEXTS, r.choice([2, 3, 5, 8]))
+            if r.random() < 0.9:
+                pool = [text for text in pool if "\0" not in text] or ["q"]
+        if role == "identifying":
+            kind, pool = "text", [f"Planted-{n}@secret" for n in range(rows)]
+        pool = pool[: r.choice([1, 2, 3, 5, 99])] if r.random() < 0.5 else pool
+        missing = r.choice([0, 0, 0, 0.1, 0.5])
+        column: dict[str, Any] = {
+            "name": name, "type": kind, "role": role,
+            "cells": [None if r.random() < missing else r.choice(pool) for _ in range(rows)],
+        }  # fmt: skip
+        if role in ("quasi", "sensitive"):
+            if r.random() < 0.15 and (role != "quasi" or algorithm != "microaggregation"):
+                column["kind"] = r.choice(["category", _kind_of(kind)])
+            if r.random() < (0.6 if role == "quasi" else 0.3) and (
+                role != "quasi" or algorithm != "microaggregation"
+            ):
+                column |= self.hierarchy(kind, column)
+        if role == "quasi":
+            if r.random() < 0.3:
+                column["output"] = self.rarest("style", STYLES)
+            if r.random() < 0.15 and algorithm not in UNWEIGHTED:
+                column["weight"] = r.choice([0.5, 2, 3])
+            if algorithm in FULL_DOMAIN and r.random() < 0.2:
+                column["levels"] = r.choice([[0, 1], [1, None], [0, 0], [1, 1], [0, None]])
+        return column
+
+    def hierarchy(self, kind: str, column: dict[str, Any]) -> dict[str, Any]:
+        r = self.random
+        present = sorted({cell for cell in column["cells"] if cell is not None})
+        if kind in ("int", "int32", "numeric", "float", "decimal") and r.random() < 0.7:
+            if (
+                any(cell in ("nan", "inf", "-inf") or "e" in cell or len(cell) > 12 for cell in present)
+                and r.random() < 0.7
+            ):
+                return {}
+            return {"recipe": r.choice([
+                {"intervals": [5, 10]}, {"intervals": [2, 4, 8]}, {"intervals": [0.5, 2]}, {"intervals": [10], "origin": 3},
+            ])}  # fmt: skip
+        if kind in ("date", "day", "datetime"):
+            return {
+                "recipe": r.choice(
+                    [
+                        {"dates": ["month", "year"]},
+                        {"dates": ["quarter", "year", "decade"]},
+                        {"dates": ["year"]},
+                    ]
+                )
+            }
+        if kind == "zip" and r.random() < 0.7:
+            return {"recipe": {"prefix": True}}
+        texts = [text for text in self.texts(column) if text not in ("*", "")]
+        if not texts:
+            return {}
+        choice = r.random()
+        if choice < 0.15:
+            return {"recipe": {"flat": True}}
+        if choice < 0.3:
+            return {"recipe": {"order": texts, "fanout": r.choice([2, 3])}}
+        if choice < 0.4:
+            return {"recipe": {"prefix": True}}
+        return {"paths": self.tree(texts)}
+
+    def texts(self, column: dict[str, Any]) -> list[str]:
+        """Texts that the values of a column may have, and perhaps one more."""
+        found = {_plain(cell, column["type"]) for cell in column["cells"] if cell is not None} - {"nan"}
+        texts = sorted(found)
+        self.random.shuffle(texts)
+        return texts + (["unseen"] if self.random.random() < 0.3 else [])
+
+    def tree(self, texts: list[str]) -> list[list[str]]:
+        r = self.random
+        root = r.choice(["*", "*", "*", "Any"])
+        odd = r.random() < 0.3
+        labels = iter(["{g}", "[0-9]", "a|b", "=G", "g\u00e9", "1~9", "G 1"] if odd else [])
+        groups: list[list[str]] = []
+        for text in texts:
+            if groups and r.random() < 0.6:
+                r.choice(groups).append(text)
+            else:
+                groups.append([text])
+        paths = []
+        for number, group in enumerate(groups):
+            label = next(labels, f"G{number}")
+            upper = f"U{number // 2}"
+            shape = r.choice(["flat", "group", "group", "deep"])
+            for text in group:
+                path = {"flat": [text], "group": [text, label], "deep": [text, label, upper]}[shape]
+                paths.append([*path, root])
+        return paths
+
+    def null_values(self, columns: list[dict[str, Any]]) -> list[str]:
+        r = self.random
+        if r.random() < 0.65:
+            return []
+        kinds = [column["type"] for column in columns if column["role"] in ("quasi", "sensitive")]
+        kind = self.rarest("null", [kind for kind in kinds if kind in TYPED_NULLS] or ["text"])
+        found = r.sample(TYPED_NULLS[kind], 1)
+        column = r.choice([column for column in columns if column["type"] == kind] or columns)
+        present = sorted({cell for cell in column["cells"] if cell is not None})
+        if present and r.random() < 0.5 and column["role"] in ("quasi", "sensitive"):
+            found.append(_plain(r.choice(present), column["type"])[:19])
+        return list(dict.fromkeys(found))
+
+    def people(self, case: Case) -> None:
+        """Give every quasi-identifier cells of a population that holds the table and others."""
+        r = self.random
+        rows = len(case["columns"][0]["cells"])
+        others = r.choice([0, 5, 30])
+        again = [r.randrange(rows) for _ in range(others)]
+        for column in case["columns"]:
+            if column["role"] == "quasi":
+                cells = column["cells"]
+                column["people"] = cells * r.choice([1, 1]) + [
+                    cells[row] if r.random() < 0.7 else r.choice(cells) for row in again
+                ]  # fmt: skip
+
+    # --- policies
+
+    def chosen_models(self, case: Case, algorithm: str) -> list[dict[str, Any]]:
+        r = self.random
+        sensitive = [column for column in case["columns"] if column["role"] == "sensitive"]
+        rows = len(case["columns"][0]["cells"])
+        apart = algorithm in BY_RECORD or algorithm == "mondrian"
+        known = [
+            name
+            for name in self.models
+            if (sensitive or name not in BY_COUNTS)
+            and not (name in ("k-map", "delta-presence") and (apart or case["source"] == "spark"))
+        ]
+        if algorithm in TAGGING:
+            known = [
+                name for name in known if name in GENERALIZING[: None if not case["max_suppression"] else 4]
+            ]
+        chosen = [self.model(self.rarest("model", known), sensitive, rows, algorithm, case)]
+        for _ in range(r.choice([0, 0, 1, 1, 2])):
+            more = self.model(r.choice(known), sensitive, rows, algorithm, case)
+            if more["model"] not in {model["model"] for model in chosen}:
+                chosen.append(more)
+        return chosen
+
+    def model(
+        self, name: str, sensitive: list[dict[str, Any]], rows: int, algorithm: str, case: Case
+    ) -> dict[str, Any]:
+        r = self.random
+        k = r.choice([1, 2, 2, 3, 3, 5])
+        k = min(k, max(rows, 1))
+        s = r.choice(sensitive) if sensitive else None
+        about: dict[str, Any] = {}
+        if s is not None and r.random() < 0.4:
+            about["attribute"] = s["name"]
+        if len(sensitive) > 1 and r.random() < 0.3:
+            about["joint"] = True
+        value = {}
+        if s is not None and r.random() < 0.3:
+            present = sorted({cell for cell in s["cells"] if cell is not None})
+            if present:
+                value = {"value": _plain(r.choice(present), s["type"]), "attribute": s["name"]}
+        settings: dict[str, Any]
+        match name:
+            case "k-anonymity" | "k-map":
+                settings = {"k": k}
+            case "l-diversity":
+                kind = r.choice(["distinct", "distinct", "entropy", "grassberger", "recursive"])
+                if algorithm in TAGGING:
+                    kind = "distinct"
+                    about.pop("joint", None)
+                settings = {
+                    "l": r.choice([1, 2, 2, 3] if kind in ("distinct", "recursive") else [1, 1.2, 1.5, 2]),
+                    "kind": kind,
+                }
+                settings["l"] = min(settings["l"], *(len(set(column["cells"])) for column in sensitive))
+                settings |= ({"c": r.choice([0.5, 1, 2, 3])} if kind == "recursive" else {}) | about
+            case "normalized-entropy":
+                settings = {
+                    "h": r.choice([0.0, 0.3, 0.6, 0.9]),
+                    "over": r.choice(["minimum", "mean"]),
+                } | about
+            case "t-closeness":
+                distances = ["auto", "auto", "equal", "maximal-frequency-difference"]
+                if all(
+                    _kind_of(column["type"]) != "category" and "kind" not in column for column in sensitive
+                ):
+                    distances.append("ordered")
+                if all("recipe" in column or "paths" in column for column in sensitive):
+                    distances.append("hierarchical")
+                distance = r.choice(distances)
+                settings = {"t": r.choice([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "distance": distance} | about
+            case "alpha-k-anonymity":
+                settings = {"alpha": r.choice([0.4, 0.5, 0.7, 1.0]), "k": k} | about | value
+            case "lkc-privacy":
+                about.pop("joint", None)
+                settings = (
+                    {"L": r.choice([1, 2, 3]), "K": k, "C": r.choice([0.4, 0.5, 0.8, 1.0])} | about | value
+                )
+            case "beta-likeness":
+                settings = {"beta": r.choice([0.5, 1, 2, 5]), "kind": r.choice(["basic", "enhanced"])} | about
+            case "delta-disclosure":
+                settings = {"delta": r.choice([0.5, 1, 2]), "absent": r.choice(["infinite", "skip"])} | about
+            case "delta-presence":
+                settings = {"delta_max": r.choice([0.5, 0.8, 1.0]), "delta_min": r.choice([0.0, 0.0, 0.1])}
+            case "p29":
+                settings = {"score": r.choice([0.0, 0.2, 0.5]), "strict": r.random() < 0.2}
+            case "maximum-risk" | "average-risk":
+                settings = {"risk": r.choice([risk for risk in (0.2, 0.34, 0.5, 1.0) if risk * rows >= 1])}
+            case "records-at-risk":
+                settings = {"share": r.choice([0.0, 0.2, 0.5]), "threshold": r.choice([0.2, 0.34, 0.5])}
+            case "profitability":
+                attacker = r.choice(["prosecutor", "prosecutor", "journalist"])
+                if algorithm in BY_RECORD or algorithm == "mondrian" or case["source"] == "spark":
+                    attacker = "prosecutor"
+                settings = {
+                    "attack": r.choice(["allowed", "none"]), "attacker": attacker,
+                    "definition": "record" if attacker == "journalist" else r.choice(["record", "table"]),
+                    "adversary_cost": r.choice([4.0, 50.0, 150.0]), "adversary_gain": r.choice([300.0, 100.0, 0.0]),
+                    "publisher_loss": r.choice([300.0, 1000.0]), "publisher_benefit": r.choice([1200.0, 100.0]),
+                }  # fmt: skip
+            case _:
+                raise AssertionError(f"say here how the model {name} is drawn")
+        return {"model": name} | settings
+
+    def algorithm(self, name: str, case: Case) -> dict[str, Any]:
+        r = self.random
+        settings: dict[str, Any] = {}
+        targets = [
+            c["name"]
+            for c in case["columns"]
+            if c["role"] in ("sensitive", "insensitive") and not c.get("rid")
+        ]
+        if not targets:
+            targets = [c["name"] for c in case["columns"] if c.get("rid")]
+        match name:
+            case "mondrian":
+                memory = case["source"] in IN_MEMORY
+                settings = {
+                    "mode": r.choice(["strict", "strict", "relaxed"]) if memory else "strict",
+                    "choose": r.choice(["range", "span", "gain"]), "median": r.choice(["balanced", "below"]),
+                    "categories": r.choice(["hierarchy", "ordered", "appearance"] if memory else ["hierarchy", "ordered"]),
+                }  # fmt: skip
+                if settings["choose"] == "gain":
+                    settings["target"] = r.choice(targets)
+                if r.random() < 0.15:
+                    settings["max_depth"] = r.choice([0, 1, 2])
+            case "top-down-specialization" | "bottom-up-generalization":
+                settings = {"target": r.choice(targets)}
+            case _ if name in FULL_DOMAIN:
+                settings = {
+                    "metric": r.choice(METRICS), "aggregate": r.choice(["mean", "mean", "geometric-mean", "max"]),
+                    "recode_suppressed": r.random() < 0.2,
+                }  # fmt: skip
+                if name == "optimal" and r.random() < 0.15:
+                    settings["budget"] = r.choice(["5", "50"])
+                if name == "datafly" and r.random() < 0.2:
+                    settings["suppress_k"] = True
+        return {"name": name} | settings
+
+
+def needs_population(model: dict[str, Any]) -> bool:
+    return model["model"] in ("k-map", "delta-presence") or model.get("attacker") == "journalist"
+
+
+def _kind_of(kind: str) -> str:
+    if kind in ("int", "int32", "float", "decimal", "numeric"):
+        return "number"
+    return "date" if kind in ("date", "day", "datetime") else "category"
+
+
+def _plain(cell: str, kind: str) -> str:
+    """Write a cell as tables show it: a whole float as the integer that it is."""
+    if kind == "float" and cell.endswith(".0"):
+        return cell[:-2].replace("-0", "0") if cell == "-0.0" else cell[:-2]
+    return cell

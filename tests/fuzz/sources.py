@@ -1,0 +1,285 @@
+"""Where the rows of a case are: frames, files, folders and databases, made by other programs than incrowd."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import gzip
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import incrowd as ic
+from database_tables import fill_duckdb, fill_postgres, held, quoted
+
+DTYPES = {
+    "int": pl.Int64, "int32": pl.Int32, "float": pl.Float64, "decimal": pl.Decimal(38, 2), "date": pl.Date,
+    "datetime": pl.Datetime("us"), "bool": pl.Boolean, "category": pl.Categorical,
+}  # fmt: skip
+DELIMITERS = {"csv-semicolon": ";", "csv-tab": "\t", "csv-pipe": "|"}
+ENCODINGS = {"csv-latin1": "latin-1", "csv-utf16": "utf-16"}
+
+
+@dataclass
+class Services:
+    """What is started once: a folder, and sessions where there are such."""
+
+    folder: Path
+    postgres: str | None = None
+    spark: Any = None
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def fresh(self) -> Path:
+        """A new empty folder."""
+        return Path(tempfile.mkdtemp(dir=self.folder))
+
+
+def frame_of(columns: list[dict[str, Any]], cells: str = "cells") -> pl.DataFrame:
+    return pl.DataFrame([_series(column["name"], column["type"], column[cells]) for column in columns])
+
+
+def _series(name: str, kind: str, cells: list[str | None]) -> pl.Series:
+    if kind not in DTYPES:
+        return pl.Series(name, cells, dtype=pl.String)
+    read = {
+        "int": int, "int32": int, "float": float, "decimal": Decimal, "date": dt.date.fromisoformat,
+        "datetime": dt.datetime.fromisoformat, "bool": {"true": True, "false": False}.__getitem__, "category": str,
+    }[kind]  # fmt: skip
+    return pl.Series(name, [None if cell is None else read(cell) for cell in cells], dtype=DTYPES[kind])
+
+
+def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """What a CSV can hold: texts; it has no NaN and no NUL."""
+    columns = []
+    for found in frame.get_columns():
+        series = found.fill_nan(None) if found.dtype.is_float() else found
+        if isinstance(series.dtype, pl.Datetime):
+            texts = pl.Series(
+                series.name, [None if v is None else v.isoformat() for v in series], dtype=pl.String
+            )
+        else:
+            texts = series.cast(pl.String)
+        columns.append(_without_nul(texts))
+    return pl.DataFrame(columns)
+
+
+def _without_nul(series: pl.Series) -> pl.Series:
+    cells = [None if text is None else text.replace("\0", "0") for text in series]
+    return pl.Series(series.name, cells, dtype=pl.String)
+
+
+def csv_bytes(frame: pl.DataFrame, delimiter: str, encoding: str) -> bytes:
+    """Write a CSV with as many quotes as it needs: a missing value has none, an empty text has."""
+
+    def written(text: str | None) -> str:
+        if text is None:
+            return ""
+        if text == "" or any(mark in text for mark in (delimiter, '"', "\n", "\r")) or text != text.strip():
+            return '"' + text.replace('"', '""') + '"'
+        return text
+
+    lines = [delimiter.join(map(written, frame.columns))]
+    lines += [delimiter.join(map(written, row)) for row in frame.iter_rows()]
+    return "".join(f"{line}\n" for line in lines).encode(encoding)
+
+
+def read_csv(data: str, delimiter: str = ",") -> list[list[str | None]]:
+    """Read a CSV: an empty field is missing unless it has quotes."""
+    rows: list[list[str | None]] = []
+    row: list[str | None] = []
+    text, place, quoted_field = "", 0, False
+    while place < len(data):
+        mark = data[place]
+        if mark == '"' and not text and not quoted_field:
+            place += 1
+            quoted_field = True
+            while True:
+                if data[place] == '"':
+                    if data[place + 1 : place + 2] != '"':
+                        break
+                    place += 1
+                text += data[place]
+                place += 1
+        elif mark in (delimiter, "\n"):
+            row.append(text if text or quoted_field else None)
+            text, quoted_field = "", False
+            if mark == "\n":
+                rows.append(row)
+                row = []
+        elif mark != "\r" or data[place + 1 : place + 2] != "\n":
+            text += mark
+        place += 1
+    return rows
+
+
+@dataclass
+class Placed:
+    """A table somewhere.
+
+    Attributes
+    ----------
+    table
+        What is given to incrowd.
+    seen
+        The same rows as that place holds them.
+    ordered
+        Whether its rows have an order.
+    options
+        Further arguments that say how to read it.
+    """
+
+    table: Any
+    seen: pl.DataFrame
+    ordered: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def placed(source: str, frame: pl.DataFrame, services: Services) -> Iterator[Placed]:
+    """Put a frame somewhere and take it away afterwards."""
+    folder = services.fresh()
+    try:
+        with _places(source, frame, folder, services) as made:
+            yield made
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _places(source: str, frame: pl.DataFrame, folder: Path, services: Services) -> Iterator[Placed]:
+    match source:
+        case "polars":
+            yield Placed(frame, frame)
+        case "polars-lazy":
+            yield Placed(frame.lazy(), frame)
+        case "pyarrow":
+            yield Placed(frame.to_arrow(), frame)
+        case "pandas":
+            pandas = frame.to_pandas()
+            yield Placed(pandas, pl.from_pandas(pandas))
+        case "pandas-arrow":
+            yield Placed(frame.to_pandas(use_pyarrow_extension_array=True), frame)
+        case "parquet":
+            path = folder / "people.parquet"
+            frame.write_parquet(path)
+            yield Placed(path, frame)
+        case _ if source.startswith("csv"):
+            yield _csv(source, frame, folder)
+        case "folder-csv":
+            seen = as_texts(frame)
+            for number, part in enumerate(_halves(seen)):
+                (folder / f"{number}.csv").write_bytes(csv_bytes(part, ",", "utf-8"))
+            options = {"csv_format": ic.CsvFormat(",")}
+            yield Placed(folder, seen, options=options)
+        case "folder-parquet":
+            for number, part in enumerate(_halves(frame)):
+                part.write_parquet(folder / f"{number}.parquet")
+            yield Placed(folder, frame)
+        case "folder-partitions":
+            yield _partitions(frame, folder)
+        case "relation":
+            import duckdb
+
+            with contextlib.closing(duckdb.connect()) as connection:
+                fill_duckdb(connection, frame)
+                yield Placed(connection.table("people"), frame, ordered=False)
+        case "sqlite":
+            seen = held(frame)
+            with contextlib.closing(sqlite3.connect(folder / "people.db")) as connection:
+                connection.execute(f"CREATE TABLE people ({', '.join(map(quoted, seen.columns))})")
+                marks = ", ".join("?" * seen.width)
+                connection.executemany(f"INSERT INTO people VALUES ({marks})", seen.iter_rows())
+                connection.commit()
+            with ic.Database(f"sqlite:///{folder}/people.db") as database:
+                yield Placed(database.table("people"), seen, ordered=False)
+        case "duckdb":
+            import duckdb
+
+            with contextlib.closing(duckdb.connect(str(folder / "people.db"))) as connection:
+                fill_duckdb(connection, frame)
+            with ic.Database(f"duckdb:///{folder}/people.db") as database:
+                yield Placed(database.table("people"), frame, ordered=False)
+        case "postgresql":
+            assert services.postgres is not None
+            seen = pl.DataFrame([_without_nul(c) if c.dtype == pl.String else c for c in frame.get_columns()])
+            fill_postgres(services.postgres, seen, "people")
+            with ic.Database(services.postgres) as database:
+                yield Placed(database.table("people"), seen, ordered=False)
+        case "spark":
+            yield Placed(services.spark.createDataFrame(frame.to_arrow()), frame, ordered=False)
+        case _:
+            raise AssertionError(f"say here how a table gets to {source}")
+
+
+def _csv(source: str, frame: pl.DataFrame, folder: Path) -> Placed:
+    seen = as_texts(frame)
+    delimiter, encoding = DELIMITERS.get(source, ","), ENCODINGS.get(source, "utf-8")
+    try:
+        data = csv_bytes(seen, delimiter, encoding)
+    except UnicodeEncodeError:
+        encoding = "utf-8"
+        data = csv_bytes(seen, delimiter, encoding)
+    path = folder / ("people.csv.gz" if source == "csv-gz" else "people.csv")
+    path.write_bytes(gzip.compress(data) if source == "csv-gz" else data)
+    return Placed(path, seen, options={"csv_format": ic.CsvFormat(delimiter, encoding)})
+
+
+def _halves(frame: pl.DataFrame) -> list[pl.DataFrame]:
+    middle = frame.height // 2
+    return [part for part in (frame[:middle], frame[middle:]) if part.height]
+
+
+def _partitions(frame: pl.DataFrame, folder: Path) -> Placed:
+    """One column is told by the folders' names, which are texts; files are read in the order of their names."""
+    from urllib.parse import quote
+
+    texts = [
+        name
+        for name, dtype in frame.schema.items()
+        if dtype == pl.String and "\0" not in "".join(frame[name].drop_nulls())
+    ]
+    name = next(name for name in texts if frame[name].null_count() == 0 and "" not in frame[name].to_list())
+    found = []
+    for value in frame[name].unique(maintain_order=True):
+        part = frame.filter(pl.Series([cell == value for cell in frame.get_column(name)]))
+        place = folder / f"{quote(name, safe='')}={quote(value, safe='')}"
+        place.mkdir()
+        part.drop(_literal(name)).write_parquet(place / "0.parquet")
+        found.append((place / "0.parquet", part))
+    ordered = [part for _, part in sorted(found, key=lambda pair: pair[0])]
+    rest = [other for other in frame.columns if other != name]
+    whole = pl.concat(ordered)
+    return Placed(folder, pl.DataFrame([whole.get_column(other) for other in (*rest, name)]))
+
+
+def _literal(name: str) -> Any:
+    import polars.selectors as cs
+
+    return cs.by_name(name)
+
+
+def fetched(table: Any, folder: Path) -> pl.DataFrame:
+    """All rows of a released table, whatever its kind."""
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    if isinstance(table, ic.Files):
+        return table.frame.collect()
+    if hasattr(table, "engine"):
+        return table.fetch()
+    module = type(table).__module__.partition(".")[0]
+    if module == "pandas":
+        return pl.from_pandas(table)
+    if module == "pyspark":
+        return pl.DataFrame(table.toArrow())
+    if module == "pyarrow":
+        return pl.DataFrame(pl.from_arrow(table))
+    return pl.DataFrame(table.arrow() if hasattr(table, "arrow") else table)

@@ -1,0 +1,50 @@
+"""Every case that ever failed, and a few random ones, are tried again with every run of the suite."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fuzz.checks import run
+from fuzz.draw import SOURCES, Draw
+from fuzz.sources import Services
+from incrowd.algorithms import ALGORITHMS
+from incrowd.privacy import MODELS
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
+HERE = [name for name in SOURCES if name not in ("spark", "postgresql")]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_what_failed_once_does_not_fail_again(path, tmp_path, request):
+    case = json.loads(path.read_text())["case"]
+    services = Services(tmp_path)
+    if case["source"] == "postgresql":
+        services.postgres = request.getfixturevalue("postgres")
+    if case["source"] == "spark":
+        services.spark = request.getfixturevalue("spark")
+    assert run(case, services).findings == []
+
+
+@pytest.mark.parametrize("seed", [6, 7, 8])
+def test_random_cases_hold(seed, tmp_path):
+    services = Services(tmp_path)
+    met: Counter = Counter()
+    draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), HERE, met)
+    released = 0
+    for _ in range(10):
+        outcome = run(draw.case(draw.rarest("source", HERE)), services)
+        assert outcome.findings == []
+        met.update(outcome.met)
+        released += outcome.status == "released"
+    assert released >= 3
+
+
+def test_every_model_and_algorithm_is_drawn():
+    draw = Draw(0, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
+    cases = [draw.case() for _ in range(600)]
+    assert {model["model"] for case in cases for model in case["models"]} == set(MODELS.names())
+    assert {case["algorithm"]["name"] for case in cases} == set(ALGORITHMS.names())

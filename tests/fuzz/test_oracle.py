@@ -1,0 +1,214 @@
+"""The oracle knows a wrong release when it sees one, and shares no code with what it judges."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from fuzz import checks, oracle, shrink
+from fuzz.sources import Placed, Services, read_csv
+
+AGES = ["1", "2", "3", "4", "5", "6", "7", "8"]
+CITIES = ["a", "a", "b", "b", "c", "c", "d", "d"]
+ILL = ["flu", "cold", "flu", "cold", "flu", "cold", "flu", "cold"]
+PATHS = [["a", "A", "*"], ["b", "A", "*"], ["c", "B", "*"], ["d", "B", "*"]]
+
+
+def case(**changes):
+    made = {
+        "source": "polars",
+        "columns": [
+            {"name": "rid", "type": "text", "role": "insensitive", "rid": True, "cells": [f"r{n}" for n in range(8)]},
+            {"name": "age", "type": "int", "role": "quasi", "cells": AGES},
+            {"name": "city", "type": "text", "role": "quasi", "cells": CITIES, "paths": PATHS},
+            {"name": "ill", "type": "text", "role": "sensitive", "cells": ILL},
+            {"name": "who", "type": "text", "role": "identifying", "cells": [f"Person {n}" for n in range(8)]},
+        ],
+        "null_values": [], "others": None, "max_suppression": 0.0, "output": "auto", "shuffle": False, "seed": 0,
+        "models": [{"model": "k-anonymity", "k": 2}, {"model": "l-diversity", "l": 2, "kind": "distinct"}],
+        "algorithm": {"name": "mondrian"},
+    }  # fmt: skip
+    return made | changes
+
+
+def made(tmp_path, tamper=lambda table: table, **changes):
+    """Make a release, tamper with it, and read it as the checks do."""
+    asked = case(**changes)
+    policy = checks.policy_of(asked)
+    frame = checks.frame_of(asked["columns"])
+    release = ic.anonymize(frame, policy)
+    tampered = replace(release, table=tamper(release.table))
+    return checks._made(asked, policy, tampered, Placed(frame, frame), Services(tmp_path))
+
+
+def found(tmp_path, check, tamper=lambda table: table, **changes):
+    read, problems = made(tmp_path, tamper, **changes)
+    if read is None:
+        return [finding.check for finding in problems]
+    return [finding.check for finding in check(read, Services(tmp_path), checks.Outcome("released"))]
+
+
+def cell(name, row, value):
+    return lambda table: table.with_columns(
+        pl.Series(name, [value if n == row else v for n, v in enumerate(table[name])])
+    )
+
+
+OPTIMAL = {"algorithm": {"name": "optimal"}, "max_suppression": 0.0}
+WRONG = {
+    "a range one rank too narrow": (checks._truth, cell("age", 0, "[2-3]"), {}, "truth"),
+    "a range above the value": (checks._truth, cell("age", 0, "[2-5]"), {}, "truth"),
+    "another group": (checks._truth, cell("city", 0, "B"), {}, "truth"),
+    "a missing cell": (checks._truth, cell("city", 0, None), {}, "truth"),
+    "a set without the value": (checks._truth, cell("age", 0, "{2, 3}"), {"output": "set"}, "truth"),
+    "a NUL": (checks._truth, cell("age", 0, "\0missing"), {}, "nul"),
+    "a range too wide": (checks._narrow, cell("age", 0, "[1-9]"), {}, "narrow"),
+    "a wrong mean": (checks._narrow, cell("age", 0, "1.75"), {"output": "mean"}, "narrow"),
+    "a wrong mode": (checks._narrow, cell("city", 0, "d"), {"output": "mean"}, "narrow"),
+    "a cell off its level": (checks._levels, cell("city", 0, "Z"), OPTIMAL, "levels"),
+    "more suppressed than may be": (
+        checks._suppression,
+        lambda table: cell("city", 0, "*")(cell("age", 0, "*")(table)),
+        {},
+        "suppression",
+    ),
+    "a class of one": (checks._models, cell("age", 0, "[1-7]"), {}, "model k-anonymity"),
+    "a class of one illness": (
+        checks._models,
+        lambda table: table.with_columns(ill=pl.lit("flu")),
+        {},
+        None,
+    ),
+    "sensitive values changed": (checks._columns, cell("ill", 0, "gout"), {}, "others"),
+    "an identifying column": (checks._columns, lambda table: table.with_columns(who=pl.lit("x")), {}, "columns"),
+    "a column that is gone": (checks._columns, lambda table: table.drop("ill"), {}, "columns"),
+    "a row that is gone": (checks._columns, lambda table: table[1:], {}, "rows"),
+    "rows in another order": (checks._columns, lambda table: table[::-1], {}, "order"),
+    "figures of another table": (checks._account, cell("age", 0, "[1-7]"), {}, "account"),
+    "a measure of another table": (checks._account, cell("age", 0, "[1-7]"), {}, "measured k-anonymity"),
+    "a loss of another table": (checks._loss, cell("age", 0, "[1-7]"), {}, "utility discernibility"),
+    "a file of another table": (checks._engines, cell("age", 0, "[1-7]"), {"source": "pyarrow"}, "engines"),
+    "another release by the policy": (checks._policy_back, cell("age", 0, "[1-7]"), {}, "policy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_release_is_found(tmp_path, what):
+    check, tamper, changes, expected = WRONG[what]
+    assert found(tmp_path, check, **changes) == []
+    if expected is None:
+        # Sensitive values are read from the raw table, so that a change is told by the check of columns.
+        assert "others" in found(tmp_path, checks._columns, tamper, **changes)
+    else:
+        assert expected in found(tmp_path, check, tamper, **changes)
+
+
+def classes(*counts, paths=None):
+    """Classes with so many records of each sensitive value."""
+    values = [str(value) for row in counts for value, n in enumerate(row) for _ in range(n)]
+    cells = [f"c{number}" for number, row in enumerate(counts) for n in row for _ in range(n)]
+    column = oracle.read_column(oracle.Spec("s", "sensitive", paths=paths), values, (), [True] * len(values))
+    return oracle.group([cells], {"s": column})
+
+
+JUST_MET = [
+    ("t-closeness", {"t": 0.5}, classes([1, 0], [0, 1])),
+    ("l-diversity", {"l": 2, "kind": "entropy"}, classes([2, 2], [3, 3])),
+    ("l-diversity", {"l": 3, "kind": "distinct"}, classes([1, 1, 1], [2, 1, 3])),
+    ("l-diversity", {"l": 2, "kind": "recursive", "c": 3}, classes([5, 1, 1], [1, 1, 1])),
+    ("k-anonymity", {"k": 3}, classes([1, 2], [3, 1])),
+    ("alpha-k-anonymity", {"alpha": 0.75, "k": 4}, classes([1, 3], [2, 2])),
+    ("beta-likeness", {"beta": 0.5}, classes([3, 1], [1, 3])),
+    ("delta-disclosure", {"delta": 0.6931471805599453}, classes([1, 3], [3, 1])),
+    ("maximum-risk", {"risk": 0.5}, classes([1, 1], [2, 3])),
+    ("average-risk", {"risk": 0.4}, classes([1, 1], [2, 1])),
+    ("records-at-risk", {"share": 0.4, "threshold": 0.4}, classes([1, 1], [2, 1])),
+    ("normalized-entropy", {"h": 1.0, "over": "minimum"}, classes([1, 1], [2, 2])),
+    ("lkc-privacy", {"L": 1, "K": 2, "C": 0.5}, classes([1, 1], [2, 2])),
+    ("p29", {"score": 0.75}, classes([1, 1], [1, 1])),
+    ("profitability", {"attack": "none", "adversary_cost": 150.5}, classes([1, 1], [2, 2])),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "table"), JUST_MET, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_limits_are_met_and_missed(model, settings, table):
+    assert oracle.holds(model, settings, table) == []
+    quantity = oracle.LIMITS[model][0]
+    limit = settings.get(quantity, 0)
+    tighter = limit * (1.01 if (model, quantity) in oracle.MORE_IS_SAFER else 0.99)
+    if model == "profitability":
+        assert oracle.holds(model, settings | {"adversary_cost": 149.0}, table) != []
+    else:
+        assert oracle.holds(model, settings | {quantity: tighter}, table) != []
+
+
+def test_the_distance_of_the_paper():
+    """Table 3 of Li et al.: salaries of 3k to 11k in classes of three, of which the worst is 0.375 away."""
+    table = classes(*[[int(value in row) for value in range(9)] for row in ((0, 1, 2), (3, 5, 8), (4, 6, 7))])
+    assert oracle.measure("t-closeness", "t", {}, "s", table) == Fraction(3, 8)
+    tree = (("0", "low", "*"), ("1", "low", "*"), ("2", "high", "*"), ("3", "high", "*"))
+    split = classes([1, 1, 0, 0], [0, 0, 1, 1], paths=tree)
+    assert oracle.measure("t-closeness", "t", {}, "s", split) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("cell", "key", "true"),
+    [
+        ("[1-5]", 5, True), ("[1-5]", 6, False), ("{1, 5}", 3, False), ("{1, 5}", 5, True), ("*", 3, True), ("3.0", 3, True),
+        (None, 3, False), (None, None, True), ("[-5--1]", -3, True), ("{, 5}", None, True), ("[1-5]", None, False),
+    ],
+)  # fmt: skip
+def test_reading_cells(cell, key, true):
+    column = oracle.read_column(oracle.Spec("n", "quasi"), [key], (), [True])
+    column.kind = "number"
+    assert oracle.covers(column, column.keys[0], cell) is true
+
+
+@pytest.mark.parametrize(
+    ("raw", "nulls", "missing"),
+    [
+        (99, ["99"], True), (99.0, ["99"], True), (-1, ["-1"], True), ("99", ["99"], True), ("99.0", ["99"], False),
+        (float("nan"), [], True), (0, ["?"], False), ("?", ["?"], True), ("", [""], True), (2**53 + 1, [str(2**53)], False),
+    ],
+)  # fmt: skip
+def test_one_meaning_of_missing(raw, nulls, missing):
+    assert oracle.is_missing(raw, nulls) is missing
+
+
+def test_a_csv_tells_missing_from_empty():
+    assert read_csv('a,b\n,""\n"x,""y\n",z\n') == [["a", "b"], [None, ""], ['x,"y\n', "z"]]
+
+
+def test_a_failing_case_gets_small():
+    big = case(source="sqlite", null_values=["?"], max_suppression=0.5)
+
+    def fails(candidate):
+        return any(c["name"] == "age" and "7" in c["cells"] for c in candidate["columns"])
+
+    small = shrink.shrink(big, fails, seconds=20)
+    assert small["source"] == "polars"
+    assert [column["name"] for column in small["columns"] if not column.get("rid")] == ["age"]
+    assert next(column["cells"] for column in small["columns"] if column["name"] == "age") == ["7"]
+    assert small["null_values"] == []
+
+
+def test_the_oracle_imports_nothing_of_what_it_judges():
+    tree = ast.parse(Path(oracle.__file__).read_text())
+    names = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+        )
+    }
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
