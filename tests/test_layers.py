@@ -38,6 +38,7 @@ ROWS = (
         "guess",
         "reference",
     },
+    {"publication"},
     {"release", "distributed", "anatomy", "processing", "randomization"},
     {"comparison", "application"},
     {"samples"},

@@ -199,8 +199,12 @@ class Policy:
         lines += [f"{name} = {toml_value(value)}" for name, value in self.algorithm.settings().items()]
         return "\n".join(lines) + "\n"
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it."""
+    def write(self, path: str | os.PathLike[str], *, private: bool = True) -> None:
+        """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it.
+
+        The leaves of the hierarchies are raw values, so nobody else may read the files (modes 0600 and 0700)
+        unless `private` is false.
+        """
         from incrowd.hierarchy import Hierarchy
 
         path = file_path(path)
@@ -209,10 +213,20 @@ class Policy:
             if isinstance(attribute.hierarchy, Hierarchy):
                 safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)
                 file = Path("hierarchies") / f"{number:02d}-{safe}.json"
-                (path.parent / file.parent).mkdir(exist_ok=True)
+                (path.parent / file.parent).mkdir(exist_ok=True, mode=0o700 if private else 0o777)
+                if private:
+                    _close(path.parent / file)
                 attribute.hierarchy.write(path.parent / file)
                 files[attribute.name] = file.as_posix()
+        if private:
+            _close(path)
         path.write_text(self.to_toml(files), encoding="utf-8")
+
+
+def _close(file: Path) -> None:
+    """Make a file that nobody else can read, before it is written."""
+    file.touch(mode=0o600)
+    file.chmod(0o600)
 
 
 def _hierarchy(spec: str | dict[str, Any] | None, folder: Path) -> Any:

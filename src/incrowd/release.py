@@ -17,6 +17,7 @@ from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
 from incrowd.errors import InfeasibleError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
+from incrowd.publication import published_policy
 from incrowd.recoding import check_cells
 from incrowd.schema import Schema, Style
 from incrowd.utility import Lost, measure_all
@@ -214,7 +215,11 @@ class Release:
         )
 
     def save(self, folder: str | os.PathLike[str], *, name: str | None = None, force: bool = False) -> None:
-        """Write table, policy and account into a folder, and the recoding into its ``internal`` folder.
+        """Write table, policy and account into a folder, and what is not to publish into ``internal``.
+
+        The policy beside the table names roles, models, levels and recipes; it has no raw values, but what
+        is above the released sensitive values in their hierarchies, and is enough to verify the models. The
+        whole policy, with its hierarchies, and the recoding are in ``internal`` (modes 0700 and 0600).
 
         The table is called ``release.csv`` unless named; ``release.parquet`` where it lives on Spark, and the
         folder is one of the driver's machine.
@@ -235,19 +240,23 @@ class Release:
                 raise TableError(f"{path}: the folder has files already; name a new one or say --force")
             # A session may keep its tables elsewhere unless told otherwise.
             self.write((path / name).absolute().as_uri() if on_spark else path / name, force=force)
-            self.policy.write(path / "policy.toml")
+            published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
             account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
             (path / "release.json").write_text(account + "\n", encoding="utf-8")
             internal = path / "internal"
-            internal.mkdir(exist_ok=True)
+            internal.mkdir(exist_ok=True, mode=0o700)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
-                "recoding/ holds values of the table before it was recoded; lattice.parquet, where it is\n"
+                "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
+                "policy, and hierarchies/ has leaves that the release hides; lattice.parquet, where it is\n"
                 "there, says what other recodings would have suppressed.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n"
             )
+            self.policy.write(internal / "policy.toml")
             self.recoding.save(internal / "recoding")
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
+            for inner in (internal, *internal.rglob("*")):
+                inner.chmod(0o700 if inner.is_dir() else 0o600)
         except OSError as error:
             raise TableError(f"{path}: cannot be written ({error.strerror})") from None
 

@@ -211,6 +211,8 @@ def test_demo_from_end_to_end(run, tmp_path):
     assert names == [
         "hierarchies/09-diagnosis.json",
         "internal/DO-NOT-PUBLISH.txt",
+        "internal/hierarchies/09-diagnosis.json",
+        "internal/policy.toml",
         "internal/recoding/keys.parquet",
         "internal/recoding/recoding.json",
         "policy.toml",

@@ -150,7 +150,12 @@ def anonymize(
         typer.Option("--recoding", metavar="DIR", help="Also save the recoding there; it knows raw values."),
     ] = None,
     save_policy: Annotated[
-        Path | None, typer.Option("--save-policy", metavar="FILE", help="Also write the policy as TOML.")
+        Path | None,
+        typer.Option(
+            "--save-policy",
+            metavar="FILE",
+            help="Also write the policy as TOML, for apply; with hierarchies it knows raw values.",
+        ),
     ] = None,
     stream: options.Stream = False,
     memory: options.Memory = None,
@@ -238,6 +243,11 @@ def anonymize(
             release.report(report, internal=internal)
     if save_policy is not None:
         loaded.write(save_policy)
+        typer.echo(
+            f"{save_policy} is for you alone: it and the hierarchies beside it know values that the release "
+            "hides",
+            err=True,
+        )
     if recoding is not None:
         release.recoding.save(recoding)
     if json:

@@ -41,10 +41,13 @@ class Builder(ABC):
         Its name in a policy file.
     ordered
         Whether it is for numbers or dates.
+    names_values
+        Whether the recipe itself lists values of the column.
     """
 
     name: ClassVar[str]
     ordered: ClassVar[bool] = False
+    names_values: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
@@ -321,6 +324,7 @@ class Order(Builder):
     values: tuple[str, ...]
     fanout: int = 2
     name: ClassVar[str] = "order"
+    names_values = True
 
     def __post_init__(self) -> None:
         if isinstance(self.fanout, bool) or not isinstance(self.fanout, int) or self.fanout < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -307,6 +308,44 @@ class Hierarchy:
         if label in self._topmost:
             raise HierarchyError("the hierarchy has a node of that name already")
         return Hierarchy([*self.labels, label], [*self.parents.tolist(), 0])
+
+    def restricted(self, values: Iterable[str]) -> Hierarchy:
+        """Return the tree of some values alone, in which every node that is left has its height.
+
+        Where the deepest leaf below a node goes, nodes called ``(not released 1)``, ... stand for the way to
+        it, since the hierarchical distance looks at heights.
+
+        Raises
+        ------
+        HierarchyError
+            When a value is no leaf, or there is none.
+        """
+        kept = set()
+        for value in values:
+            node = int(self.leaves[self.rank(value)])
+            while node >= 0 and node not in kept:
+                kept.add(node)
+                node = int(self.parents[node])
+        made = TreeBuilder("hierarchy")
+        place: dict[int, int] = {}
+        # Depth first, parents come before their children: from the end, what is below is settled.
+        deepest = dict.fromkeys(kept, 0)
+        spares: dict[int, int] = {}
+        for node in sorted(kept, reverse=True):
+            if deepest[node] < self.heights[node]:
+                spares[node] = int(self.heights[node])
+            parent = int(self.parents[node])
+            if parent >= 0:
+                deepest[parent] = max(deepest[parent], int(self.heights[node]) + 1)
+        names = (name for number in count(1) if (name := f"(not released {number})") not in self._topmost)
+        for node in sorted(kept):
+            parent = int(self.parents[node])
+            place[node] = made.add(self.labels[node], place[parent] if parent >= 0 else -1)
+        for node, steps in spares.items():
+            above = place[node]
+            for _ in range(steps):
+                above = made.add(next(names), above)
+        return made.finish()
 
     def draw(self, max_lines: int | None = None) -> str:
         """Draw the tree, one node a line; inner nodes say how many leaves they cover.

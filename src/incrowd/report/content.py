@@ -8,6 +8,7 @@ smallest class that was asked for are merged. With `internal` the bins before ar
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -495,10 +496,11 @@ def _branches(
     labels: set[str | None],
     floor: int,
 ) -> Bins:
-    """Count by the branches right below the root; a leaf there is named only where the release names it."""
+    """Count by the branches right below the root, which are named where the release names them, or where
+    their names do not tell a leaf.
+    """
     tree = domain.tree
     below = np.flatnonzero(tree.parents == 0)
-    leaves = set(tree.leaves.tolist())
     found: Bins = []
     other = [0.0, 0.0]
     vague = float(records.sum())
@@ -509,13 +511,23 @@ def _branches(
         out = float(records[inside].sum())
         vague -= out
         name = tree.labels[node]
-        hidden = node in leaves and name not in labels
+        hidden = name not in labels and _tells_leaf(name, tree.values[lo : hi + 1])
         if hidden or raw < floor or len(found) >= _NAMED:
             other[0] += raw
             other[1] += out
         elif raw or out:
             found.append({"label": name, "before": raw, "after": out})
     return _with_rest(found, other, vague, floor)
+
+
+def _tells_leaf(name: str, leaves: Iterable[str]) -> bool:
+    """Say whether a label repeats a leaf as a word, as ``[cook - judge]`` does; ends of intervals do not."""
+    return any(
+        leaf in name
+        and (name == leaf or not re.fullmatch(r"[\d.,:+-]+", leaf))
+        and re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", name)
+        for leaf in leaves
+    )
 
 
 def _named(
