@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.attacks import _size_factor, attack, wilson
+from incrowd.attacks import attack, wilson
+from incrowd.attacks.singling_out import size_factor
 from incrowd.errors import InputError
 from incrowd.kernels.nearest import Cloud, nearest
 
@@ -268,5 +269,5 @@ def test_the_size_of_the_control_is_allowed_for(shape, mean, scale):
     weights = rng.gamma(shape, mean / shape, 200_000)
     few, many = rng.poisson(weights), rng.poisson(weights * scale)
     expected = (many == 1).mean() / (few == 1).mean()
-    assert _size_factor(few.tolist(), scale) == pytest.approx(expected, rel=0.05)
-    assert _size_factor([0, 0, 5], 4.0) == _size_factor([1, 1], 4.0) == _size_factor([0, 1], 0.5) == 1
+    assert size_factor(few.tolist(), scale) == pytest.approx(expected, rel=0.05)
+    assert size_factor([0, 0, 5], 4.0) == size_factor([1, 1], 4.0) == size_factor([0, 1], 0.5) == 1

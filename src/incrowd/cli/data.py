@@ -626,6 +626,14 @@ def attack(
         str | None,
         typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
     ] = None,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option("--also", metavar="FILE", help="Another release of the same table; again for more."),
+    ] = None,
+    kinds: Annotated[
+        str | None,
+        typer.Option("--kinds", metavar="A,B,...", help="The attacks to try, as composition,minimality."),
+    ] = None,
     seed: options.Seed = None,
     null_value: options.NullValues = None,
     delimiter: options.Delimiter = None,
@@ -635,7 +643,9 @@ def attack(
 ) -> None:
     """Try to single out, link and infer with a release, and count how often it works.
 
-    With --control the risk is what the release gives away beyond what is true of everybody.
+    With --control the risk is what the release gives away beyond what is true of everybody. With --also it is
+    told what several releases give away together; --kinds minimality, with --policy, tells what the algorithm
+    gives away. By default all that the files allow is tried, but minimality.
     """
     from incrowd.attacks import attack as attacked
     from incrowd.cli.render import console, progress, show_attacks
@@ -653,7 +663,9 @@ def attack(
         found = attacked(
             before,
             after,
-            loaded.schema,
+            loaded if loaded.models else loaded.schema,
+            also=[read_table(path, csv_format)[0] for path in also or ()],
+            kinds=options.listed(kinds) or None,
             control=others,
             secret=secret,
             attacks=attacks,

@@ -527,6 +527,10 @@ def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
         )
         table.add_row(attack.name, f"{attack.attacks:,}", *told)
     out.print(table)
+    for attack in attacks:
+        if attack.figures:
+            told = (f"{name.replace('_', ' ')} {number(value)}" for name, value in attack.figures.items())
+            out.print(f"{attack.name}: {', '.join(told)}")
     weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
     if weak:
         out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")

@@ -1,0 +1,202 @@
+"""attack(): try to single out, link and infer with a release, and count how often it works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incrowd.attacks.base import Attack, Rate, wilson
+from incrowd.attacks.composition import composition, composition_by_order
+from incrowd.attacks.inference import inference
+from incrowd.attacks.linkability import linkability
+from incrowd.attacks.linkage import linkage
+from incrowd.attacks.membership import membership
+from incrowd.attacks.minimality import minimality
+from incrowd.attacks.setting import Setting
+from incrowd.attacks.singling_out import singling_out
+from incrowd.errors import ParameterError, SchemaError
+from incrowd.progress import Progress, Silent
+from incrowd.schema import Schema
+
+if TYPE_CHECKING:
+    from incrowd.policy import Policy
+
+__all__ = ["KINDS", "Attack", "Rate", "attack", "wilson"]
+
+KINDS = (
+    "singling-out-univariate",
+    "singling-out-multivariate",
+    "linkability",
+    "inference",
+    "membership",
+    "linkage",
+    "composition-by-order",
+    "composition",
+    "minimality",
+)
+"""Names of the attacks, in the order in which they are tried."""
+
+_NEEDED = dict(
+    zip(
+        KINDS[1:],
+        (
+            "two quasi-identifiers",
+            "two sides",
+            "a secret",
+            "control=",
+            "aligned=True",
+            "also=",
+            "also= and a secret",
+            "a secret and a whole Policy in place of the schema",
+        ),
+        strict=True,
+    )
+)
+
+
+def attack(
+    raw: Any,
+    release: Any,
+    schema: Schema | Policy,
+    *,
+    also: Sequence[Any] = (),
+    control: Any = None,
+    secret: str | None = None,
+    attacks: int = 500,
+    columns: int = 3,
+    neighbours: int = 1,
+    aligned: bool = False,
+    known: Sequence[str] | None = None,
+    parts: tuple[Sequence[str], Sequence[str]] | None = None,
+    kinds: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[Attack]:
+    """Attack a release: generalized, microaggregated or synthetic.
+
+    Parameters
+    ----------
+    raw, release
+        Tables with the schema's quasi-identifiers and sensitive attributes, or paths of them; rows need not
+        correspond. Cells of the release are read as `evaluate` reads them.
+    schema
+        The columns that an attacker may know (quasi-identifiers, with hierarchies where they have any)
+        and not know (sensitive); or the whole policy of the release, which minimality needs.
+    also
+        Other releases of the same table, for composition: tables or paths.
+    control
+        Raw records of people whom the release does not hold, for the risk beyond what is true of everybody.
+    secret
+        The sensitive attribute that is inferred; may be left out where there is one.
+    attacks
+        Guesses of each kind, 10 or more.
+    columns
+        Columns of a multivariate predicate, at most the quasi-identifiers there are.
+    neighbours
+        Records that linkability looks at on either side.
+    aligned
+        Whether row N of the release is row N of the raw table, so that links can be checked.
+    known
+        The quasi-identifiers that an external table of the same people has, for linkage; all by default.
+    parts
+        The quasi-identifiers on either side that linkability brings together; the first and the second half
+        by default.
+    kinds
+        Names of the attacks to try, those of `KINDS`; by default all that the tables allow but minimality,
+        which anonymizes the table many times. By order is left out where numbers of rows differ.
+    seed
+        Seed of all choices.
+    progress
+        Told about the kinds.
+
+    Returns
+    -------
+    Singling out by one and by several columns; linkability of two halves of the quasi-identifiers, where
+    there are two or more; inference of the secret, where there is one; membership, where there is a control;
+    linkage, where the rows are aligned; composition, where there are other releases; minimality, where it is
+    asked for.
+
+    Raises
+    ------
+    InputError
+        When a table cannot be read or does not fit the schema, or a setting is out of range.
+
+    Notes
+    -----
+    *Singling out*: a predicate is right when exactly one raw record meets it. Of one column it is "has this
+    rare cell", "is at most the smallest" or "at least the largest number"; of several it is made of a
+    released record, a point of numbers becoming "at least" above the median and "at most" below, any other
+    cell "is one of its values". Those are guessed that exactly one released record meets, or where there are
+    none those that the fewest meet. Success with a control of fewer people than the raw table has is scaled
+    to as many, the counts of people met being taken for negative binomial. *Linkability*: for a raw record
+    the nearest released ones are looked up by one half of the columns and by the other; right when a record
+    is among both. Without released records a link is right by chance. *Inference*: the nearest released
+    record by all quasi- identifiers tells the secret; numbers are right within 5 %. Distances are Gower's, a
+    cell counting as each of its values with the same chance. *Membership*: of as many people of the release
+    as of the control, the half that is nearer to a released record is taken to be in it. *Linkage*: people of
+    the raw table are linked to the nearest released record by the columns that are known; right when it is
+    theirs. *Composition by order*: released rows are joined by their number; right when a record is alone.
+    *Composition*: a person's candidates in every release are intersected by sensitive values; right when one
+    value is left. *Minimality*: see `incrowd.attacks.minimality`.
+
+    References
+    ----------
+    Giomi, Boenisch, Wehmeyer and Tasnadi, A unified framework for quantifying privacy risk in synthetic
+    data, PoPETs 2023 (the three attacks, baseline, control, risk), applied to generalized cells here.
+    Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
+    """
+    policy = None if isinstance(schema, Schema) else schema
+    if policy is not None:
+        schema = policy.schema
+    assert isinstance(schema, Schema)
+    if attacks < 10 or neighbours < 1 or columns < 1:
+        raise ParameterError("attacks must be at least 10, columns and neighbours at least 1")
+    unknown = [kind for kind in kinds or () if kind not in KINDS]
+    if unknown:
+        raise ParameterError(f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}")
+    names = [attribute.name for attribute in schema.sensitive]
+    if secret is None and len(names) == 1:
+        secret = names[0]
+    if secret is not None and secret not in names:
+        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {names}")
+    setting = Setting(raw, release, schema, control, seed)
+    width = len(setting.quasi)
+    sides = parts or (setting.quasi[: (width + 1) // 2], setting.quasi[(width + 1) // 2 :])
+    for name in (name for side in sides for name in side):
+        if name not in setting.quasi:
+            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {setting.quasi}")
+    possible: dict[str, Callable[[], Attack]] = {
+        KINDS[0]: lambda: singling_out(setting, 1, attacks, KINDS[0]),
+    }
+    if width > 1:
+        possible[KINDS[1]] = lambda: singling_out(setting, min(columns, width), attacks, KINDS[1])
+    if all(sides):
+        possible[KINDS[2]] = lambda: linkability(setting, sides, attacks, neighbours)
+    if secret is not None:
+        possible[KINDS[3]] = lambda: inference(setting, secret, attacks)
+    if control is not None:
+        possible[KINDS[4]] = lambda: membership(setting, attacks)
+    if aligned:
+        wanted = setting.quasi if known is None else list(known)
+        possible[KINDS[5]] = lambda: linkage(setting, wanted, attacks)
+    if also:
+        settings = [setting, *(Setting(raw, other, schema, None, seed) for other in also)]
+        # Where rows were left out, only the other way is open.
+        if KINDS[6] in (kinds or ()) or len({each.records for each in settings}) == 1:
+            possible[KINDS[6]] = lambda: composition_by_order(settings, secret)
+        if secret is not None:
+            possible[KINDS[7]] = lambda: composition(settings, secret, attacks)
+    if policy is not None and secret is not None and KINDS[8] in (kinds or ()):
+        possible[KINDS[8]] = lambda: minimality(raw, release, policy, secret, attacks, seed)
+    missing = [kind for kind in kinds or () if kind not in possible]
+    if missing:
+        raise ParameterError(
+            f"{missing[0]} needs {_NEEDED[missing[0]]}, which this call has not got; leave it out of kinds"
+        )
+    told = progress or Silent()
+    found = []
+    for kind, attempt in possible.items():
+        if kinds is None or kind in kinds:
+            told.stage(kind)
+            found.append(attempt())
+    return found

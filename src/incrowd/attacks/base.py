@@ -1,0 +1,86 @@
+"""What an attack achieved: rates with their confidence, and what they mean together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Attack", "Rate", "risk_of", "wilson"]
+
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A success rate with its 95 % confidence interval; see `wilson`."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What one kind of attack achieved.
+
+    Attributes
+    ----------
+    name
+        One of `KINDS`.
+    attacks
+        How many guesses were made.
+    main, baseline
+        Success with the release, and of guessing without it.
+    control
+        Success against people of whom the release knows nothing; None where none were given.
+    risk
+        (main - control) / (1 - control): what the release gives away of its own people and not
+        merely of people in general; None without control.
+    figures
+        What else was counted, by name; each attack says what it has.
+    """
+
+    name: str
+    attacks: int
+    main: Rate
+    baseline: Rate
+    control: Rate | None
+    risk: Rate | None
+    figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def stronger_than_guessing(self) -> bool:
+        """Whether the release helped; if not, its figures say little about the risk."""
+        return self.main.value > self.baseline.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the tables is in it."""
+        return asdict(self) | {"stronger_than_guessing": self.stronger_than_guessing}
+
+
+def wilson(successes: int, attacks: int) -> Rate:
+    """Estimate a success rate by Wilson's score: centre and ends of the 95 % confidence interval.
+
+    References
+    ----------
+    Wilson, Probable inference, the law of succession, and statistical inference, JASA 22(158), 1927; used
+    so by Giomi et al., A unified framework for quantifying privacy risk in synthetic data, PoPETs 2023,
+    section 4.1.
+    """
+    square = _Z**2
+    centre = (successes + square / 2) / (attacks + square)
+    half = _Z / (attacks + square) * math.sqrt(successes * (attacks - successes) / attacks + square / 4)
+    return Rate(centre, max(centre - half, 0.0), min(centre + half, 1.0))
+
+
+def risk_of(main: Rate, control: Rate) -> Rate:
+    """Compare two rates; the interval is that of the difference, errors added in squares."""
+    scale = max(1 - control.value, 1e-12)
+    value = (main.value - control.value) / scale
+    error = (
+        math.hypot(main.high - main.value, (control.high - control.value) * (1 - main.value) / scale) / scale
+    )
+    return Rate(
+        min(max(value, 0.0), 1.0), min(max(value - error, 0.0), 1.0), min(max(value + error, 0.0), 1.0)
+    )

@@ -1,0 +1,138 @@
+"""Composition: what two releases of one table tell together.
+
+Two releases may each hide everybody among k records and single people out when they are put side by side.
+
+References
+----------
+Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.base import Attack, wilson
+from incrowd.attacks.setting import Setting
+from incrowd.errors import TableError
+
+__all__ = ["composition", "composition_by_order"]
+
+
+def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Attack:
+    """Join releases row by row, and count the records that are alone then.
+
+    Parameters
+    ----------
+    settings
+        One per release; row N of each is of one person.
+    secret
+        The sensitive attribute; None where there is none.
+
+    Returns
+    -------
+    Success is a record that no other looks like in all releases together; the baseline is the first release
+    alone. `Attack.figures` has counts of records: ``unique``, ``smallest`` (the smallest joint class),
+    ``smallest_alone`` (the smallest class of any release), ``below`` (records in joint classes smaller than
+    that) and ``pinned`` (those whose joint class has one sensitive value).
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    rows = {setting.records for setting in settings}
+    if len(rows) > 1:
+        raise TableError(
+            "composition by order: the releases have different numbers of rows, so they cannot be joined by "
+            "their order; leave it out of kinds"
+        )
+    alone = [_classes([setting]) for setting in settings]
+    joint = _classes(settings)
+    sizes = np.bincount(joint)[joint]
+    least = min(int(np.bincount(ids).min()) for ids in alone)
+    unique = int((sizes == 1).sum())
+    before = int((np.bincount(alone[0]) == 1).sum())
+    records = settings[0].records
+    pinned = 0
+    if secret is not None:
+        codes = settings[0].columns[secret].codes.astype(np.int64)
+        _, first = group_columns([joint, codes], [int(joint.max()) + 1, int(codes.max()) + 1], records)
+        values = np.bincount(joint[first])
+        pinned = int((values[joint] == 1).sum())
+    figures: dict[str, float] = {
+        "records": records,
+        "unique": unique,
+        "smallest": int(sizes.min()),
+        "smallest_alone": least,
+        "below": int((sizes < least).sum()),
+        "pinned": pinned,
+    }
+    return Attack(
+        "composition-by-order", records, wilson(unique, records), wilson(before, records), None, None, figures
+    )
+
+
+def _classes(settings: Sequence[Setting]) -> NDArray[np.int64]:
+    """Tell the classes by number, where the same means the same cells in all releases: int[records]."""
+    from incrowd.kernels.grouping import group_columns
+
+    codes = [setting.columns[name].codes.astype(np.int64) for setting in settings for name in setting.quasi]
+    ids, _ = group_columns(codes, [int(column.max()) + 1 for column in codes], settings[0].records)
+    return np.asarray(ids, np.int64)
+
+
+def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attack:
+    """Look people up in every release by what is known of them, and intersect what is found.
+
+    Parameters
+    ----------
+    settings
+        One per release, in whatever order its rows are.
+    secret
+        The sensitive attribute, released as it is.
+    attacks
+        How many people are looked up.
+
+    Returns
+    -------
+    Success is a person of whom one sensitive value is left, the baseline is the first release alone.
+    `Attack.figures` has ``smallest`` (the fewest records that may still be somebody's), ``smallest_alone``
+    (in any release alone), ``below`` (people with fewer left than that), ``unique`` (people with one left)
+    and ``pinned``.
+    """
+    people = settings[0].people
+    made = min(attacks, people)
+    chosen = np.random.default_rng([settings[0].seed, 8]).choice(people, made, replace=False)
+    left: list[int] = []
+    single = alone = 0
+    least = people
+    for person in chosen.tolist():
+        found = [_candidates(setting, secret, person) for setting in settings]
+        # A record of one release can be a record of another only if both have one value.
+        common = found[0]
+        for other in found[1:]:
+            common = common & other
+        left.append(sum(common.values()))
+        least = min(least, *(sum(each.values()) for each in found))
+        single += len(common) == 1
+        alone += len(found[0]) == 1
+    figures: dict[str, float] = {
+        "records": made,
+        "unique": sum(number == 1 for number in left),
+        "smallest": min(left),
+        "smallest_alone": least,
+        "below": sum(number < least for number in left),
+        "pinned": single,
+    }
+    return Attack("composition", made, wilson(single, made), wilson(alone, made), None, None, figures)
+
+
+def _candidates(setting: Setting, secret: str, person: int) -> Counter[str | None]:
+    """Count the sensitive values of the released records whose cells cover a person's values."""
+    covered = np.ones(setting.records, np.bool_)
+    for name in setting.quasi:
+        covered &= setting.columns[name].covers(person)
+    column = setting.columns[secret]
+    values, counts = np.unique(column.codes[covered], return_counts=True)
+    return Counter({column.labels[value]: int(count) for value, count in zip(values, counts, strict=True)})

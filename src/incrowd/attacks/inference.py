@@ -1,0 +1,35 @@
+"""Inference: a person's secret, told by the nearest released record."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.base import Attack
+from incrowd.attacks.setting import Setting, nearest_records
+
+__all__ = ["inference"]
+
+
+def inference(setting: Setting, secret: str, attacks: int) -> Attack:
+    """Take the secret of the nearest released record for a person's."""
+    column = setting.columns[secret]
+    random = np.random.default_rng([setting.seed, 5])
+
+    def right(rows: NDArray[np.int64], records: NDArray[np.int64]) -> int:
+        if not column.numeric:
+            return int((column.shares[column.codes[records], column.ranks[rows]] == 1).sum())
+        told, true = (column.low[records] + column.high[records]) / 2, column.values[rows]
+        near = np.abs(told - true) <= 0.05 * np.maximum(np.abs(true), 1e-12)
+        return int((near | (np.isnan(told) & np.isnan(true))).sum())
+
+    def wins(rows: NDArray[np.int64]) -> int:
+        return right(rows, nearest_records(setting, setting.quasi, rows, 1)[0][:, 0])
+
+    def guesses() -> int:
+        made = min(attacks, setting.people)
+        return right(
+            random.choice(setting.people, made, replace=False), random.integers(setting.records, size=made)
+        )
+
+    return setting.rates("inference", wins, guesses, attacks)

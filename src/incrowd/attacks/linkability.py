@@ -1,0 +1,31 @@
+"""Linkability: whether two halves of what is known lead to one released record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.base import Attack
+from incrowd.attacks.setting import Setting, nearest_records
+
+__all__ = ["linkability"]
+
+
+def linkability(
+    setting: Setting, sides: tuple[Sequence[str], Sequence[str]], attacks: int, neighbours: int
+) -> Attack:
+    """Look a person up by either side, and count how often both find one record."""
+    count = min(neighbours, setting.records)
+    random = np.random.default_rng([setting.seed, 4])
+
+    def wins(rows: NDArray[np.int64]) -> int:
+        left, right = (nearest_records(setting, names, rows, count)[0] for names in sides)
+        return sum(bool(set(a) & set(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True))
+
+    def guesses() -> int:
+        drawn = (random.choice(setting.records, (2, count)) for _ in range(min(attacks, setting.people)))
+        return sum(bool(set(a) & set(b)) for a, b in (pair.tolist() for pair in drawn))
+
+    return setting.rates("linkability", wins, guesses, attacks)

@@ -1,0 +1,31 @@
+"""Linkage: people of an external table and their released records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from incrowd.attacks.base import Attack, wilson
+from incrowd.attacks.setting import Setting, nearest_records
+from incrowd.errors import SchemaError, TableError
+
+__all__ = ["linkage"]
+
+
+def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
+    """Link people of an external table, who are those of the raw one, to the nearest released record."""
+    for name in known:
+        if name not in setting.quasi:
+            raise SchemaError(f"known: {name!r} is no quasi-identifier; those are {setting.quasi}")
+    if setting.records != setting.people or not known:
+        raise TableError(
+            f"linkage: the release has {setting.records} rows and the raw table {setting.people}; name known "
+            "columns, and tables whose row N is the same person"
+        )
+    random = np.random.default_rng([setting.seed, 7])
+    made = min(attacks, setting.people)
+    rows = random.choice(setting.people, made, replace=False)
+    right = int((nearest_records(setting, known, rows, 1)[0][:, 0] == rows).sum())
+    guessed = int((random.integers(setting.records, size=made) == rows).sum())
+    return Attack("linkage", made, wilson(right, made), wilson(guessed, made), None, None)

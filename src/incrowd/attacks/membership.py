@@ -1,0 +1,25 @@
+"""Membership: whether a person is in the release at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.attacks.base import Attack, Rate, risk_of, wilson
+from incrowd.attacks.setting import Setting, nearest_records
+
+__all__ = ["membership"]
+
+
+def membership(setting: Setting, attacks: int) -> Attack:
+    """Take the half of people who are nearest to a released record for those whom the release holds."""
+    random = np.random.default_rng([setting.seed, 6])
+    half = min(attacks // 2, setting.people, setting.rows - setting.people)
+    members = random.choice(setting.people, half, replace=False)
+    others = setting.people + random.choice(setting.rows - setting.people, half, replace=False)
+    rows = np.concatenate((members, others))
+    gaps = nearest_records(setting, setting.quasi, rows, 1)[1][:, 0]
+    order = np.lexsort((random.random(len(rows)), gaps))
+    right = 2 * int((order[:half] < half).sum())
+    main = wilson(right, len(rows))
+    chance = Rate(0.5, 0.5, 0.5)
+    return Attack("membership", len(rows), main, chance, chance, risk_of(main, chance))

@@ -1,0 +1,249 @@
+"""Minimality: what it tells that the algorithm did not generalize less.
+
+Whoever knows the quasi-identifiers of everybody in the table, and the algorithm, can rule out the sensitive
+values under which the algorithm would have made another release.
+
+References
+----------
+Wong, Fu, Wang and Pei, Minimality attack in privacy preserving data publishing, VLDB 2007.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.base import Attack, Rate, wilson
+from incrowd.errors import InfeasibleError, ParameterError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.policy import Policy
+
+__all__ = ["minimality"]
+
+_EXACT = 200
+"""Assignments of a class up to which all of them are tried."""
+_SAMPLED = 100
+"""Assignments of a larger class that are tried."""
+
+
+def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int, seed: int) -> Attack:
+    """Try which sensitive values of a class would have led to the same release.
+
+    The attacker knows the quasi-identifiers of everybody, the policy with its algorithm and seed, and the
+    sensitive values of everybody outside of the class that is looked at. Within it, the values are dealt out
+    anew in all ways, or where there are more than 200, in 100 random ones; those that lead to the same
+    release are as likely as each other.
+
+    Parameters
+    ----------
+    raw, release
+        The table and what the policy made of it; the release's rows may be shuffled.
+    policy
+        What made the release; the algorithm may be any that does not depend on time.
+    secret
+        The sensitive attribute.
+    attacks
+        About how many tables are anonymized again.
+
+    Returns
+    -------
+    Success is the share of people whose value the most likely one is; the baseline is the most frequent value
+    of their class. `Attack.figures` has ``classes`` that were looked at, of them ``exact`` ones and
+    ``unknown`` ones (no random assignment led to the release); ``largest``, the largest probability of a
+    sensitive value, with ``largest_low`` and ``largest_high``, which differ where it was sampled;
+    ``largest_share``, the largest share of a value in a class, which is what the release alone tells; and
+    ``bound``, 1 / l where the policy asks for l-diversity.
+
+    Raises
+    ------
+    ParameterError
+        When the algorithm works until its time is over, or has nothing to go by.
+    TableError
+        When the policy does not make this release of this table.
+    """
+    world = _World.of(raw, policy, secret)
+    if not world.is_of(release):
+        raise TableError(
+            "minimality: the policy makes another release of this table; give the policy, with its "
+            "algorithm and seed, and the raw table that it was made of"
+        )
+    random = np.random.default_rng([seed, 9])
+    tries = attacks
+    found: list[_Posterior] = []
+    unknown = 0
+    classes = world.classes()
+    for number in random.permutation(len(classes)).tolist():
+        rows = classes[number]
+        values = world.values[rows]
+        if len(np.unique(values)) == 1:
+            continue
+        if tries <= 0:
+            break
+        exact = _ways(values) <= _EXACT
+        dealt = _all_ways(values) if exact else (random.permutation(values) for _ in range(_SAMPLED))
+        kept = []
+        for assignment in dealt:
+            tries -= 1
+            if world.same_with(rows, assignment):
+                kept.append(assignment)
+        if kept:
+            found.append(_Posterior.of(np.array(kept), values, exact=exact))
+        else:
+            unknown += 1
+    if not found:
+        raise ParameterError(
+            "minimality: no class with several sensitive values could be looked at; raise attacks"
+        )
+    people = sum(len(each.truth) for each in found)
+    worst = max(found, key=lambda each: each.largest.low)
+    figures: dict[str, float] = {
+        "classes": len(found) + unknown,
+        "exact": sum(each.exact for each in found),
+        "unknown": unknown,
+        "largest": worst.largest.value,
+        "largest_low": worst.largest.low,
+        "largest_high": worst.largest.high,
+        "largest_share": max(each.share for each in found),
+    }
+    asked = [float(model.settings()["l"]) for model in policy.models if model.name == "l-diversity"]
+    if asked:
+        figures["bound"] = 1 / max(asked)
+    right = sum(each.right for each in found)
+    usual = sum(each.usual for each in found)
+    return Attack("minimality", people, wilson(right, people), wilson(usual, people), None, None, figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Posterior:
+    """What is left of a class's assignments."""
+
+    truth: NDArray[np.int64]
+    exact: bool
+    largest: Rate
+    share: float
+    right: int
+    usual: int
+
+    @classmethod
+    def of(cls, kept: NDArray[np.int64], truth: NDArray[np.int64], *, exact: bool) -> _Posterior:
+        """Weigh the assignments, int[assignments, people], that lead to the release."""
+        # Chosen by one half and measured by the other, so that the largest is not largest by chance.
+        choosing, measuring = (kept, kept) if exact else (kept[::2], kept[1::2])
+        values = np.unique(truth)
+        shares = np.array([(choosing == value).mean(axis=0) for value in values])
+        person, value = (int(place) for place in np.unravel_index(shares.T.argmax(), shares.T.shape))
+        met = measuring[:, person] == values[value]
+        if exact:
+            largest = Rate(*[float(met.mean())] * 3)
+        else:
+            largest = wilson(int(met.sum()), len(met)) if len(met) else Rate(0.0, 0.0, 1.0)
+        guesses = values[shares.argmax(axis=0)]
+        counts = Counter(truth.tolist())
+        most = max(counts.values())
+        return cls(truth, exact, largest, most / len(truth), int((guesses == truth).sum()), most)
+
+
+@dataclass(frozen=True)
+class _World:
+    """A table, what is made of it, and how to find out what would be made of another one."""
+
+    frame: pl.DataFrame
+    policy: Policy
+    secret: str
+    released: pl.DataFrame
+    values: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, raw: Any, policy: Policy, secret: str) -> _World:
+        import narwhals as nw
+
+        from incrowd.engines import loaded
+
+        if policy.algorithm.settings().get("budget") is not None:
+            raise ParameterError("minimality: an algorithm with a time budget cannot be run again the same")
+        if not policy.models:
+            raise ParameterError("minimality needs the policy of the release, with models and algorithm")
+        frame: pl.DataFrame = nw.from_native(loaded(raw), eager_only=True).to_polars()
+        # The order of rows would only get in the way.
+        policy = replace(policy, shuffle=False)
+        values = frame[secret].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        return cls(frame, policy, secret, cls._made(frame, policy), values)
+
+    @staticmethod
+    def _made(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+        import polars as pl
+
+        from incrowd.release import anonymize
+
+        made: pl.DataFrame = anonymize(frame, policy).table
+        return made.select(pl.col(each.name for each in policy.schema.quasi)).cast(pl.String)
+
+    def is_of(self, release: Any) -> bool:
+        """Say whether a release has these rows, in whatever order."""
+        import narwhals as nw
+        import polars as pl
+
+        from incrowd.engines import loaded
+
+        other: pl.DataFrame = nw.from_native(loaded(release), eager_only=True).to_polars()
+        names = [*self.released.columns, self.secret]
+        mine = self.released.with_columns(self.frame[self.secret].cast(pl.String))
+        theirs = other.select(names).cast(pl.String)
+        return Counter(mine.rows()) == Counter(theirs.rows())
+
+    def classes(self) -> list[NDArray[np.int64]]:
+        """Return the rows of each class; suppressed records are one, too."""
+        rows: dict[tuple[Any, ...], list[int]] = {}
+        for number, cells in enumerate(self.released.rows()):
+            rows.setdefault(cells, []).append(number)
+        return [np.array(each) for each in rows.values()]
+
+    def same_with(self, rows: NDArray[np.int64], values: NDArray[np.int64]) -> bool:
+        """Say whether the release would be the same if some rows had other sensitive values."""
+        if (values == self.values[rows]).all():
+            return True
+        # Any row that has a value will do as its source.
+        source = np.arange(len(self.values))
+        first = {value: int(np.flatnonzero(self.values == value)[0]) for value in np.unique(values).tolist()}
+        source[rows] = [first[value] for value in values.tolist()]
+        table = self.frame.with_columns(self.frame[self.secret].gather(source))
+        try:
+            return self._made(table, self.policy).equals(self.released)
+        except InfeasibleError:
+            return False
+
+
+def _ways(values: NDArray[np.int64]) -> int:
+    """Return in how many ways values can be dealt out."""
+    counts = Counter(values.tolist()).values()
+    return math.factorial(len(values)) // math.prod(math.factorial(count) for count in counts)
+
+
+def _all_ways(values: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield every assignment once."""
+    left = Counter(values.tolist())
+    dealt: list[int] = []
+
+    def deal() -> Iterator[NDArray[np.int64]]:
+        if len(dealt) == len(values):
+            yield np.array(dealt)
+            return
+        for value in sorted(left):
+            if left[value]:
+                left[value] -= 1
+                dealt.append(value)
+                yield from deal()
+                dealt.pop()
+                left[value] += 1
+
+    yield from islice(deal(), _EXACT)

@@ -1,0 +1,239 @@
+"""The tables that are attacked, column by column, and the nearest records in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.attacks.base import Attack, risk_of, wilson
+from incrowd.errors import TableError
+from incrowd.observed import ranks_of, read_intervals
+from incrowd.schema import Attribute, Schema, require_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.domain import Domain
+    from incrowd.frequency import SensitiveCounts
+    from incrowd.kernels.nearest import Cloud
+
+__all__ = ["Column", "Part", "Setting", "counted", "nearest_records"]
+
+
+class Part(NamedTuple):
+    """What a predicate asks of one column: a value of a released cell, or a number between two."""
+
+    code: int
+    low: float
+    high: float
+
+
+class Column:
+    """One column: raw values as numbers or ranks, released cells as intervals or shares of ranks."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        ranks: NDArray[np.integer],
+        labels: Sequence[str | None],
+        codes: NDArray[np.integer],
+    ) -> None:
+        self.domain = domain
+        self.ranks = ranks
+        self.codes = codes
+        self.labels = labels
+        numeric = domain.kind != "category" and not np.isnan(domain.numbers).all()
+        self.numeric = numeric
+        if numeric:
+            ends = read_intervals(domain, labels)
+            self.low, self.high = ends[codes, 0], ends[codes, 1]
+            self.first_of = dict(
+                zip(*(each.tolist() for each in np.unique(codes, return_index=True)), strict=True)
+            )
+            self.values = domain.numbers[ranks]
+            known = domain.numbers[~np.isnan(domain.numbers)]
+            self.extent = float(known.max() - known.min()) or 1.0
+            self.median = float(np.nanmedian(np.concatenate(((self.low + self.high) / 2, [known[0]]))))
+            return
+        self.shares = np.zeros((len(labels), domain.size), np.float32)
+        for number, held in enumerate(ranks_of(domain, labels)):
+            if len(held):
+                self.shares[number, held] = 1 / len(held)
+
+    def part(self, code: int, *, corner: bool) -> Part:
+        """Make a part of a predicate of a released cell; with `corner` points become one-sided."""
+        if not self.numeric:
+            return Part(code, 0.0, 0.0)
+        low, high = (float(end[self.first_of[code]]) for end in (self.low, self.high))
+        if corner and low == high:
+            return Part(code, low, math.inf) if low > self.median else Part(code, -math.inf, high)
+        return Part(code, low, high)
+
+    def cells(self, random: np.random.Generator) -> list[Part]:
+        """Return predicates of this column alone: rare cells first, then the ends of numbers."""
+        met = np.bincount(self.codes, minlength=int(self.codes.max()) + 1)
+        present = random.permutation(np.flatnonzero(met))
+        parts = [
+            self.part(int(code), corner=False) for code in present[np.argsort(met[present], kind="stable")]
+        ]
+        if self.numeric and not np.isnan(self.low).all():
+            code = int(self.codes[0])
+            least, most = float(np.nanmin(self.low)), float(np.nanmax(self.high))
+            parts = [Part(code, -math.inf, least), Part(code, most, math.inf), *parts]
+        return parts
+
+    def meets(self, part: Part, *, of_release: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        """Say which raw rows meet a part of a predicate, or which of some released records."""
+        if not self.numeric:
+            allowed = self.shares[part.code] > 0
+            if of_release is None:
+                return np.asarray(allowed[self.ranks])
+            within = (self.shares > 0) & ~allowed[None, :]
+            inside = np.asarray(~within.any(axis=1) & self.shares.any(axis=1))
+            return np.asarray(inside[self.codes[of_release]])
+        first, last = (
+            (self.values, self.values)
+            if of_release is None
+            else (self.low[of_release], self.high[of_release])
+        )
+        if math.isnan(part.low):
+            return np.asarray(np.isnan(first))
+        return np.asarray((first >= part.low) & (last <= part.high))
+
+    def covers(self, row: int) -> NDArray[np.bool_]:
+        """Say which released records' cells cover the value of a raw row: bool[records]."""
+        if not self.numeric:
+            return np.asarray(self.shares[self.codes, self.ranks[row]] > 0)
+        value = self.values[row]
+        # What says nothing, as * does, may be anything.
+        told = np.array([label is None for label in self.labels])[self.codes]
+        vague = np.isnan(self.low) & ~told
+        if math.isnan(value):
+            return np.asarray(vague | told)
+        return np.asarray(vague | ((self.low <= value) & (value <= self.high)))
+
+    def random_predicate(self, random: np.random.Generator) -> NDArray[np.bool_]:
+        """Say which raw rows meet a predicate made of nothing but the column's values."""
+        rank = int(random.integers(self.domain.size))
+        if not self.numeric or math.isnan(self.domain.numbers[rank]):
+            return np.asarray(self.ranks == rank)
+        value = self.domain.numbers[rank]
+        return np.asarray(self.values >= value if random.random() < 0.5 else self.values <= value)
+
+
+class Setting:
+    """The tables, column by column; people of the control come after those of the raw table."""
+
+    def __init__(self, raw: Any, release: Any, schema: Schema, control: Any, seed: int) -> None:
+        import narwhals as nw
+        import polars as pl
+
+        from incrowd.engines import engine_for, loaded
+
+        self.seed = seed
+        attributes = [*schema.quasi, *schema.sensitive]
+        names = [attribute.name for attribute in attributes]
+
+        def columns_of(table: Any, what: str) -> pl.DataFrame:
+            engine = engine_for(loaded(table))
+            require_columns(names, engine.columns, f"{what}: ")
+            frame: pl.DataFrame = nw.from_native(loaded(table), eager_only=True).select(names).to_polars()
+            if not len(frame):
+                raise TableError(f"{what}: the table has no rows")
+            return frame
+
+        mine, theirs = columns_of(raw, "raw table"), columns_of(release, "release")
+        self.people = len(mine)
+        if control is not None:
+            others = columns_of(control, "control")
+            mine = pl.concat([mine, others], how="vertical_relaxed")
+        self.rows = len(mine)
+        self.records = len(theirs)
+        self.columns: dict[str, Column] = {}
+        self.quasi = [attribute.name for attribute in schema.quasi]
+        nulls = schema.null_values
+        for attribute in attributes:
+            own = replace(attribute, role="sensitive", levels=None, output=None, weight=1)
+            known = counted(mine, own, nulls)
+            seen = counted(theirs, Attribute(attribute.name, "sensitive", kind="category"), nulls)
+            assert known.rows is not None
+            assert seen.rows is not None
+            self.columns[attribute.name] = Column(known.domain, known.rows, seen.domain.values, seen.rows)
+
+    def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
+        """Lay out some columns for the search of nearest records, these in the given order."""
+        from incrowd.kernels.nearest import Cloud
+
+        columns = [self.columns[name] for name in names]
+        nothing = np.zeros(0)
+        tables = [nothing if column.numeric else column.shares.ravel() for column in columns]
+        sizes = [len(table) for table in tables]
+
+        def side_by_side(arrays: Sequence[NDArray[Any]], rows: int, dtype: type) -> NDArray[Any]:
+            laid: NDArray[Any] = np.zeros((rows, len(columns)), dtype)
+            for j, array in enumerate(arrays):
+                if len(array):
+                    laid[:, j] = array
+            return laid
+
+        lows, highs, values = (
+            [getattr(column, what) if column.numeric else nothing for column in columns]
+            for what in ("low", "high", "values")
+        )
+        return Cloud(
+            np.array([column.numeric for column in columns]),
+            side_by_side(lows, self.records, np.float64)[order],
+            side_by_side(highs, self.records, np.float64)[order],
+            np.array([column.extent if column.numeric else 1.0 for column in columns]),
+            side_by_side(values, self.rows, np.float64),
+            np.concatenate(tables).astype(np.float32),
+            np.cumsum([0, *sizes[:-1]]),
+            np.array([column.domain.size for column in columns]),
+            side_by_side([column.codes for column in columns], self.records, np.int32)[order],
+            side_by_side([column.ranks for column in columns], self.rows, np.int32),
+        )
+
+    def rates(
+        self, kind: str, wins: Callable[[NDArray[np.int64]], int], guesses: Callable[[], int], attacks: int
+    ) -> Attack:
+        """Attack people of the release and of the control, and guess without the release."""
+        random = np.random.default_rng([self.seed, 1])
+        made = min(attacks, self.people)
+        main = wilson(wins(random.choice(self.people, made, replace=False)), made)
+        baseline = wilson(guesses(), made)
+        others = self.rows - self.people
+        if not others:
+            return Attack(kind, made, main, baseline, None, None)
+        drawn = min(attacks, others)
+        control = wilson(wins(self.people + random.choice(others, drawn, replace=False)), drawn)
+        return Attack(kind, made, main, baseline, control, risk_of(main, control))
+
+
+_SPARE = "\0spare"
+
+
+def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -> SensitiveCounts:
+    """Count one column on its own, as a sensitive one, so that no row counts as suppressed."""
+    import polars as pl
+
+    from incrowd.engines import engine_for
+
+    alone = frame.select(attribute.name, pl.lit("").alias(_SPARE))
+    schema = Schema.of([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
+    return engine_for(alone).count(schema).sensitive[0]
+
+
+def nearest_records(
+    setting: Setting, names: Sequence[str], rows: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest released records of raw rows, and how far they are; the seed decides ties."""
+    from incrowd.kernels.nearest import nearest
+
+    order = np.random.default_rng([setting.seed, 3]).permutation(setting.records)
+    found, gaps = nearest(setting.cloud(names, order), rows, count)
+    return order[found], gaps

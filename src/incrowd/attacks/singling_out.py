@@ -1,0 +1,120 @@
+"""Singling out: predicates that exactly one person meets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice, zip_longest
+
+import numpy as np
+
+from incrowd.attacks.base import Attack, risk_of, wilson
+from incrowd.attacks.setting import Column, Part, Setting
+
+__all__ = ["singling_out", "size_factor"]
+
+_TRIES = 300
+_TRIES_IN_CROWDS = 10
+"""Predicates tried for every one that is guessed."""
+
+
+def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
+    """Guess predicates of some columns that one person meets alone."""
+    from incrowd.kernels.grouping import group_columns
+
+    random = np.random.default_rng([setting.seed, 2, width])
+    columns = [setting.columns[name] for name in setting.quasi]
+    codes = [column.codes.astype(np.int64) for column in columns]
+    ids, first = group_columns(codes, [int(column.max()) + 1 for column in codes], setting.records)
+    records = np.bincount(ids)
+
+    def covered(predicate: dict[int, Part]) -> int:
+        met = [columns[j].meets(part, of_release=first) for j, part in predicate.items()]
+        return int(records[np.logical_and.reduce(met)].sum())
+
+    def people(predicate: dict[int, Part]) -> tuple[int, int]:
+        met = np.logical_and.reduce(
+            [columns[j].meets(part, of_release=None) for j, part in predicate.items()]
+        )
+        return int(met[: setting.people].sum()), int(met[setting.people :].sum())
+
+    # Where every record has its like, no predicate is met by one alone, and there is no use in trying long.
+    tries = attacks * (_TRIES if records.min() == 1 else _TRIES_IN_CROWDS)
+    candidates = _alone(columns, random) if width == 1 else _together(columns, setting.records, width, random)
+    found: list[tuple[int, int, dict[int, Part]]] = []
+    seen: set[str] = set()
+    unique = 0
+    for number, predicate in enumerate(islice(candidates, tries)):
+        if unique == attacks:
+            break
+        name = repr(predicate)
+        if name in seen:
+            continue
+        seen.add(name)
+        crowd = covered(predicate)
+        if not crowd:
+            continue
+        unique += crowd == 1
+        found.append((crowd, number, predicate))
+    # A guess is worth making where one released record meets it; k-anonymous releases have none, so that the
+    # ones that the fewest meet are all there is.
+    best = sorted(found, key=lambda entry: entry[:2])[:attacks]
+    guesses = [guess for crowd, _, guess in best if crowd == 1] or [guess for _, _, guess in best]
+    met = [people(guess) for guess in guesses]
+    made = len(guesses)
+    won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)
+    lucky = 0
+    for _ in range(made):
+        chosen = sorted(random.permutation(len(columns))[:width].tolist())
+        rows = np.logical_and.reduce([columns[j].random_predicate(random) for j in chosen])
+        lucky += int(rows[: setting.people].sum()) == 1
+    main, baseline = wilson(won, made), wilson(lucky, made)
+    others = setting.rows - setting.people
+    if not others:
+        return Attack(kind, made, main, baseline, None, None)
+    # Among fewer people a predicate meets exactly one more or less often.
+    factor = size_factor([other for _, other in met], setting.people / others)
+    control = wilson(min(round(of_control * factor), made), made)
+    return Attack(kind, made, main, baseline, control, risk_of(main, control))
+
+
+def _alone(columns: Sequence[Column], random: np.random.Generator) -> Iterator[dict[int, Part]]:
+    """Predicates of one column: in turn one of each, those that look rarest first."""
+    each = [[(j, part) for part in column.cells(random)] for j, column in enumerate(columns)]
+    for parts in zip_longest(*each):
+        yield from ({j: part} for j, part in filter(None, parts))
+
+
+def _together(
+    columns: Sequence[Column], records: int, width: int, random: np.random.Generator
+) -> Iterator[dict[int, Part]]:
+    """Predicates of several columns, each of a released record."""
+    while True:
+        record = int(random.integers(records))
+        chosen = sorted(random.permutation(len(columns))[:width].tolist())
+        yield {j: columns[j].part(int(columns[j].codes[record]), corner=True) for j in chosen}
+
+
+def size_factor(met: Sequence[int], scale: float) -> float:
+    """Return how much more often a predicate meets exactly one person if there are `scale` times as many.
+
+    Predicates weigh differently: their counts are taken for negative binomial, with the shape and the mean
+    that shares of counts 0 and 1 ask for. More people keep the shape and scale the mean.
+    """
+    none, one = (sum(number == wanted for number in met) / len(met) for wanted in (0, 1))
+    if scale <= 1 or not one or not none:
+        return 1.0
+    # Share of 0: (1 + x)^-shape, of 1: shape x / (1 + x) times that; so their ratio fixes x.
+    ratio = one / none / -math.log(none)
+    low, high = -20.0, 40.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        x = math.exp(middle)
+        low, high = (middle, high) if x / (1 + x) / math.log1p(x) > ratio else (low, middle)
+    x = math.exp(low)
+    shape = -math.log(none) / math.log1p(x)
+
+    def exactly_one(x: float) -> float:
+        return shape * x / (1 + x) * math.exp(-shape * math.log1p(x))
+
+    return exactly_one(scale * x) / exactly_one(x)

@@ -1,0 +1,195 @@
+"""Composition and minimality: the two examples of docs/limits.md, and plain second readings of both attacks."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.attacks import KINDS, attack
+from incrowd.samples import hospital
+
+ZIPS = pl.DataFrame({"zip": list("AABBB"), "illness": ["HIV", "HIV", "flu", "cold", "cough"]})
+ZIP_TREE = ic.Hierarchy.from_nested({"here": ["A", "B"]})
+ZIP_POLICY = ic.Policy(ic.Schema({"zip": ZIP_TREE}, ["illness"]), (ic.KAnonymity(2), ic.LDiversity(2)))
+
+
+def posteriors(rows, refused) -> dict:
+    """Chance of each value per person, over all ways to deal out the values under which cuts are refused."""
+    people = [person for person, _ in rows]
+    ways = set(itertools.permutations([value for _, value in rows]))
+    left = [way for way in ways if refused(list(zip(people, way, strict=True)))]
+    return {
+        (place, value): Fraction(sum(way[place] == value for way in left), len(left))
+        for place in range(len(people))
+        for value in set(ways.pop())
+    }
+
+
+def refused_by_two_zips(rows) -> bool:
+    halves = [[value for zip_code, value in rows if zip_code == half] for half in "AB"]
+    return not all(len(half) >= 2 and len(set(half)) >= 2 for half in halves)
+
+
+@pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=lambda entry: entry.name)
+def test_a_refused_cut_tells(algorithm):
+    """Zip A = HIV, HIV and zip B = flu, cold, cough at k = 2, l = 2: who is of A has HIV, for certain."""
+    from dataclasses import replace
+
+    policy = replace(ZIP_POLICY, algorithm=algorithm)
+    release = ic.anonymize(ZIPS, policy)
+    assert release.privacy.classes == 1
+    found = attack(ZIPS, release.table, policy, kinds=["minimality"])[0]
+    slow = posteriors(ZIPS.rows(), refused_by_two_zips)
+    assert max(slow.values()) == 1
+    assert slow[0, "HIV"] == slow[1, "HIV"] == 1
+    assert (found.figures["largest"], found.figures["largest_low"], found.figures["largest_high"]) == (
+        1,
+        1,
+        1,
+    )
+    assert found.figures["largest_share"] == 2 / 5
+    assert found.figures["bound"] == 1 / 2
+    assert (found.figures["exact"], found.figures["classes"], found.attacks) == (1, 1, 5)
+    # Each of B is taken for the first of three alike values.
+    assert found.main == ic.attacks.wilson(3, 5)
+    assert found.baseline == ic.attacks.wilson(2, 5)
+
+
+def test_shuffled_release_does_not_hinder_and_k_anonymity_tells_nothing():
+    from dataclasses import replace
+
+    policy = replace(ZIP_POLICY, shuffle=True, seed=3)
+    release = ic.anonymize(ZIPS, policy)
+    assert attack(ZIPS, release.table, policy, kinds=["minimality"])[0].figures["largest"] == 1
+    policy = replace(ZIP_POLICY, models=(ic.KAnonymity(3),))
+    found = attack(ZIPS, ic.anonymize(ZIPS, policy).table, policy, kinds=["minimality"])[0]
+    assert found.figures["largest"] == 2 / 5
+    assert "bound" not in found.figures
+
+
+def test_larger_classes_are_sampled_within_their_interval():
+    rows = [("A", "HIV")] * 3 + [("B", value) for value in ("flu", "cold", "cough", "flu", "cold")]
+    table = pl.DataFrame(rows, schema=["zip", "illness"], orient="row")
+    release = ic.anonymize(table, ZIP_POLICY)
+    found = attack(table, release.table, ZIP_POLICY, kinds=["minimality"], attacks=100)[0]
+    assert found.figures["exact"] == 0
+    slow = posteriors(rows, refused_by_two_zips)
+    assert (
+        found.figures["largest_low"] <= max(slow.values()) <= found.figures["largest_high"]
+        or found.figures["unknown"]
+    )
+
+
+def test_minimality_refuses_what_it_cannot_run_again():
+    release = ic.anonymize(ZIPS, ZIP_POLICY)
+    from dataclasses import replace
+
+    other = replace(ZIP_POLICY, models=(ic.KAnonymity(2),))
+    with pytest.raises(ic.TableError, match="another release of this table"):
+        attack(ZIPS, release.table, other, kinds=["minimality"])
+    timed = replace(ZIP_POLICY, algorithm=ic.Optimal(budget="5s"))
+    with pytest.raises(ic.ParameterError, match="time budget"):
+        attack(ZIPS, release.table, timed, kinds=["minimality"])
+    with pytest.raises(ic.ParameterError, match="whole Policy"):
+        attack(ZIPS, release.table, ZIP_POLICY.schema, kinds=["minimality"])
+    with pytest.raises(ic.ParameterError, match="also="):
+        attack(ZIPS, release.table, ZIP_POLICY.schema, kinds=["composition"])
+
+
+# --- composition ----------------------------------------------------------------------------------
+
+
+SCHEMA = ic.Schema(["age", "zip", "sex"], ["diagnosis"])
+
+
+@pytest.fixture(scope="module")
+def releases() -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+    """Two 5-anonymous releases of the same 2,000 rows, which cut the people in other places."""
+    table = hospital(2000, seed=0).select("age", "zip", "sex", "diagnosis")
+    made = [
+        ic.anonymize(table, SCHEMA, [ic.KAnonymity(5)], algorithm).table
+        for algorithm in (ic.Mondrian(), ic.Mondrian(choose="span", median="below"))
+    ]
+    return table, made
+
+
+def test_two_releases_joined_by_order_single_people_out(releases):
+    table, (one, two) = releases
+    names = ["age", "zip", "sex"]
+    found = attack(table, one, SCHEMA, also=[two], kinds=["composition-by-order"])[0]
+    joined = list(zip(one.select(names).rows(), two.select(names).rows(), strict=True))
+    sizes = Counter(joined)
+    ill = {}
+    for cells, diagnosis in zip(joined, table["diagnosis"], strict=True):
+        ill.setdefault(cells, set()).add(diagnosis)
+    assert found.figures == {
+        "records": 2000,
+        "unique": sum(sizes[cells] == 1 for cells in joined),
+        "smallest": 1,
+        "smallest_alone": min(min(Counter(each.select(names).rows()).values()) for each in (one, two)),
+        "below": sum(sizes[cells] < 5 for cells in joined),
+        "pinned": sum(len(ill[cells]) == 1 for cells in joined),
+    }
+    assert found.figures["smallest_alone"] >= 5
+    # Quoted in docs/limits.md.
+    assert (found.figures["unique"], found.figures["below"]) == (480, 1822)
+    assert found.baseline == ic.attacks.wilson(0, 2000)
+
+
+def covers(cell: str, value: object) -> bool:
+    """Read a cell anew: *, a value, a range or a set."""
+    text = str(value)
+    if cell in ("*", text):
+        return True
+    if cell.startswith("{"):
+        return text in cell[1:-1].split(", ")
+    if cell.startswith("["):
+        low, high = (float(end) for end in cell[1:-1].replace(" - ", "-").split("-"))
+        return low <= float(text) <= high
+    return False
+
+
+def test_candidates_of_two_releases_are_intersected(releases):
+    table, (one, two) = releases
+    shuffled = two.sample(fraction=1, shuffle=True, seed=1)
+    found = attack(table, one, SCHEMA, also=[shuffled], kinds=["composition"], attacks=40)[0]
+    people = random_people(40)
+    left, alone = [], []
+    for person in people:
+        values = [table[name][person] for name in ("age", "zip", "sex")]
+        counts = [
+            Counter(
+                row[3]
+                for row in release.select("age", "zip", "sex", "diagnosis").rows()
+                if all(covers(cell, value) for cell, value in zip(row, values, strict=False))
+            )
+            for release in (one, shuffled)
+        ]
+        assert all(sum(each.values()) >= 5 for each in counts)
+        left.append(counts[0] & counts[1])
+        alone.append(counts[0])
+    assert found.figures["unique"] == sum(sum(each.values()) == 1 for each in left)
+    assert found.figures["smallest"] == min(sum(each.values()) for each in left)
+    assert found.figures["pinned"] == sum(len(each) == 1 for each in left) > 0
+    assert found.main == ic.attacks.wilson(int(found.figures["pinned"]), 40)
+    assert found.baseline == ic.attacks.wilson(sum(len(each) == 1 for each in alone), 40)
+
+
+def random_people(count: int) -> list[int]:
+    return np.random.default_rng([0, 8]).choice(2000, count, replace=False).tolist()
+
+
+def test_all_kinds_that_tables_allow(releases):
+    table, (one, two) = releases
+    names = [each.name for each in attack(table, one, SCHEMA, also=[two], attacks=10)]
+    assert names == [name for name in KINDS if name not in ("membership", "linkage", "minimality")]
+    fewer = attack(table, one, SCHEMA, also=[two.head(1990)], attacks=10)
+    assert "composition-by-order" not in [each.name for each in fewer]
+    with pytest.raises(ic.TableError, match="different numbers of rows"):
+        attack(table, one, SCHEMA, also=[two.head(1990)], kinds=["composition-by-order"])
