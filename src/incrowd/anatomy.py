@@ -73,8 +73,12 @@ class Anatomy:
             "after": self.privacy.to_dict(cells=False),
         }
 
-    def write(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+    def write(
+        self, folder: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+    ) -> None:
         """Write ``quasi.csv`` and ``sensitive.csv`` into a folder, both or none.
+
+        With `escape_formulas` texts that a spreadsheet would run as formulas get ``'`` in front.
 
         Raises
         ------
@@ -83,10 +87,10 @@ class Anatomy:
         """
         import narwhals as nw
 
-        from incrowd.io.files import CsvFormat, check_target, replacing, write_table
+        from incrowd.io.files import check_target, escaping, replacing, write_table
 
         path = file_path(folder)
-        csv_format = self.csv_format or CsvFormat()
+        csv_format = escaping(self.csv_format, escape_formulas)
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:

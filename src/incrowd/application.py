@@ -88,8 +88,12 @@ class Applied:
         reasons = [_REASONS[reason] for reason in self._reason_of_row[found]]
         return pl.DataFrame({"row": found + 1, "reason": pl.Series(reasons, dtype=pl.String)})
 
-    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def write(
+        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+    ) -> None:
         """Write the rows, read them again and judge them, with the earlier release where one was named.
+
+        With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
         Raises
         ------
@@ -98,12 +102,13 @@ class Applied:
         InfeasibleError
             When what was written does not satisfy the policy.
         """
+        from incrowd.io.files import escaping
         from incrowd.release import write_checked
 
         def check(reread: Any) -> None:
             _judged(reread, self.beside, self.policy)
 
-        write_checked(self.table, path, self.csv_format, check, force=force)
+        write_checked(self.table, path, escaping(self.csv_format, escape_formulas), check, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""

@@ -154,11 +154,14 @@ class Release:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in document["sentences"])
         return f"<p><b>{html.escape(document['verdict']['text'])}</b></p><ul>{lines}</ul>"
 
-    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def write(
+        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+    ) -> None:
         """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
 
         The file is written beside the target, read again, measured, and only then renamed. A table on Spark
         becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
+        With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
         Raises
         ------
@@ -167,7 +170,10 @@ class Release:
         InfeasibleError
             When what was written does not satisfy the policy.
         """
-        write_checked(self.table, path, self.csv_format, self._judge, force=force)
+        from incrowd.io.files import escaping
+
+        csv_format = escaping(self.csv_format, escape_formulas)
+        write_checked(self.table, path, csv_format, self._judge, force=force)
 
     def into(self, name: str, *, force: bool = False) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.
@@ -214,7 +220,14 @@ class Release:
             driver_keys=self.driver_keys,
         )
 
-    def save(self, folder: str | os.PathLike[str], *, name: str | None = None, force: bool = False) -> None:
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        force: bool = False,
+        escape_formulas: bool = False,
+    ) -> None:
         """Write table, policy and account into a folder, and what is not to publish into ``internal``.
 
         The policy beside the table names roles, models, levels and recipes; it has no raw values, but what
@@ -239,7 +252,11 @@ class Release:
             if any(path.iterdir()) and not force:
                 raise TableError(f"{path}: the folder has files already; name a new one or say --force")
             # A session may keep its tables elsewhere unless told otherwise.
-            self.write((path / name).absolute().as_uri() if on_spark else path / name, force=force)
+            self.write(
+                (path / name).absolute().as_uri() if on_spark else path / name,
+                force=force,
+                escape_formulas=escape_formulas,
+            )
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
             account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
             (path / "release.json").write_text(account + "\n", encoding="utf-8")

@@ -32,12 +32,15 @@ def verify(
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
     ] = None,
+    escape_formulas: Annotated[
+        bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Check a released file against its policy with a second, independent implementation (SQL)."""
     from incrowd.verification import verify as check
 
-    result = check(released, policy, delimiter=delimiter, encoding=encoding)
+    result = check(released, policy, delimiter=delimiter, encoding=encoding, escaped=escape_formulas)
     if json:
         typer.echo(json_module.dumps(result.to_dict(), ensure_ascii=False, indent=1))
     else:

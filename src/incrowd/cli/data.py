@@ -163,6 +163,7 @@ def anonymize(
     internal: Annotated[
         bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
     ] = False,
+    escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -237,7 +238,7 @@ def anonymize(
             release.into(into, force=force)
         else:
             assert output is not None
-            release.write(output, force=force)
+            release.write(output, force=force, escape_formulas=escape_formulas)
         if report is not None:
             shown.stage("report")
             release.report(report, internal=internal)
@@ -348,6 +349,7 @@ def anatomize(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -389,7 +391,7 @@ def anatomize(
         shown.stage("anatomize")
         anatomy = parted(table, loaded, csv_format=csv_format)
         shown.stage("write")
-        anatomy.write(output, force=force)
+        anatomy.write(output, force=force, escape_formulas=escape_formulas)
     if json:
         typer.echo(json_module.dumps(anatomy.to_dict(), ensure_ascii=False, indent=1))
         return
@@ -848,6 +850,7 @@ def apply(
     names: options.Names = None,
     stream: options.Stream = False,
     memory: options.Memory = None,
+    escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -859,7 +862,8 @@ def apply(
 
     from incrowd.application import apply_recoding
     from incrowd.cli.render import progress
-    from incrowd.io.files import CsvFormat, check_target, write_file
+    from incrowd.engines import loaded as loaded_table
+    from incrowd.io.files import CsvFormat, check_target, escaping, write_file
 
     inputs = [path for path in (data, policy, beside) if path is not None]
     options.check_output(output, data, inputs, stream=stream, force=force)
@@ -873,11 +877,13 @@ def apply(
         table, csv_format, _ = options.opened(
             data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
         )
+        # It was written as this one will be.
+        earlier = None if beside is None else loaded_table(beside, escaping(None, escape_formulas))
         shown.stage("apply")
-        applied = apply_recoding(recoding, table, loaded, beside=beside, csv_format=csv_format)
+        applied = apply_recoding(recoding, table, loaded, beside=earlier, csv_format=csv_format)
         suppressed = None if rows is None else applied.rows()
         shown.stage("write")
-        applied.write(output, force=force)
+        applied.write(output, force=force, escape_formulas=escape_formulas)
         if rows is not None and suppressed is not None:
             write_file(suppressed, rows, CsvFormat())
     if json:
@@ -914,6 +920,7 @@ def p29(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -924,7 +931,7 @@ def p29(
     """
     from incrowd.cli.render import console, progress, show_p29, show_processing
     from incrowd.engines import read_classes
-    from incrowd.io.files import check_target, read_table, write_file
+    from incrowd.io.files import check_target, escaping, read_table, write_file
     from incrowd.privacy import P29
     from incrowd.processing import ensure_privacy
 
@@ -957,7 +964,7 @@ def p29(
             left = ensure_privacy(table, schema, t=t, k=k, l=l, max_rounds=max_rounds)
             if left.clean:
                 shown.stage("write")
-                write_file(left.table, output, csv_format)
+                write_file(left.table, output, escaping(csv_format, escape_formulas))
     if json:
         document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
@@ -980,6 +987,7 @@ def randomize(
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     names: options.Names = None,
+    escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -988,7 +996,7 @@ def randomize(
     Columns that the file does not name are written as they are.
     """
     from incrowd.cli.render import console, progress, show_randomized
-    from incrowd.io.files import check_target, read_table, write_file
+    from incrowd.io.files import check_target, escaping, read_table, write_file
     from incrowd.randomization import mechanisms_from_toml
     from incrowd.randomization import randomize as drawn
 
@@ -1000,7 +1008,7 @@ def randomize(
         shown.stage("randomize")
         made = drawn(table, mechanisms, budget=budget)
         shown.stage("write")
-        write_file(made.table, output, csv_format)
+        write_file(made.table, output, escaping(csv_format, escape_formulas))
     if json:
         typer.echo(json_module.dumps(made.to_dict(), ensure_ascii=False, indent=1))
         return

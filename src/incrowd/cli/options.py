@@ -182,6 +182,13 @@ Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write a report: .html, .pdf or .json."),
 ]
+Escape = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="In a CSV, put ' before texts that a spreadsheet would run as formulas; see docs/limits.md.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 
 

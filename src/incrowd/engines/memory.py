@@ -120,7 +120,8 @@ class MemoryEngine:
         from incrowd.io.files import read_table, write_table
 
         write_table(self._frame.to_polars(), path, target, csv_format)
-        return read_table(path, Format((csv_format.delimiter or ",")[0], csv_format.encoding))[0]
+        mark = (csv_format.delimiter or ",")[0]
+        return read_table(path, Format(mark, csv_format.encoding, escaped=csv_format.escaped))[0]
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""

@@ -10,12 +10,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
 from incrowd.errors import TableError
+from incrowd.io.formulas import escape, unescape
 from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "CsvFormat",
     "check_target",
     "checked_csv",
+    "escaping",
     "is_folder",
     "is_parquet",
     "read_table",
@@ -53,11 +55,14 @@ class CsvFormat:
         Python's name of the encoding.
     names
         Column names of a file that has no header line.
+    escaped
+        Whether texts that a spreadsheet would run as formulas have ``'`` in front in the file.
     """
 
     delimiter: str | None = None
     encoding: str = "utf-8"
     names: tuple[str, ...] = ()
+    escaped: bool = False
 
     def __post_init__(self) -> None:
         mark = self.delimiter
@@ -69,6 +74,11 @@ class CsvFormat:
             "".encode(self.encoding)
         except LookupError:
             raise TableError(f"encoding {self.encoding!r} is not known; try utf-8 or latin-1") from None
+
+
+def escaping(csv_format: CsvFormat | None, escaped: bool) -> CsvFormat:
+    """Return a format in which formulas are escaped, or are not."""
+    return replace(csv_format or CsvFormat(), escaped=escaped)
 
 
 def is_parquet(path: Path) -> bool:
@@ -149,7 +159,7 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
             )
     if len(used.delimiter or ",") > 1:
         table = table.with_columns(pl.all().str.strip_chars(" "))
-    return table, used
+    return (unescape(table) if used.escaped else table), used
 
 
 def checked_csv(
@@ -199,7 +209,7 @@ def checked_csv(
     if not asked.names and records < 2:
         raise TableError(f"{path}: the table has no rows below its header")
     return (
-        CsvFormat(delimiter, asked.encoding, asked.names),
+        CsvFormat(delimiter, asked.encoding, asked.names, asked.escaped),
         names,
         records - (0 if asked.names else 1),
     )
@@ -254,6 +264,8 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
         table.write_parquet(path)
         return
     mark = (csv_format.delimiter or ",")[0]
+    if csv_format.escaped:
+        table = escape(table)
     # "never missing" and "empty text" differ by quotes, as they did when read.
     text = table.write_csv(separator=mark, null_value="", quote_style="necessary")
     try:

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from incrowd.addresses import file_path
 from incrowd.errors import ParameterError, TableError
 from incrowd.io.files import CsvFormat, checked_csv, is_parquet
+from incrowd.io.formulas import escape, unescape
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -262,6 +263,8 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
         )
         if len(used.delimiter or ",") > 1:
             frame = frame.with_columns(pl.all().str.strip_chars(" "))
+        if used.escaped:
+            frame = unescape(frame)
         if len(names) == 1:
             # In a file of one column a blank line and a missing value look alike.
             rows = frame.select(pl.len()).collect(engine="streaming").item()
@@ -340,6 +343,8 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
         table.sink_parquet(path, maintain_order=True)
         return
     mark = (csv_format.delimiter or ",")[0]
+    if csv_format.escaped:
+        table = escape(table)
     zipped = target.suffix.lower() == ".gz"
     utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
     sink_csv = partial(

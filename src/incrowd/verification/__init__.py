@@ -111,6 +111,7 @@ def verify(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    escaped: bool = False,
 ) -> Verification:
     """Check a released file against its policy.
 
@@ -124,6 +125,8 @@ def verify(
         One character between the fields of a CSV file; None to find out.
     encoding
         Of a CSV file; None for UTF-8 (or UTF-16 with a byte order mark).
+    escaped
+        Whether a CSV file has ``'`` in front of texts that a spreadsheet would run as formulas.
 
     Returns
     -------
@@ -160,7 +163,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="incrowd-verify-") as scratch, reworded(released):
         con = connect(Path(scratch))
         try:
-            source = open_source(con, released, needed, delimiter, encoding, Path(scratch))
+            source = open_source(con, released, needed, delimiter, encoding, Path(scratch), escaped=escaped)
             lacking = [name for name in needed if name not in source.names]
             if lacking:
                 named = ", ".join(map(repr, lacking))

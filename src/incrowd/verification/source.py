@@ -19,7 +19,7 @@ import shutil
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -84,6 +84,8 @@ def open_source(
     delimiter: str | None,
     encoding: str | None,
     scratch: Path,
+    *,
+    escaped: bool = False,
 ) -> Source:
     """Find out how to read a file, CSV or Parquet by its content (a gzipped CSV file as well).
 
@@ -95,6 +97,8 @@ def open_source(
         How a CSV file is written; None to find out (UTF-8 unless a byte order mark says UTF-16).
     scratch
         A private folder, for a copy in UTF-8 if the file is in another encoding.
+    escaped
+        Whether texts of a CSV that a spreadsheet would run have ``'`` in front.
 
     Raises
     ------
@@ -115,7 +119,17 @@ def open_source(
     zipped = start.startswith(_ZIPPED)
     if zipped:
         _check_gzip(path)
-    return _csv(con, path, wanted, delimiter, _codec(encoding, start), zipped, scratch)
+    source = _csv(con, path, wanted, delimiter, _codec(encoding, start), zipped, scratch)
+    return _unescaped(source) if escaped else source
+
+
+def _unescaped(source: Source) -> Source:
+    """Take a quotation mark off texts that begin as formulas do behind it."""
+    mark = literal("^'('*[=+@\\t\\r\\n＝＋－＠-])")
+    columns = ", ".join(
+        f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(source.names))
+    )
+    return replace(source, relation=f"(SELECT {columns} FROM {source.relation})")
 
 
 def _check_gzip(path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Texts that a spreadsheet would run as formulas, made harmless in a CSV and read back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["escape", "unescape"]
+
+Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
+
+# Wide forms run in some languages. Quotes before them count too, so that one can always be taken off again.
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+_ESCAPED = r"^'+[=+\-@\t\r\n＝＋－＠]"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def escape(table: Frame) -> Frame:
+    """Put ``'`` before texts that begin as formulas do and are no plain numbers."""
+    import polars as pl
+
+    texts = [name for name, kind in table.lazy().collect_schema().items() if _is_text(kind)]
+    columns = []
+    for name in texts:
+        text = _column(name).cast(pl.String)
+        runs = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+        columns.append(pl.when(runs).then(pl.lit("'") + text).otherwise(text).alias(name))
+    return table.with_columns(columns) if columns else table
+
+
+def unescape(table: Frame) -> Frame:
+    """Take off what `escape` put there."""
+    import polars as pl
+
+    texts = [name for name, kind in table.lazy().collect_schema().items() if kind == pl.String]
+    columns = []
+    for name in texts:
+        text = _column(name)
+        columns.append(
+            pl.when(text.str.contains(_ESCAPED)).then(text.str.slice(1)).otherwise(text).alias(name)
+        )
+    return table.with_columns(columns) if columns else table
+
+
+def _is_text(kind: pl.DataType) -> bool:
+    import polars as pl
+
+    return isinstance(kind, pl.String | pl.Categorical | pl.Enum)
+
+
+def _column(name: str) -> pl.Expr:
+    """Address a column literally, whatever its name means to Polars."""
+    from polars import selectors
+
+    return selectors.by_name(name).as_expr()
