@@ -60,6 +60,9 @@ BESIDE = {
     # A release that is made block by block, which is judged as any other.
     ("release", "distributed"),
     ("distributed", "release"),
+    # A method that writes, imported when it is called.
+    ("hierarchy", "io"),
+    ("recoding", "io"),
     # A method that hands its object to the pages above it, imported when it is called.
     ("assessment", "report"),
     ("comparison", "report"),

@@ -381,7 +381,10 @@ def test_saved_values_are_for_the_owner_alone(tmp_path):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     # Saving over an earlier one that others could read closes it again.
     (tmp_path / "r" / "recoding.json").chmod(0o644)
-    recoding.save(tmp_path / "r")
+    with pytest.raises(ic.TableError, match="exists already"):
+        recoding.save(tmp_path / "r")
+    recoding.save(tmp_path / "r", force=True)
+    assert stat.S_IMODE((tmp_path / "r").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "r" / "recoding.json").stat().st_mode) == 0o600
 
 

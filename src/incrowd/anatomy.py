@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import Outputs, Target
     from incrowd.privacy import PrivacyModel
 
-__all__ = ["Anatomy", "anatomize"]
+__all__ = ["Anatomy", "anatomize", "outputs_of"]
 
 GROUP = "group"
 """The column that joins the two tables."""
@@ -52,6 +53,8 @@ class Anatomy:
         What they had to satisfy.
     csv_format
         How the input was written, where it was a CSV.
+    source
+        The path of the input, where it was one.
     """
 
     quasi_table: Any
@@ -61,6 +64,7 @@ class Anatomy:
     privacy: Assessment
     policy: Policy
     csv_format: CsvFormat | None = None
+    source: Any = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
@@ -85,25 +89,29 @@ class Anatomy:
         TableError
             When a file exists (unless `force`) or cannot be written.
         """
+        from incrowd.io.targets import Outputs
+
+        with Outputs(self.source, force=force) as outputs:
+            self.write_to(outputs_of(outputs, folder), escape_formulas=escape_formulas)
+
+    def write_to(self, targets: tuple[Target, Target], *, escape_formulas: bool = False) -> None:
+        """Write the two files to where `outputs_of` said."""
         import narwhals as nw
 
-        from incrowd.io.files import check_target, escaping, replacing, write_table
+        from incrowd.io.files import escaping, write_file
 
-        path = file_path(folder)
         csv_format = escaping(self.csv_format, escape_formulas)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TableError(f"{path}: cannot be made ({error.strerror})") from None
-        quasi, sensitive = path / "quasi.csv", path / "sensitive.csv"
-        for target in (quasi, sensitive):
-            check_target(target, (), force=force)
-        with replacing(quasi) as first, replacing(sensitive) as second:
-            for table, temporary, target in (
-                (self.quasi_table, first, quasi),
-                (self.sensitive_table, second, sensitive),
-            ):
-                write_table(nw.from_native(table, eager_only=True).to_polars(), temporary, target, csv_format)
+        for table, target in zip((self.quasi_table, self.sensitive_table), targets, strict=True):
+            frame = nw.from_native(table, eager_only=True).to_polars()
+            write_file(frame, target, csv_format)
+
+
+def outputs_of(outputs: Outputs, folder: str | os.PathLike[str]) -> tuple[Target, Target]:
+    """Take note of the two files that `Anatomy.write` makes in a folder."""
+    quasi, sensitive = (
+        outputs.add(file_path(folder) / f"{name}.csv", parents=True) for name in ("quasi", "sensitive")
+    )
+    return quasi, sensitive
 
 
 def anatomize(
@@ -151,7 +159,9 @@ def anatomize(
 
     policy = schema if isinstance(schema, Policy) else Policy(schema, tuple(models), seed=seed)
     attribute = _sensitive(policy)
+    source = None
     if isinstance(table, str | os.PathLike):
+        source = table
         table, csv_format = read_table(table, csv_format)
     engine = engine_for(table)
     columns = policy.schema.released(engine.columns)
@@ -174,7 +184,7 @@ def anatomize(
     problems = [measured.shortfall() for measured in privacy.privacy if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
-    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, policy, csv_format)
+    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, policy, csv_format, source)
 
 
 def _sensitive(policy: Policy) -> Attribute:

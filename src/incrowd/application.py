@@ -54,6 +54,8 @@ class Applied:
         The earlier release, where one was named.
     csv_format
         How the batch was written, where it was a CSV.
+    sources
+        What was given: paths, where they were paths.
     """
 
     table: Any = field(repr=False)
@@ -65,6 +67,7 @@ class Applied:
     privacy: Assessment
     beside: Any = field(default=None, repr=False)
     csv_format: CsvFormat | None = None
+    sources: tuple[Any, ...] = field(default=(), repr=False)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
 
     def rows(self) -> pl.DataFrame:
@@ -108,7 +111,8 @@ class Applied:
         def check(reread: Any) -> None:
             _judged(reread, self.beside, self.policy)
 
-        write_checked(self.table, path, escaping(self.csv_format, escape_formulas), check, force=force)
+        csv_format = escaping(self.csv_format, escape_formulas)
+        write_checked(self.table, path, csv_format, check, force=force, sources=self.sources)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -164,6 +168,7 @@ def apply_recoding(
     from incrowd.classes import EquivalenceClasses
     from incrowd.engines import engine_for, loaded
 
+    given = tuple(each for each in (recoding, table, beside) if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
     engine = engine_for(loaded(table, csv_format))
@@ -227,6 +232,7 @@ def apply_recoding(
         _judged(released, beside, policy),
         beside,
         csv_format,
+        given,
         _reason_of_row=None if rows is None else np.append(reasons, 3).astype(np.int8)[rows],
     )
 

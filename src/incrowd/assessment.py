@@ -90,7 +90,7 @@ class Assessment:
                 return measured.value
         return None
 
-    def report(self, path: str | os.PathLike[str], schema: Schema) -> None:
+    def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``; it names no value of the table.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`; `schema` says the roles.
@@ -98,7 +98,7 @@ class Assessment:
         from incrowd.report.content import of_assessment
         from incrowd.report.pages import write_report
 
-        write_report(of_assessment(self, schema), path)
+        write_report(of_assessment(self, schema), path, force=force)
 
     def _repr_html_(self) -> str:
         from incrowd.markup import table

@@ -160,7 +160,7 @@ class Comparison:
             )  # fmt: skip
         return out.getvalue()
 
-    def report(self, path: str | os.PathLike[str]) -> None:
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``: small multiples, tables and what they show.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`.
@@ -168,7 +168,7 @@ class Comparison:
         from incrowd.report.content import of_comparison
         from incrowd.report.pages import write_report
 
-        write_report(of_comparison(self), path)
+        write_report(of_comparison(self), path, force=force)
 
     def one_page(
         self,
@@ -178,6 +178,7 @@ class Comparison:
         at_k: int | None = None,
         title: str = "Anonymization algorithms compared",
         about: str = "",
+        force: bool = False,
     ) -> None:
         """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
 
@@ -185,7 +186,7 @@ class Comparison:
         """
         from incrowd.report.one_page import write_one_page
 
-        write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about)
+        write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about, force=force)
 
 
 def compare(

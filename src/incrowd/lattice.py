@@ -305,23 +305,25 @@ class SolutionSpace:
             "nodes": self.to_rows(),
         }
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the nodes as ``.parquet`` or ``.json``; no value of the table is in it.
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the nodes as ``.parquet`` or ``.json``, all or nothing; no value of the table is in it.
 
         Raises
         ------
         TableError
-            For another suffix.
+            For another suffix; when the file exists (unless `force`) or cannot be written.
         """
-        target = file_path(path)
-        if target.suffix == ".parquet":
-            self.to_polars().write_parquet(target)
-        elif target.suffix == ".json":
-            target.write_text(
-                json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-            )
-        else:
-            raise TableError(f"{target}: a lattice is written as .parquet or .json")
+        from incrowd.io.targets import writing
+
+        suffix = file_path(path).suffix
+        if suffix not in (".parquet", ".json"):
+            raise TableError(f"{path}: a lattice is written as .parquet or .json")
+        with writing(path, force=force) as place:
+            if suffix == ".parquet":
+                self.to_polars().write_parquet(place)
+            else:
+                text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+                place.write_text(text, encoding="utf-8")
 
 
 class _Groups(NamedTuple):

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
@@ -17,7 +17,10 @@ from incrowd.errors import InputError, ParameterError, PolicyError
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.schema import STYLES, Attribute, Schema, Style
 
-__all__ = ["POLICY_VERSION", "Policy", "toml_key", "toml_value"]
+if TYPE_CHECKING:
+    from incrowd.io.targets import Outputs, Target
+
+__all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_value"]
 
 POLICY_VERSION = 1
 
@@ -199,34 +202,55 @@ class Policy:
         lines += [f"{name} = {toml_value(value)}" for name, value in self.algorithm.settings().items()]
         return "\n".join(lines) + "\n"
 
-    def write(self, path: str | os.PathLike[str], *, private: bool = True) -> None:
+    def write(self, path: str | os.PathLike[str], *, private: bool = True, force: bool = False) -> None:
         """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it.
 
         The leaves of the hierarchies are raw values, so nobody else may read the files (modes 0600 and 0700)
         unless `private` is false.
-        """
-        from incrowd.hierarchy import Hierarchy
 
-        path = file_path(path)
+        Raises
+        ------
+        TableError
+            When the file, or that folder, exists (unless `force`) or cannot be written.
+        """
+        from incrowd.io.targets import Outputs, Target
+
+        if isinstance(path, Target):
+            self._write(path, path.outputs, private=private)
+            return
+        with Outputs(force=force) as outputs:
+            self._write(outputs.add(path), outputs, private=private)
+
+    def _write(self, target: Target, outputs: Outputs, *, private: bool) -> None:
+        from incrowd.hierarchy import Hierarchy
+        from incrowd.io.targets import writing
+
+        target.private = private
+
         files = {}
+        trees = {}
         for number, attribute in enumerate(self.schema.attributes, 1):
             if isinstance(attribute.hierarchy, Hierarchy):
-                safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)
-                file = Path("hierarchies") / f"{number:02d}-{safe}.json"
-                (path.parent / file.parent).mkdir(exist_ok=True, mode=0o700 if private else 0o777)
-                if private:
-                    _close(path.parent / file)
-                attribute.hierarchy.write(path.parent / file)
-                files[attribute.name] = file.as_posix()
-        if private:
-            _close(path)
-        path.write_text(self.to_toml(files), encoding="utf-8")
+                safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)[:60]
+                name = f"{number:02d}-{safe}.json"
+                trees[name] = attribute.hierarchy
+                files[attribute.name] = f"hierarchies/{name}"
+        if trees:
+            beside = outputs.add(Path(target).with_name("hierarchies"), folder=True, private=private)
+            with writing(beside) as folder:
+                for name, tree in trees.items():
+                    tree.write(folder / name)
+        with writing(target) as place:
+            place.write_text(self.to_toml(files), encoding="utf-8")
 
 
-def _close(file: Path) -> None:
-    """Make a file that nobody else can read, before it is written."""
-    file.touch(mode=0o600)
-    file.chmod(0o600)
+def hierarchy_files(path: Path) -> list[Path]:
+    """Return the hierarchy files that a policy file names; none where it cannot be read."""
+    try:
+        columns = tomllib.loads(path.read_text(encoding="utf-8-sig"))["columns"].values()
+        return [path.parent / each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return []
 
 
 def _hierarchy(spec: str | dict[str, Any] | None, folder: Path) -> Any:

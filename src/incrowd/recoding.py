@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
@@ -162,27 +163,31 @@ class Recoding(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write ``recoding.json`` and ``keys.parquet`` into a new or empty folder.
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write ``recoding.json`` and ``keys.parquet`` into a new or empty folder, both or none.
 
         The files hold the values of the quasi-identifiers before recoding, so they are as confidential
-        as the data.
+        as the data; nobody else may read the folder.
+
+        Parameters
+        ----------
+        force
+            Whether a recoding that was saved there is replaced.
 
         Raises
         ------
         TableError
-            When the folder holds other files.
+            When the folder has files (unless `force`; never other files than `save` wrote), or cannot be
+            written.
         """
+        from incrowd.io.targets import writing
+
+        with writing(folder, force=force, folder=True, private=True, parents=True) as path:
+            self._save(path)
+
+    def _save(self, path: Path) -> None:
         import polars as pl
 
-        path = file_path(folder)
-        ours = {"recoding.json", "keys.parquet"}
-        if path.exists() and any(child.name not in ours for child in path.iterdir()):
-            raise TableError(f"{path}: the folder holds other files; name a new one for the recoding")
-        path.mkdir(parents=True, exist_ok=True)
-        for name in sorted(ours):
-            (path / name).touch(mode=0o600)
-            (path / name).chmod(0o600)
         document = {
             "format": "incrowd recoding",
             "version": FORMAT_VERSION,

@@ -15,6 +15,7 @@ from incrowd.assessment import Assessment, assess, assess_classes
 from incrowd.chance import guarded_random
 from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
 from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.io.targets import INTERNAL
 from incrowd.policy import Policy
 from incrowd.progress import Progress, Silent
 from incrowd.publication import published_policy
@@ -65,6 +66,8 @@ class Release:
         The full-domain recodings that the search looked at, where it looked at such.
     frequency
         The keys that were recoded, as they came in.
+    sources
+        The paths of the table and the population, where they were paths; no output takes their place.
     driver_keys
         How many combinations of values may be fetched where the table is counted elsewhere.
     """
@@ -80,6 +83,7 @@ class Release:
     population: Any = field(default=None, repr=False)
     lattice: SolutionSpace | None = field(default=None, repr=False)
     frequency: FrequencyTable = field(kw_only=True, repr=False)
+    sources: tuple[Any, ...] = field(default=(), kw_only=True, repr=False)
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
 
     @property
@@ -131,7 +135,7 @@ class Release:
 
         return class_table(self.frequency, self.recoding, sensitive)
 
-    def report(self, path: str | os.PathLike[str], *, internal: bool = False) -> None:
+    def report(self, path: str | os.PathLike[str], *, internal: bool = False, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
 
         It may be published: classes are described by released cells alone, and distributions before recoding
@@ -143,7 +147,7 @@ class Release:
         from incrowd.report.content import of_release
         from incrowd.report.pages import write_report
 
-        write_report(of_release(self, internal=internal), path)
+        write_report(of_release(self, internal=internal), path, force=force)
 
     def _repr_html_(self) -> str:
         import html
@@ -173,7 +177,7 @@ class Release:
         from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
-        write_checked(self.table, path, csv_format, self._judge, force=force)
+        write_checked(self.table, path, csv_format, self._judge, force=force, sources=self.sources)
 
     def into(self, name: str, *, force: bool = False) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.
@@ -234,6 +238,9 @@ class Release:
         is above the released sensitive values in their hierarchies, and is enough to verify the models. The
         whole policy, with its hierarchies, and the recoding are in ``internal`` (modes 0700 and 0600).
 
+        Everything comes or nothing does. With `force` a folder is replaced that holds what `save` or `write`
+        wrote and nothing else.
+
         The table is called ``release.csv`` unless named; ``release.parquet`` where it lives on Spark, and the
         folder is one of the driver's machine.
 
@@ -242,26 +249,21 @@ class Release:
         Raises
         ------
         TableError
-            When the folder has files already (unless `force`) or cannot be written.
+            When the folder has files already (unless `force`), holds the input, or cannot be written.
         """
-        path = file_path(folder)
+        from incrowd.io.targets import writing
+
         on_spark = SparkEngine.takes(self.table)
         name = name or ("release.parquet" if on_spark else "release.csv")
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()) and not force:
-                raise TableError(f"{path}: the folder has files already; name a new one or say --force")
+        with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
             # A session may keep its tables elsewhere unless told otherwise.
-            self.write(
-                (path / name).absolute().as_uri() if on_spark else path / name,
-                force=force,
-                escape_formulas=escape_formulas,
-            )
+            place = path.joinpath(name).as_uri() if on_spark else path / name
+            self.write(place, escape_formulas=escape_formulas)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
             account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
             (path / "release.json").write_text(account + "\n", encoding="utf-8")
-            internal = path / "internal"
-            internal.mkdir(exist_ok=True, mode=0o700)
+            internal = path / INTERNAL
+            internal.mkdir(0o700)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
                 "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
                 "policy, and hierarchies/ has leaves that the release hides; lattice.parquet, where it is\n"
@@ -272,10 +274,6 @@ class Release:
             self.recoding.save(internal / "recoding")
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
-            for inner in (internal, *internal.rglob("*")):
-                inner.chmod(0o700 if inner.is_dir() else 0o600)
-        except OSError as error:
-            raise TableError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 # Only a table on Spark of more than `driver_keys` keys is cut into blocks unasked.
@@ -444,6 +442,7 @@ def anonymize(
         population,
         solution.lattice,
         frequency=frequency,
+        sources=start.sources,
         driver_keys=driver_keys,
     )
 
@@ -518,6 +517,7 @@ class _Start(NamedTuple):
     frequency: FrequencyTable
     population: Any
     csv_format: CsvFormat | None
+    sources: tuple[Any, ...] = ()
 
     def prepared(self, policy: Policy) -> _Start:
         """Count records one by one where the algorithm may part those that look alike."""
@@ -540,6 +540,7 @@ def _start(
     _check_levels(policy)
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    sources = tuple(each for each in (table, population) if isinstance(each, str | os.PathLike))
     if isinstance(table, str | os.PathLike):
         path = table
         if is_scan(path):
@@ -562,7 +563,7 @@ def _start(
         counted = frequency
         frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))
     _check_limits(policy, frequency)
-    return _Start(engine, searched, frequency, population, csv_format)
+    return _Start(engine, searched, frequency, population, csv_format, sources)
 
 
 def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
@@ -583,8 +584,14 @@ def write_checked(
     check: Callable[[Any], None],
     *,
     force: bool,
+    sources: object = None,
 ) -> None:
     """Write a table beside its target, read it again, and rename it if it passes a check.
+
+    Parameters
+    ----------
+    sources
+        What the table was read from; see `incrowd.io.targets.Outputs`.
 
     Raises
     ------
@@ -593,7 +600,8 @@ def write_checked(
         whatever `check` raises of what was written.
     """
     from incrowd.engines import engine_for
-    from incrowd.io.files import CsvFormat, check_target, replacing
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import writing
 
     engine = engine_for(table)
     if isinstance(engine, SparkEngine):
@@ -602,8 +610,7 @@ def write_checked(
         return
     target = file_path(path)
     folder = engine.writes_folder(target)
-    check_target(target, (), force=force, folder=folder)
-    with replacing(target, folder=folder) as temporary:
+    with writing(path, force=force, folder=folder, sources=[sources, *engine.sources]) as temporary:
         written = engine.write(temporary, target, csv_format or CsvFormat())
         if engine_for(written).columns != engine.columns:
             raise TableError(f"{target}: what was written does not read back the same; nothing is kept")

@@ -6,13 +6,17 @@ import csv
 import io
 import stat
 
+import duckdb
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.errors import TableError
-from incrowd.io.files import CsvFormat, read_table, replacing, write_table
+from incrowd.io.files import CsvFormat, read_table, write_table
+from incrowd.io.streams import scan, stream_table
+from incrowd.io.targets import writing
 
 CELLS = st.one_of(
     st.sampled_from(
@@ -129,15 +133,59 @@ def test_what_is_no_text_is_said(tmp_path):
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     target = tmp_path / "out.csv"
-    with replacing(target) as temporary:
+    with writing(target) as temporary:
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
         temporary.write_text("one")
         assert not target.exists()
     assert target.read_text() == "one"
-    with pytest.raises(KeyboardInterrupt), replacing(target) as temporary:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), writing(target, force=True) as temporary:  # noqa: PT012
         temporary.write_text("two")
         raise KeyboardInterrupt
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
     assert target.read_text() == "one"
-    with pytest.raises(TableError, match="cannot be written"), replacing(tmp_path / "no" / "out.csv"):
+    with pytest.raises(TableError, match="does not exist"), writing(tmp_path / "no" / "out.csv"):
         pass
+
+
+ALONE = ["x", None, "y", None, None, 'q"', "x", None]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_missing_values_of_a_file_with_one_column_are_rows(tmp_path, name, stream):
+    frame, path = pl.DataFrame({"a": ALONE}), tmp_path / name
+    if stream:
+        stream_table(frame.lazy(), path, path, CsvFormat())
+    else:
+        write_table(frame, path, path, CsvFormat())
+    assert read_table(path)[0].equals(frame)
+    opened = scan(path)
+    assert opened.frame.collect().equals(frame)
+    if name == "t.csv":
+        # No other program skips one of them.
+        text = path.read_text()
+        assert len(list(csv.reader(io.StringIO(text)))) == len(ALONE) + 1
+        assert all(csv.reader(io.StringIO(text)))
+        assert len(pl.read_csv(path)) == len(pd.read_csv(path)) == len(ALONE)
+        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(len(ALONE),)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        ("a\nx\n\ny\n", (), ["x", None, "y"]),
+        ("a\nx\n\n", (), ["x", None]),
+        ("a\r\nx\r\n\r\n\r\ny", (), ["x", None, None, "y"]),
+        ('a\n""\nx\n', (), [None, "x"]),
+        ("\n\na\nx\n\n", (), ["x", None]),
+        ("\nx\n\n", ("a",), [None, "x", None]),
+        ("a\n\n\n", (), [None, None]),
+    ],
+)
+def test_a_blank_line_is_a_missing_value_where_there_is_one_column(tmp_path, text, names, rows):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    asked = CsvFormat(names=names)
+    assert read_table(path, asked)[0]["a"].to_list() == rows
+    opened = scan(path, asked)
+    assert opened.frame.collect()["a"].to_list() == rows

@@ -73,8 +73,9 @@ def assess(
     options.refuse_beside_policy(
         policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
     )
-    _check_report(report, [data] if isinstance(data, Path) else [], force=force)
-    with progress() as shown:
+    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
+    page = options.added_report(outputs, report)
+    with progress() as shown, outputs:
         shown.stage("read")
         rows, _, columns = options.opened(
             data,
@@ -88,9 +89,9 @@ def assess(
         loaded = options.override(loaded, models, None, None, None)
         shown.stage("assess")
         assessment = measure(rows, loaded.schema, loaded.models, population=population, progress=shown)
-        if report is not None:
+        if page is not None:
             shown.stage("report")
-            assessment.report(report, loaded.schema)
+            assessment.report(page, loaded.schema)
     if json:
         typer.echo(
             json_module.dumps({"file": str(data), **assessment.to_dict()}, ensure_ascii=False, indent=1)
@@ -175,7 +176,6 @@ def anonymize(
 
     from incrowd.cli.render import console, progress, show_release
     from incrowd.errors import ParameterError
-    from incrowd.io.files import check_target
     from incrowd.policy import Policy
     from incrowd.release import anonymize as release_of
 
@@ -187,12 +187,11 @@ def anonymize(
         )
     if into is not None and isinstance(data, Path):
         raise ParameterError("--into is for databases; name a file with -o")
-    inputs = [path for path in (data, policy, population) if isinstance(path, Path)]
-    if output is not None:
-        options.check_output(output, data, inputs, stream=stream, force=force)
-    if save_policy is not None:
-        check_target(save_policy, inputs, force=force)
-    _check_report(report, inputs if output is None else [*inputs, output], force=force)
+    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
+    released = None if output is None else options.released_file(outputs, output, data, stream=stream)
+    page = options.added_report(outputs, report)
+    policy_file = options.added(outputs, save_policy)
+    recoding_folder = options.added(outputs, recoding, folder=True, private=True)
     loaded = None
     options.refuse_beside_policy(
         policy,
@@ -206,7 +205,7 @@ def anonymize(
     )
     if policy is not None:
         loaded = _read_policy(policy)
-    with progress() as shown:
+    with progress() as shown, outputs:
         shown.stage("read")
         rows, csv_format, columns = options.opened(
             data,
@@ -234,23 +233,24 @@ def anonymize(
             progress=shown,
         )
         shown.stage("write")
+        if policy_file is not None:
+            loaded.write(policy_file)
+        if recoding_folder is not None:
+            release.recoding.save(recoding_folder)
+        if page is not None:
+            shown.stage("report")
+            release.report(page, internal=internal)
+            shown.stage("write")
+        if released is not None:
+            release.write(released, escape_formulas=escape_formulas)
         if into is not None:
             release.into(into, force=force)
-        else:
-            assert output is not None
-            release.write(output, force=force, escape_formulas=escape_formulas)
-        if report is not None:
-            shown.stage("report")
-            release.report(report, internal=internal)
     if save_policy is not None:
-        loaded.write(save_policy)
         typer.echo(
             f"{save_policy} is for you alone: it and the hierarchies beside it know values that the release "
             "hides",
             err=True,
         )
-    if recoding is not None:
-        release.recoding.save(recoding)
     if json:
         typer.echo(json_module.dumps(release.to_dict(), ensure_ascii=False, indent=1))
         return
@@ -297,13 +297,11 @@ def lattice(
     Take a node with `anonymize --levels`. Columns without a role do no harm here.
     """
     from incrowd.cli.render import console, progress, show_lattice
-    from incrowd.io.files import check_target
     from incrowd.release import explore
 
     models = options.models_of(k, l, t, model)
-    inputs = [path for path in (data, policy, population) if isinstance(path, Path)]
-    if output is not None:
-        check_target(output, inputs, force=force)
+    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
+    target = options.added(outputs, output)
     options.refuse_beside_policy(
         policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
     )
@@ -321,8 +319,9 @@ def lattice(
         loaded = options.override(loaded, models, algorithm, max_suppression, None)
         loaded = loaded.with_levels(options.levels_of(levels) or {})
         space = explore(rows, loaded, population=population, csv_format=csv_format, progress=shown)
-    if output is not None:
-        space.save(output)
+    if target is not None:
+        with outputs:
+            space.save(target)
     if json:
         typer.echo(json_module.dumps(space.to_dict(), ensure_ascii=False, indent=1))
         return
@@ -360,6 +359,7 @@ def anatomize(
     from dataclasses import replace
 
     from incrowd.anatomy import anatomize as parted
+    from incrowd.anatomy import outputs_of
     from incrowd.cli.render import console, progress, show_anatomy
     from incrowd.io.files import read_table
     from incrowd.policy import Policy
@@ -375,9 +375,11 @@ def anatomize(
         others=others,
         null_value=null_value or None,
     )
+    outputs = options.outputs_of(data, policy=policy, force=force)
+    targets = outputs_of(outputs, output)
     if policy is not None:
         loaded = _read_policy(policy)
-    with progress() as shown:
+    with progress() as shown, outputs:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
         if loaded is None:
@@ -391,7 +393,7 @@ def anatomize(
         shown.stage("anatomize")
         anatomy = parted(table, loaded, csv_format=csv_format)
         shown.stage("write")
-        anatomy.write(output, force=force, escape_formulas=escape_formulas)
+        anatomy.write_to(targets, escape_formulas=escape_formulas)
     if json:
         typer.echo(json_module.dumps(anatomy.to_dict(), ensure_ascii=False, indent=1))
         return
@@ -459,7 +461,7 @@ def compare(
     from incrowd.cli.render import console, progress, show_comparison
     from incrowd.comparison import compare as grid
     from incrowd.errors import ParameterError
-    from incrowd.io.files import check_target, read_table
+    from incrowd.io.files import read_table
 
     if json and csv:
         raise ParameterError("--json and --csv: say one of them")
@@ -477,10 +479,11 @@ def compare(
     if one_page is not None:
         if limits["t"]:
             raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
-        check_target(one_page, (data,), force=force)
         shuffle = True
-    _check_report(report, [data], force=force)
-    with progress() as shown:
+    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
+    sheet = options.added(outputs, one_page)
+    page = options.added_report(outputs, report)
+    with progress() as shown, outputs:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
         loaded = _policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
@@ -492,7 +495,7 @@ def compare(
             )  # fmt: skip
 
         varied_l: Comparison | None = None
-        if one_page is None:
+        if sheet is None:
             comparison = run(chosen, **limits)
         else:
             comparison = run(chosen, k=limits["k"] or _PAGE_K, seeds=limits["seeds"])
@@ -504,13 +507,13 @@ def compare(
             shown.stage("page")
             quasi = [attribute.name for attribute in loaded.schema.quasi]
             comparison.one_page(
-                one_page,
+                sheet,
                 against_l=varied_l,
                 at_k=at_k,
                 about=f"{data.name}; quasi-identifiers: {', '.join(quasi)}",
             )
-    if report is not None:
-        comparison.report(report)
+        if page is not None:
+            comparison.report(page)
     if json:
         document = comparison.to_dict() | ({"against_l": varied_l.to_dict()} if varied_l else {})
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
@@ -685,33 +688,6 @@ def attack(
         show_attacks(console(), found)
 
 
-def _check_report(report: Path | None, taken: Sequence[Path], *, force: bool) -> None:
-    """Refuse a report that could not be written, before there is anything to report.
-
-    Raises
-    ------
-    ParameterError, TableError, MissingExtraError
-    """
-    if report is None:
-        return
-    from importlib.util import find_spec
-
-    from incrowd.errors import MissingExtraError, ParameterError
-    from incrowd.io.files import check_target
-    from incrowd.report.pages import SUFFIXES
-
-    suffix = report.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
-    if report.resolve() in [path.resolve() for path in taken]:
-        raise ParameterError(f"--report {report}: another file of this call has that name")
-    check_target(report, (), force=force)
-    wanted = {".html": ("altair", "vl_convert"), ".pdf": ("altair", "vl_convert", "typst")}.get(suffix, ())
-    missing = [name for name in wanted if find_spec(name) is None]
-    if missing:
-        raise MissingExtraError(", ".join(missing), "report", f"a report as {suffix}")
-
-
 def _most_l(policy: Policy, table: pl.DataFrame) -> int:
     """Return the largest l that every sensitive attribute has values for; 0 where there is none."""
     return min((table[attribute.name].n_unique() for attribute in policy.schema.sensitive), default=0)
@@ -792,16 +768,18 @@ def init(
 ) -> None:
     """Draft a policy: guessed roles and hierarchies of the columns, and why. Read it before you use it."""
     from incrowd.guess import draft_policy
-    from incrowd.io.files import check_target, read_table
+    from incrowd.io.files import read_table
+    from incrowd.io.targets import writing
 
-    if output is not None:
-        check_target(output, [data], force=force)
+    outputs = options.outputs_of(data, force=force)
+    target = options.added(outputs, output)
     table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
     text = draft_policy(table, data.name, tuple(null_value or ()))
-    if output is None:
+    if target is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        with outputs, writing(target) as place:
+            place.write_text(text, encoding="utf-8")
         typer.echo(f"written: {output}; check every role before you use it")
 
 
@@ -863,16 +841,15 @@ def apply(
     from incrowd.application import apply_recoding
     from incrowd.cli.render import progress
     from incrowd.engines import loaded as loaded_table
-    from incrowd.io.files import CsvFormat, check_target, escaping, write_file
+    from incrowd.io.files import CsvFormat, escaping, write_file
 
-    inputs = [path for path in (data, policy, beside) if path is not None]
-    options.check_output(output, data, inputs, stream=stream, force=force)
-    if rows is not None:
-        check_target(rows, [*inputs, output], force=force)
+    outputs = options.outputs_of(data, beside, policy=policy, recoding=recoding, force=force)
+    released = options.released_file(outputs, output, data, stream=stream)
+    numbers = options.added(outputs, rows)
     loaded = _read_policy(policy)
     if max_suppression is not None:
         loaded = replace(loaded, max_suppression=max_suppression)
-    with progress() as shown:
+    with progress() as shown, outputs:
         shown.stage("read")
         table, csv_format, _ = options.opened(
             data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
@@ -881,11 +858,10 @@ def apply(
         earlier = None if beside is None else loaded_table(beside, escaping(None, escape_formulas))
         shown.stage("apply")
         applied = apply_recoding(recoding, table, loaded, beside=earlier, csv_format=csv_format)
-        suppressed = None if rows is None else applied.rows()
         shown.stage("write")
-        applied.write(output, force=force, escape_formulas=escape_formulas)
-        if rows is not None and suppressed is not None:
-            write_file(suppressed, rows, CsvFormat())
+        if numbers is not None:
+            write_file(applied.rows(), numbers, CsvFormat())
+        applied.write(released, escape_formulas=escape_formulas)
     if json:
         typer.echo(json_module.dumps(applied.to_dict(), ensure_ascii=False, indent=1))
         return
@@ -931,7 +907,7 @@ def p29(
     """
     from incrowd.cli.render import console, progress, show_p29, show_processing
     from incrowd.engines import read_classes
-    from incrowd.io.files import check_target, escaping, read_table, write_file
+    from incrowd.io.files import escaping, read_table, write_file
     from incrowd.privacy import P29
     from incrowd.processing import ensure_privacy
 
@@ -944,9 +920,9 @@ def p29(
         others=others,
         null_value=null_value or None,
     )
-    if output is not None:
-        check_target(output, (data,), force=force)
-    with progress() as shown:
+    outputs = options.outputs_of(data, policy=policy, force=force)
+    target = options.added(outputs, output)
+    with progress() as shown, outputs:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
         if policy is not None:
@@ -959,12 +935,12 @@ def p29(
         shown.stage("score")
         score = P29(0.0).of(read_classes(table, schema))
         left = None
-        if output is not None:
+        if target is not None:
             shown.stage("process")
             left = ensure_privacy(table, schema, t=t, k=k, l=l, max_rounds=max_rounds)
             if left.clean:
                 shown.stage("write")
-                write_file(left.table, output, escaping(csv_format, escape_formulas))
+                write_file(left.table, target, escaping(csv_format, escape_formulas))
     if json:
         document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
         typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
@@ -996,19 +972,20 @@ def randomize(
     Columns that the file does not name are written as they are.
     """
     from incrowd.cli.render import console, progress, show_randomized
-    from incrowd.io.files import check_target, escaping, read_table, write_file
+    from incrowd.io.files import escaping, read_table, write_file
     from incrowd.randomization import mechanisms_from_toml
     from incrowd.randomization import randomize as drawn
 
     mechanisms, budget = mechanisms_from_toml(spec)
-    check_target(output, (data, spec), force=force)
-    with progress() as shown:
+    outputs = options.outputs_of(data, spec, force=force)
+    target = outputs.add(output)
+    with progress() as shown, outputs:
         shown.stage("read")
         table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
         shown.stage("randomize")
         made = drawn(table, mechanisms, budget=budget)
         shown.stage("write")
-        write_file(made.table, output, escaping(csv_format, escape_formulas))
+        write_file(made.table, target, escaping(csv_format, escape_formulas))
     if json:
         typer.echo(json_module.dumps(made.to_dict(), ensure_ascii=False, indent=1))
         return

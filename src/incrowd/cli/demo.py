@@ -24,32 +24,31 @@ def demo(
 ) -> None:
     """Assess, anonymize, check and write a made-up hospital table, end to end."""
     from incrowd.cli.render import console, progress, show_assessment, show_release, show_rows
-    from incrowd.errors import MissingExtraError, TableError
+    from incrowd.errors import MissingExtraError
+    from incrowd.io.targets import Outputs, writing
     from incrowd.release import anonymize
     from incrowd.samples import hospital, hospital_policy
     from incrowd.verification import verify
 
-    if output.exists() and not output.is_dir():
-        raise TableError(f"{output}: is a file; name a folder")
-    if output.exists() and any(output.iterdir()) and not force:
-        raise TableError(f"{output}: the folder has files already; name a new one or say --force")
+    outputs = Outputs(force=force)
+    target = outputs.add(output, folder=True, parents=True)
     out = console()
-    with progress() as shown:
+    with progress() as shown, outputs, writing(target) as folder:
         shown.stage("generate")
         table = hospital(rows, seed)
         policy = hospital_policy()
         release = anonymize(table, policy, progress=shown)
         shown.stage("write")
-        release.save(output, force=force)
+        release.save(folder)
         shown.stage("report")
-        page = output / "report.html"
+        page = folder / "report.html"
         try:
             release.report(page)
         except MissingExtraError:
-            page = output / "report.json"
+            page = folder / "report.json"
             release.report(page)
         shown.stage("verify")
-        verification = verify(output / "release.csv", output / "policy.toml")
+        verification = verify(folder / "release.csv", folder / "policy.toml")
     # The other identifying columns would only take room; none of them is in the release.
     shown_columns = ["name", *release.table.columns]
     head = table.select(shown_columns).head(_SHOWN)

@@ -67,9 +67,11 @@ def convert(
 ) -> None:
     """Write a hierarchy in another format."""
     from incrowd.hierarchy import Hierarchy
-    from incrowd.io.files import check_target
+    from incrowd.io.targets import Outputs
 
+    outputs = Outputs(file, force=force)
+    made = outputs.add(target)
     tree = Hierarchy.read(file)
-    check_target(target, [file], force=force)
-    tree.write(target)
+    with outputs:
+        tree.write(made)
     typer.echo(f"written: {target}, {tree.n_leaves} leaves")

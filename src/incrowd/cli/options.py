@@ -12,12 +12,13 @@ import typer
 
 from incrowd.addresses import is_address, looks_like_address
 from incrowd.algorithms import ALGORITHMS, Algorithm
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.errors import MissingExtraError, ParameterError, SchemaError
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
     from incrowd.io.databases import Address, Database
     from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import Outputs, Target
     from incrowd.policy import Policy
     from incrowd.progress import Progress
     from incrowd.schema import Attribute, Schema
@@ -244,24 +245,76 @@ def close_sessions() -> None:
         _sessions.pop().close()
 
 
-def check_output(
-    output: Path, data: Path | Address, inputs: Sequence[Path], *, stream: bool, force: bool
-) -> None:
-    """Refuse an output that is an input, exists, or would be read as part of the input the next time.
+def outputs_of(
+    *inputs: object, policy: Path | None = None, recoding: Path | None = None, force: bool
+) -> Outputs:
+    """Take note of all that a call reads, before the first of its outputs.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders, patterns, addresses; None where there is none.
+    policy
+        A policy file, which may name hierarchy files.
+    recoding
+        The folder of a recoding.
+    """
+    from incrowd.io.targets import Outputs
+    from incrowd.policy import hierarchy_files
+
+    named = [] if policy is None else [policy, *hierarchy_files(policy)]
+    return Outputs(*inputs, named, recoding, force=force)
+
+
+def released_file(outputs: Outputs, output: Path, data: Path | Address, *, stream: bool) -> Target:
+    """Take note of the released file, or folder where many files are read.
+
+    Raises
+    ------
+    TableError
+        When it overlaps with what is read, exists or cannot be written.
+    """
+    from incrowd.io.streams import is_scan
+    from incrowd.io.targets import is_folder
+
+    many = isinstance(data, Path) and (stream or is_scan(data))
+    return outputs.add(output, folder=many and is_folder(output))
+
+
+def added(
+    outputs: Outputs, path: Path | None, *, folder: bool = False, private: bool = False
+) -> Target | None:
+    """Take note of an output that may be left out.
 
     Raises
     ------
     TableError
     """
-    from incrowd.io.files import check_target, is_folder
-    from incrowd.io.streams import is_scan
+    return None if path is None else outputs.add(path, folder=folder, private=private, parents=private)
 
-    if not isinstance(data, Path):
-        check_target(output, inputs, force=force)
-        return
-    check_target(output, inputs, force=force, folder=(stream or is_scan(data)) and is_folder(output))
-    if data.is_dir() and data.resolve() in output.resolve().parents:
-        raise TableError(f"{output}: lies inside the input's folder; choose a place outside of it")
+
+def added_report(outputs: Outputs, report: Path | None) -> Target | None:
+    """Take note of a report, and refuse one that could not be made, before there is anything to report.
+
+    Raises
+    ------
+    ParameterError, TableError, MissingExtraError
+    """
+    if report is None:
+        return None
+    from importlib.util import find_spec
+
+    from incrowd.report.pages import SUFFIXES
+
+    suffix = report.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
+    target = added(outputs, report)
+    wanted = {".html": ("altair", "vl_convert"), ".pdf": ("altair", "vl_convert", "typst")}.get(suffix, ())
+    missing = [name for name in wanted if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(", ".join(missing), "report", f"a report as {suffix}")
+    return target
 
 
 def listed(text: str | None) -> list[str]:

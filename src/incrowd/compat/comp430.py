@@ -188,7 +188,7 @@ def _anonymize(
     *,
     seed: int = 0,
 ) -> None:
-    from incrowd.io.files import replacing
+    from incrowd.io.targets import writing
     from incrowd.release import anonymize
 
     course = _read(path, folder)
@@ -197,7 +197,7 @@ def _anonymize(
     for name, root in course.roots.items():
         columns[name] = [root if value == _TOP else value for value in columns[name]]
     with (
-        replacing(file_path(target)) as temporary,
+        writing(target, force=True, sources=(path, folder)) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)

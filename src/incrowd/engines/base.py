@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.errors import ParameterError, TableError
@@ -56,6 +57,9 @@ class Engine(Protocol):
 
         Columns that may not leave are left out; the quasi-identifiers hold the released cells as text.
         """
+
+    sources: Sequence[object]
+    """Files or the database that the rows come from, where an engine knows; no output replaces them."""
 
     progress: Progress
     """Told how far long work is, where an engine knows."""

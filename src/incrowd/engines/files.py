@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -127,6 +126,7 @@ class FilesEngine(ScanEngine):
     def __init__(self, table: Files) -> None:
         super().__init__(table.frame)
         self._files = table
+        self.sources = table.sources
         self._database: duckdb.DuckDBPyConnection | None = None
         self._folder: Path | None = None
         self._packed: dict[str, _Packed] = {}
@@ -179,7 +179,7 @@ class FilesEngine(ScanEngine):
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""
-        from incrowd.io.files import is_folder
+        from incrowd.io.targets import is_folder
 
         return is_folder(target)
 
@@ -223,10 +223,11 @@ class FilesEngine(ScanEngine):
         """Open a database without tables of its own, which spills into a private folder."""
         import duckdb
 
+        from incrowd.io.scratch import PrivateFolder
         from incrowd.kernels.jit import thread_count
 
         share = max(int(self._files.memory * _DATABASE_SHARE), _LEAST)
-        with tempfile.TemporaryDirectory(prefix="incrowd-") as folder:
+        with PrivateFolder() as folder:
             self._database = duckdb.connect(
                 ":memory:",
                 config={
@@ -239,7 +240,7 @@ class FilesEngine(ScanEngine):
                     "preserve_insertion_order": "false",
                 },
             )
-            self._folder = Path(folder)
+            self._folder = folder
             try:
                 self._database.execute("SET enable_progress_bar = false").fetchall()
                 yield

@@ -92,6 +92,7 @@ class GroupedEngine(ABC):
         self._types = types
         self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
         self.progress: Progress = Silent()
+        self.sources: Sequence[object] = ()
         # The distinct keys by the codes of their values, and which key of the frequency table each is.
         self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, SchemaError, TableError
@@ -51,6 +52,7 @@ class MemoryEngine:
             raise SchemaError(f"the table has {repeated}")
         self._names = names
         self.progress: Progress = Silent()
+        self.sources: Sequence[object] = ()
         self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
 
     @property

@@ -7,15 +7,16 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from incrowd.engines.grouped import CELL, CHANGED, ROWS, FetchedEngine
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError
+from incrowd.io.targets import refuse_other_files, seal_of, writing
 from incrowd.recoding import READS_AS_MISSING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
     from incrowd.frequency import FrequencyTable
@@ -439,17 +440,24 @@ def replace_folder(
         final = jvm.org.apache.hadoop.fs.Path(target)
         files = final.getFileSystem(hadoop)
         final = files.makeQualified(final)
+        session_files = (frame if source is None else source).inputFiles()
+        if final.toUri().getScheme() == "file":
+            _replace_local(frame, Path(final.toUri().getPath()), check, force, session_files)
+            return
         if files.exists(final) and not force:
             raise TableError(f"{target}: exists already; choose another name or say force=True (--force)")
         parent = final.getParent()
         if parent is None or not files.exists(parent):
             raise TableError(f"{target}: the folder to write it into does not exist")
-        for file in (frame if source is None else source).inputFiles():
+        for file in session_files:
             place = jvm.org.apache.hadoop.fs.Path(file)
             while place is not None:
                 if place.toString() == final.toString():
                     raise TableError(f"{target}: the output would replace the input; choose another name")
                 place = place.getParent()
+        there = files.exists(final)
+        if there:
+            refuse_other_files(_files_in(files, final), target)
         mark = secrets.token_hex(4)
         temporary = jvm.org.apache.hadoop.fs.Path(parent, f".{final.getName()}.{mark}.tmp")
         before = jvm.org.apache.hadoop.fs.Path(parent, f".{final.getName()}.{mark}.old")
@@ -462,9 +470,14 @@ def replace_folder(
             if written.columns != frame.columns:
                 raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
             check(written)
+            seal = jvm.org.apache.hadoop.fs.Path(temporary, seal_of(_files_in(files, temporary)))
+            files.create(seal).close()
             umask = permission.getUMask(hadoop)
             files.setPermission(temporary, permission.getDirDefault().applyUMask(umask))
             if files.exists(final):
+                if not there:
+                    raise TableError(f"{target}: was made by somebody else meanwhile; nothing was written")
+                refuse_other_files(_files_in(files, final), target)
                 _rename(files, final, before, target)
                 try:
                     _rename(files, temporary, final, target)
@@ -477,6 +490,30 @@ def replace_folder(
         finally:
             if files.exists(temporary):
                 files.delete(temporary, True)
+
+
+def _replace_local(
+    frame: Any, target: Path, check: Callable[[Any], object], force: bool, sources: Sequence[str]
+) -> None:
+    """Write a folder of this machine as every other output is written."""
+    local = [unquote(urlsplit(file).path) for file in sources if file.startswith("file:")]
+    with writing(target, force=force, folder=True, sources=local) as place:
+        frame.write.mode("append").parquet(place.as_uri())
+        written = frame.sparkSession.read.parquet(place.as_uri())
+        if written.columns != frame.columns:
+            raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+        check(written)
+
+
+def _files_in(files: Any, folder: Any) -> list[tuple[str, int]]:
+    """List the files of a folder at any depth, with their sizes."""
+    base = f"{folder.toUri().getPath()}/"
+    entries = files.listFiles(folder, True)
+    found = []
+    while entries.hasNext():
+        status = entries.next()
+        found.append((status.getPath().toUri().getPath().removeprefix(base), int(status.getLen())))
+    return found
 
 
 def _rename(files: Any, one: Any, other: Any, target: str) -> None:

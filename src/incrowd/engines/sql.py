@@ -333,6 +333,8 @@ class RecodedEngine(FetchedEngine):
     def __init__(self, table: RecodedTable) -> None:
         super().__init__()
         self.table = table
+        source = table.engine.table
+        self.sources = (source.database.address,) if isinstance(source, DatabaseTable) else ()
 
     @property
     def columns(self) -> list[str]:

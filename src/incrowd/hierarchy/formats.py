@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.errors import HierarchyError
+from incrowd.addresses import file_path
+from incrowd.errors import HierarchyError, TableError
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 
 __all__ = ["read", "write"]
@@ -41,8 +43,11 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
         raise HierarchyError(f"{path}: nested too deep, or in itself") from None
 
 
-def write(hierarchy: Hierarchy, path: Path) -> None:
+def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
     """Write a hierarchy file by its suffix; see `Hierarchy.write`."""
+    from incrowd.io.targets import writing
+
+    path = file_path(target)
     suffix = path.suffix.lower()
     try:
         if suffix == ".txt":
@@ -66,11 +71,14 @@ def write(hierarchy: Hierarchy, path: Path) -> None:
     if text.startswith("\ufeff"):
         text = "\ufeff" + text  # a reader takes the first for a byte order mark
     try:
-        path.write_bytes(text.encode())
+        data = text.encode()
     except UnicodeEncodeError:
         raise HierarchyError(f"{path}: a label is no valid Unicode (half of a surrogate pair)") from None
-    except OSError as error:
-        raise HierarchyError(f"{path}: cannot be written ({error.strerror})") from None
+    try:
+        with writing(target, force=True) as place:
+            place.write_bytes(data)
+    except TableError as error:
+        raise HierarchyError(str(error)) from None
 
 
 def _read_indented(text: str, source: str) -> Hierarchy:

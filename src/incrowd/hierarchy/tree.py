@@ -518,7 +518,7 @@ class Hierarchy:
         """
         from incrowd.hierarchy.formats import write
 
-        write(self, file_path(path))
+        write(self, path)
 
     @staticmethod
     def intervals(*widths: float, origin: float = 0) -> Intervals:

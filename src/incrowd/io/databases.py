@@ -311,6 +311,7 @@ class DatabaseTable:
         made = DatabaseTable(database, asked)
         database.ask(lambda dialect: dialect.check_name(asked))
         name = made.name = database.ask(lambda dialect: dialect.target(asked))
+        database.ask(lambda dialect: dialect.check_name(name))
         kind = database.ask(lambda dialect: dialect.kind(name))
         if kind is not None:
             if database.ask(lambda dialect: dialect.related(self.name, name)):

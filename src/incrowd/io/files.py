@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import gzip
 import io
 import os
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.addresses import file_path
 from incrowd.errors import TableError
 from incrowd.io.formulas import escape, unescape
+from incrowd.io.targets import writing
 from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
@@ -26,13 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CsvFormat",
-    "check_target",
     "checked_csv",
     "escaping",
-    "is_folder",
     "is_parquet",
     "read_table",
-    "replacing",
     "write_file",
     "write_table",
 ]
@@ -150,13 +145,9 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     except pl.exceptions.PolarsError:
         raise TableError(f"{path}: not readable as a CSV with the delimiter {mark!r}") from None
     if table.width != fields or table.height != expected:
-        if table.width == 1:
-            # In a file of one column a blank line and a missing value look alike.
-            table = table.drop_nulls() if table.height > expected else table
-        if table.width != fields or table.height != expected:
-            raise TableError(
-                f"{path}: {expected} rows were expected and {table.height} read; check the quotes"
-            )
+        raise TableError(f"{path}: {expected} rows were expected and {table.height} read; check the quotes")
+    if fields == 1:
+        table = table.select(missing_alone(names[0]))
     if len(used.delimiter or ",") > 1:
         table = table.with_columns(pl.all().str.strip_chars(" "))
     return (unescape(table) if used.escaped else table), used
@@ -191,7 +182,7 @@ def checked_csv(
 
     delimiter = asked.delimiter or _sniff(content)
     mark = delimiter[0]
-    fields, records, line, found = scan(content, mark)
+    fields, records, line, found, blank = scan(content, mark)
     if not records and not line:
         raise TableError(f"{path}: the file is empty")
     if found == -1:
@@ -206,6 +197,10 @@ def checked_csv(
         raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
     if repeated := repeated_columns(names, asked.names):
         raise TableError(f"{path}: {repeated}")
+    if fields == 1:
+        # A blank line is a missing value where there is one column, but not above the header.
+        above = len(re.match(rb"(?:\r?\n)*", start)[0].splitlines())  # type: ignore[index]
+        records += blank - (0 if asked.names else above)
     if not asked.names and records < 2:
         raise TableError(f"{path}: the table has no rows below its header")
     return (
@@ -236,7 +231,7 @@ def _sniff(content: Any) -> str:
 
     best, most = ",", 1
     for mark in DELIMITERS:
-        fields, _, line, _ = scan(content, mark, 100)
+        fields, _, line, *_ = scan(content, mark, 100)
         if not line and fields > most:
             best, most = mark, fields
     if most == 1:
@@ -250,6 +245,25 @@ def _header(start: bytes, mark: str, *, trim: bool) -> list[str]:
     lines = io.StringIO(start.decode("utf-8", "ignore"), newline="")
     names: list[str] = next((row for row in csv.reader(lines, delimiter=mark) if row), [])
     return [name.strip(" ") for name in names] if trim else names
+
+
+def missing_alone(name: str) -> pl.Expr:
+    """Read the only column of a CSV: an empty field is missing, quoted or not.
+
+    Other programs write a missing value there as ``""``, because they skip blank lines.
+    """
+    import polars as pl
+
+    return pl.when(pl.col(name) != "").then(pl.col(name)).alias(name)
+
+
+def null_text(columns: int) -> str:
+    """Return how a missing value is written to a CSV.
+
+    A missing value and an empty text differ by quotes, as they did when read. In a file of one column a
+    missing value without quotes would be a blank line, which many readers skip.
+    """
+    return "" if columns > 1 else '""'
 
 
 def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
@@ -266,8 +280,7 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     mark = (csv_format.delimiter or ",")[0]
     if csv_format.escaped:
         table = escape(table)
-    # "never missing" and "empty text" differ by quotes, as they did when read.
-    text = table.write_csv(separator=mark, null_value="", quote_style="necessary")
+    text = table.write_csv(separator=mark, null_value=null_text(table.width), quote_style="necessary")
     try:
         data = text.encode(csv_format.encoding)
     except UnicodeEncodeError:
@@ -278,67 +291,9 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     path.write_bytes(data)
 
 
-def write_file(table: pl.DataFrame, target: Path, csv_format: CsvFormat) -> None:
-    """Write a table to a file, all or nothing; see `write_table`."""
-    with replacing(target) as temporary:
-        write_table(table, temporary, target, csv_format)
-
-
-def is_folder(target: Path) -> bool:
-    """Say whether a target for many files is a folder: it has no ending as files have."""
-    return not target.suffix
-
-
-def check_target(target: Path, sources: Sequence[Path], *, force: bool, folder: bool = False) -> None:
-    """Refuse a target that is the input, exists already, or has nowhere to go.
-
-    Parameters
-    ----------
-    folder
-        Whether a folder is to be written, and not a file.
-
-    Raises
-    ------
-    TableError
-    """
-    for source in sources:
-        if target.exists() and source.exists() and target.samefile(source):
-            raise TableError(f"{target}: the output would replace an input file; choose another name")
-    if target.is_dir() and not folder:
-        raise TableError(f"{target}: is a folder; name a file")
-    if target.exists() and not force and not (target.is_dir() and not any(target.iterdir())):
-        raise TableError(f"{target}: exists already; choose another name or say --force")
-    if not target.parent.is_dir():
-        raise TableError(f"{target}: the folder {target.parent} does not exist")
-
-
-@contextlib.contextmanager
-def replacing(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Give a private temporary file (or folder) beside the target, and rename it if nothing fails."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        # Created before anything is written, so that nobody else can read it meanwhile.
-        if folder:
-            temporary.mkdir(0o700)
-        else:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        for path in (temporary, *(temporary.rglob("*") if folder else ())):
-            path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
-        if folder and target.exists():
-            # A folder that has files is not replaced by a rename: it steps aside, and goes if all is well.
-            aside = target.with_name(f"{temporary.name}.old")
-            os.replace(target, aside)
-            os.replace(temporary, target)
-            shutil.rmtree(aside) if aside.is_dir() else aside.unlink()
-        else:
-            os.replace(temporary, target)
-    except OSError as error:
-        raise TableError(f"{target}: cannot be written ({error.strerror})") from None
-    finally:
-        if folder:
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
+def write_file(
+    table: pl.DataFrame, target: str | os.PathLike[str], csv_format: CsvFormat, *, force: bool = False
+) -> None:
+    """Write a table to a file, all or nothing; see `write_table` and `incrowd.io.targets.writing`."""
+    with writing(target, force=force) as place:
+        write_table(table, place, Path(target), csv_format)

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import tempfile
-import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +19,10 @@ from urllib.parse import unquote
 
 from incrowd.addresses import file_path
 from incrowd.errors import ParameterError, TableError
-from incrowd.io.files import CsvFormat, checked_csv, is_parquet
+from incrowd.io.files import CsvFormat, checked_csv, is_parquet, missing_alone, null_text
 from incrowd.io.formulas import escape, unescape
+from incrowd.io.scratch import PrivateFolder
+from incrowd.io.targets import is_pattern
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Files:
         files, which go with this object. None where the rows are computed, as those of a release.
     partitions
         Columns that the folders tell, as ``year=2024``, with the value of each file.
+    sources
+        The files that were opened.
     csv_format
         How the files are written, where they are CSV.
     memory
@@ -67,6 +70,7 @@ class Files:
     memory: int
     kept: Any = field(default=None, repr=False)
     recoded: Any = field(default=None, repr=False)
+    sources: tuple[Path, ...] = field(default=(), repr=False)
 
     @property
     def columns(self) -> list[str]:
@@ -75,14 +79,6 @@ class Files:
 
     def __repr__(self) -> str:
         return f"Files({len(self.parts)} files of {', '.join(self.columns)})"
-
-
-class _Folder:
-    """A private temporary folder that goes with the last object that needs it."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="incrowd-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def bytes_of(text: str | int) -> int:
@@ -116,7 +112,7 @@ def usual_memory() -> int:
 def is_scan(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
     text = os.fspath(file_path(path))
-    return (any(mark in text for mark in "*?[") and not Path(text).exists()) or Path(text).is_dir()
+    return is_pattern(text) or Path(text).is_dir()
 
 
 def scan(
@@ -159,7 +155,7 @@ def scan(
     kept = None
     stored = found
     if csvs:
-        kept = _Folder()
+        kept = PrivateFolder()
         folder = kept.path
         stored, first = [], csv_format or CsvFormat()
         for number, file in enumerate(found):
@@ -192,7 +188,9 @@ def scan(
         whole = pl.concat(frames)
     else:
         whole = pl.scan_parquet(list(stored), hive_partitioning=False, glob=False)
-    return Files(whole, tuple(frames), tuple(stored), partitions, csv_format, limit, kept)
+    return Files(
+        whole, tuple(frames), tuple(stored), partitions, csv_format, limit, kept, sources=tuple(found)
+    )
 
 
 def _found(text: str) -> list[Path]:
@@ -266,9 +264,7 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
         if used.escaped:
             frame = unescape(frame)
         if len(names) == 1:
-            # In a file of one column a blank line and a missing value look alike.
-            rows = frame.select(pl.len()).collect(engine="streaming").item()
-            frame = frame.drop_nulls() if rows > expected else frame
+            frame = frame.select(missing_alone(names[0]))
         try:
             frame.sink_parquet(copy, maintain_order=True)
             rows = pl.scan_parquet(copy).select(pl.len()).collect().item()
@@ -348,12 +344,16 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     zipped = target.suffix.lower() == ".gz"
     utf8 = codecs.lookup(csv_format.encoding).name == "utf-8"
     sink_csv = partial(
-        table.sink_csv, separator=mark, maintain_order=True, null_value="", quote_style="necessary"
+        table.sink_csv,
+        separator=mark,
+        maintain_order=True,
+        null_value=null_text(len(table.collect_schema())),
+        quote_style="necessary",
     )
     if utf8 and not zipped:
         sink_csv(path)
         return
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", suffix=".tmp") as between:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="plain.") as between:
         plain = Path(between.name)
         sink_csv(plain)
         with plain.open("rb") as source, path.open("wb") as sink:

@@ -16,6 +16,7 @@ _QUOTE, _LF, _CR = 34, 10, 13
 def _scan(data, delimiter, limit):
     expected = np.int64(-1)
     records = np.int64(0)
+    blank = np.int64(0)
     line = np.int64(1)
     began = np.int64(1)
     fields = np.int64(1)
@@ -29,7 +30,7 @@ def _scan(data, delimiter, limit):
         byte = np.uint8(10) if at_end else data[i]
         if quoted:
             if at_end:
-                return expected, records, began, np.int64(-1)
+                return expected, records, began, np.int64(-1), blank
             if byte == 34:
                 if i + 1 < n and data[i + 1] == 34:
                     i += 1
@@ -50,10 +51,12 @@ def _scan(data, delimiter, limit):
                 if expected < 0:
                     expected = fields
                 elif fields != expected:
-                    return expected, records, began, fields
+                    return expected, records, began, fields, blank
                 records += 1
                 if records == limit:
-                    return expected, records, np.int64(0), np.int64(0)
+                    return expected, records, np.int64(0), np.int64(0), blank
+            elif not at_end:
+                blank += 1
             line += 1
             began = line
             fields = np.int64(1)
@@ -63,10 +66,10 @@ def _scan(data, delimiter, limit):
             fresh = False
             empty = False
         i += 1
-    return expected, records, np.int64(0), np.int64(0)
+    return expected, records, np.int64(0), np.int64(0), blank
 
 
-def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int, int, int, int]:
+def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int, int, int, int, int]:
     """Count fields and records up to the first record that is unlike the others.
 
     Parameters
@@ -88,6 +91,8 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
         Line on which the deviating record begins, from 1; 0 where there is none.
     found
         Fields of the deviating record; -1 where a quote is never closed.
+    blank
+        Blank lines among the records, with those above the first.
     """
-    fields, records, line, found = _scan(data, np.uint8(ord(delimiter)), limit)
-    return int(fields), int(records), int(line), int(found)
+    fields, records, line, found, blank = _scan(data, np.uint8(ord(delimiter)), limit)
+    return int(fields), int(records), int(line), int(found), int(blank)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
+from incrowd.io.scratch import PrivateFolder
 from incrowd.report.charts import Measure, against, measures, save
 from incrowd.report.typesetting import check_typesetter, typeset
 
@@ -29,6 +29,7 @@ def write_one_page(
     at_k: int | None = None,
     title: str = "Anonymization algorithms compared",
     about: str = "",
+    force: bool = False,
 ) -> None:
     """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
 
@@ -39,7 +40,7 @@ def write_one_page(
     against_k
         Runs over k; at most five algorithms.
     path
-        The file, ``.pdf``; it is replaced, all or nothing.
+        The file, ``.pdf``; written all or nothing.
     against_l
         Runs over l at one k.
     at_k
@@ -54,26 +55,23 @@ def write_one_page(
     MissingExtraError
         Without the extra `report`.
     """
-    from incrowd.io.files import replacing
+    from incrowd.io.targets import writing
 
     check_typesetter()
-    target = file_path(path)
-    if target.suffix.lower() != ".pdf":
-        raise ParameterError(f"{target}: the one page is written as .pdf")
+    if file_path(path).suffix.lower() != ".pdf":
+        raise ParameterError(f"{Path(path)}: the one page is written as .pdf")
     runs = against_k.averaged()
     names = list(dict.fromkeys(run.algorithm for run in runs))
     if len(names) > _MOST:
         raise ParameterError(f"one page has room for {_MOST} algorithms, not for {len(names)}")
     shown = measures(against_k.records)
-    with tempfile.TemporaryDirectory() as folder:
-        parts = [_part(runs, "k", "Impact of k in k-anonymity", shown, names, Path(folder))]
+    with PrivateFolder() as folder:
+        parts = [_part(runs, "k", "Impact of k in k-anonymity", shown, names, folder)]
         lines = observations(runs, "k")
         if against_l is not None:
             fixed = "" if at_k is None else f" at k = {at_k}"
             averaged = against_l.averaged()
-            parts.append(
-                _part(averaged, "l", f"Impact of l in l-diversity{fixed}", shown, names, Path(folder))
-            )
+            parts.append(_part(averaged, "l", f"Impact of l in l-diversity{fixed}", shown, names, folder))
             lines += observations(averaged, "l")
         page = {
             "title": title,
@@ -82,8 +80,8 @@ def write_one_page(
             "observations": lines,
             "notes": _notes(against_k, runs),
         }
-        with replacing(target) as temporary:
-            typeset("one_page.typ", page, Path(folder), temporary)
+        with writing(path, force=force) as place:
+            typeset("one_page.typ", page, folder, place)
 
 
 def _notes(comparison: Comparison, runs: Sequence[Compared]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
+from incrowd.io.scratch import PrivateFolder
 from incrowd.report import charts
 from incrowd.report.content import figure
 from incrowd.report.typesetting import check_typesetter, typeset
@@ -22,7 +22,7 @@ __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 SUFFIXES = (".html", ".pdf", ".json")
 
 
-def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, force: bool = True) -> None:
+def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a report as ``.html``, ``.pdf`` or ``.json``, all or nothing.
 
     Raises
@@ -34,20 +34,17 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
     MissingExtraError
         For a page or a PDF without the extra `report`.
     """
-    from incrowd.io.files import check_target, replacing
+    from incrowd.io.targets import writing
 
-    target = file_path(path)
-    suffix = target.suffix.lower()
+    suffix = file_path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise ParameterError(f"{target}: a report is written as {', '.join(SUFFIXES)}")
-    check_target(target, (), force=force)
-    if suffix == ".pdf":
-        with replacing(target) as temporary:
-            _write_pdf(document, temporary)
-        return
-    text = to_json(document) if suffix == ".json" else to_html(document)
-    with replacing(target) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        raise ParameterError(f"{Path(path)}: a report is written as {', '.join(SUFFIXES)}")
+    with writing(path, force=force) as place:
+        if suffix == ".pdf":
+            _write_pdf(document, place)
+        else:
+            text = to_json(document) if suffix == ".json" else to_html(document)
+            place.write_text(text, encoding="utf-8")
 
 
 def to_json(document: Mapping[str, Any]) -> str:
@@ -339,10 +336,10 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     verdict = document["verdict"]
     comparison = document["kind"] == "comparison"
     pictures = _comparison_pictures(document) if comparison else _pictures(document)
-    with tempfile.TemporaryDirectory() as folder:
+    with PrivateFolder() as folder:
         drawn = []
         for number, (alt, draw) in enumerate(pictures):
-            charts.save(draw(), Path(folder, f"chart{number}.pdf"))
+            charts.save(draw(), folder / f"chart{number}.pdf")
             drawn.append({"file": f"chart{number}.pdf", "alt": alt})
         page = {
             "title": document["title"],
@@ -362,4 +359,4 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             + ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
             + ".",
         }
-        typeset("page.typ", page, Path(folder), target)
+        typeset("page.typ", page, folder, target)

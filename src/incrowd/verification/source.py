@@ -263,9 +263,11 @@ def _csv(
         raise TableError(f"{path}, row 1: the header cannot be read as CSV")
     names = _distinct(headers[best[0]], path)
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    # Where there is one column, a missing value has to be quoted, or its line would be blank.
+    alone = str(len(names) == 1).lower()
     relation = (
         f"read_csv({file}, auto_detect = false, header = true, columns = {{{columns}}}, "
-        f"delim = {literal(best[0])}, {given}, nullstr = '', allow_quoted_nulls = false, "
+        f"delim = {literal(best[0])}, {given}, nullstr = '', allow_quoted_nulls = {alone}, "
         f"null_padding = false, ignore_errors = false, hive_partitioning = false, "
         f"compression = '{compression}')"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,9 @@ class Dialect(ABC):
     view_guards: ClassVar[bool] = False
     """Whether a table that a view reads cannot be dropped."""
 
+    temporary: ClassVar[re.Pattern[str]] = re.compile("temp", re.IGNORECASE)
+    """Schemas whose tables end with the session."""
+
     @classmethod
     def quote(cls, name: str) -> str:
         """Quote an identifier, whatever is in it."""
@@ -90,13 +94,19 @@ class Dialect(ABC):
         """Quote the name of a table."""
         return ".".join(map(self.quote, name))
 
-    def check_name(self, name: Name) -> None:  # noqa: B027 - few have something to refuse
-        """Refuse a name that a new table cannot have.
+    def check_name(self, name: Name) -> None:
+        """Refuse a name that a new table cannot have, as one in a schema that ends with the session.
 
         Raises
         ------
         TableError
         """
+        schema = next((part for part in name[:-1] if self.temporary.fullmatch(part)), None)
+        if schema is not None:
+            raise TableError(
+                f"{self.title}: tables of {schema} are temporary and would be gone with the session; name "
+                "another schema"
+            )
 
     @classmethod
     def same(cls, column: Column, left: str, right: str) -> str:

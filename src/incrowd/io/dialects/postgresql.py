@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -64,6 +65,7 @@ class PostgreSQL(Dialect):
 
     title: ClassVar[str] = "PostgreSQL"
     view_guards: ClassVar[bool] = True
+    temporary: ClassVar[re.Pattern[str]] = re.compile(r"pg_(toast_)?temp(_\d+)?")
 
     def __init__(self, url: str) -> None:
         try:
@@ -144,7 +146,8 @@ class PostgreSQL(Dialect):
         return bool(found.item())
 
     def check_name(self, name: Name) -> None:
-        """Refuse a name that the server would cut off."""
+        """Refuse a name that the server would cut off, too."""
+        super().check_name(name)
         if any(len(part.encode()) > _LONGEST for part in name):
             raise TableError(f"{self.title}: names are at most {_LONGEST} bytes long; choose a shorter one")
 

@@ -1,0 +1,207 @@
+"""Putting finished files and folders in their places: together or not at all, and over nothing unexpected."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Appeared", "Identity", "Step", "identity", "place", "undo_unfinished"]
+
+Identity = tuple[int, int]
+"""Device and inode: which file or folder it is, whatever its name."""
+
+_JOURNAL = "steps.json"
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+
+
+class Appeared(Exception):  # noqa: N818 - it says what happened
+    """Something stands at a place that was not there when the work began."""
+
+    def __init__(self, target: Path) -> None:
+        super().__init__(target)
+        self.target = target
+
+
+def identity(path: str | os.PathLike[str], *, follow: bool = True) -> Identity | None:
+    """Say which file or folder a path leads to, None where there is none."""
+    try:
+        status = os.stat(path, follow_symlinks=follow)
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+@dataclass(frozen=True)
+class Step:
+    """One file or folder on its way.
+
+    Attributes
+    ----------
+    made
+        Where it was made, in a private folder on the file system of its target.
+    target
+        Where it belongs.
+    number
+        Which file it is.
+    before
+        What is replaced; None where there has to be nothing, or an empty folder.
+    check
+        Looks at what was replaced, and raises if it has to stay.
+    """
+
+    made: Path
+    target: Path
+    number: Identity
+    before: Identity | None = None
+    check: Callable[[Path], object] | None = None
+
+    @property
+    def aside(self) -> Path:
+        """Where what is replaced waits, if the system cannot exchange two names."""
+        return self.made.parent / "before"
+
+    @property
+    def done(self) -> bool:
+        """Whether it stands in its place."""
+        return identity(self.target, follow=False) == self.number
+
+    def put(self) -> None:
+        """Put it in its place.
+
+        Raises
+        ------
+        Appeared
+            When something else stands there than was there before.
+        """
+        now = identity(self.target, follow=False)
+        if self.before is None or now is None:
+            self._put_new()
+            return
+        if now != self.before:
+            raise Appeared(self.target)
+        if _exchanged(self.made, self.target):
+            found = self.made
+        else:
+            os.rename(self.target, self.aside)
+            self._put_new()
+            found = self.aside
+        if identity(found, follow=False) != self.before:
+            raise Appeared(self.target)
+        if self.check is not None:
+            self.check(found)
+
+    def _put_new(self) -> None:
+        try:
+            if self.made.is_dir():
+                # Fails where there is a file, or a folder with something in it.
+                os.rename(self.made, self.target)
+            else:
+                _link(self.made, self.target)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR):
+                raise Appeared(self.target) from None
+            raise
+
+    def undo(self) -> None:
+        """Give the target back what it had."""
+        if not self.done:
+            if identity(self.aside, follow=False) and identity(self.target, follow=False) is None:
+                os.rename(self.aside, self.target)
+            return
+        others = (None, self.number)
+        old = next((p for p in (self.made, self.aside) if identity(p, follow=False) not in others), None)
+        if old is not None and _exchanged(old, self.target):
+            return
+        taken = self.made.parent / "undone"
+        os.rename(self.target, taken)
+        if old is not None:
+            os.rename(old, self.target)
+
+
+def place(steps: Sequence[Step], folders: Sequence[Path]) -> None:
+    """Put everything in its place, or nothing.
+
+    Parameters
+    ----------
+    steps
+        In their order; the last is what the others accompany.
+    folders
+        The private folders in which it was made; they tell the next run how far a killed one came.
+
+    Raises
+    ------
+    Appeared, OSError
+    """
+    if len(steps) > 1 or any(step.before for step in steps):
+        text = json.dumps(
+            [[os.fspath(step.made), os.fspath(step.target), step.number, step.before] for step in steps]
+        )
+        for folder in folders:
+            (folder / _JOURNAL).write_text(text, encoding="utf-8")
+    begun: list[Step] = []
+    try:
+        for step in steps:
+            begun.append(step)
+            step.put()
+    except BaseException:
+        for step in reversed(begun):
+            step.undo()
+        raise
+    for folder in folders:
+        (folder / _JOURNAL).unlink(missing_ok=True)
+
+
+def undo_unfinished(folder: Path) -> None:
+    """Undo the steps of a process that was killed between the first and the last.
+
+    Parameters
+    ----------
+    folder
+        Its private folder.
+    """
+    try:
+        told = json.loads((folder / _JOURNAL).read_text(encoding="utf-8"))
+        steps = [
+            Step(Path(made), Path(target), (number[0], number[1]), None if before is None else tuple(before))
+            for made, target, number, before in told
+        ]
+    except (OSError, ValueError, TypeError):
+        return
+    if steps and steps[-1].done:
+        return
+    for step in reversed(steps):
+        with contextlib.suppress(OSError):
+            step.undo()
+
+
+def _link(made: Path, target: Path) -> None:
+    """Give a file its name, which nothing may have."""
+    try:
+        os.link(made, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Without links the name is taken first, by whoever comes first.
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.replace(made, target)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two names at once; say whether the system can do that."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+    if rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
+        return True
+    failed = ctypes.get_errno()
+    if failed in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM):
+        return False
+    raise OSError(failed, os.strerror(failed), os.fspath(other))
