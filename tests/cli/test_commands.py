@@ -207,7 +207,8 @@ def test_demo_from_end_to_end(run, tmp_path):
     assert result.status == 0, result.err
     assert "Before and after" in result.out
     assert "agrees" in result.out
-    names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
+    seal, *names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
+    assert seal.startswith("_incrowd-files-")
     assert names == [
         "hierarchies/09-diagnosis.json",
         "internal/DO-NOT-PUBLISH.txt",
@@ -233,6 +234,7 @@ def test_demo_from_end_to_end(run, tmp_path):
     refused = run("demo", "--rows", "2000", "-o", str(target))
     assert refused.status == 2
     assert "--force" in refused.err
+    assert run("demo", "--rows", "2000", "-o", str(target), "--force").status == 0
 
 
 def test_init_drafts_a_policy_that_runs(run, hospital_csv, tmp_path):

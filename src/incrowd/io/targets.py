@@ -519,7 +519,8 @@ def refuse_other_files(files: Sequence[tuple[str, int]], shown: str) -> None:
 
 
 def _seal(folder: Path) -> None:
-    for old in folder.glob(f"{_SEAL}*"):
+    # That of the whole says what those of its parts would.
+    for old in list(folder.rglob(f"{_SEAL}*")):
         old.unlink()
     (folder / seal_of(_listed(folder))).touch(0o600)
 
