@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -276,3 +277,123 @@ def test_batches_anywhere_get_the_same(engine, tmp_path):
         made = made.to_arrow_table()
     made = made.collect() if isinstance(made, pl.LazyFrame) else pl.DataFrame(made)
     assert made.sort("id").equals(expected.table.sort("id"))
+
+
+LEAVES = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
+BIG = 2**53
+
+
+def parts(text: str) -> list[str]:
+    """Split the inside of a set, by hand."""
+    found, escaped = [""], False
+    for mark in text:
+        if escaped or mark not in "\\,":
+            found[-1] += mark
+            escaped = False
+        elif mark == "\\":
+            escaped = True
+        else:
+            found.append("")
+    return [found[0], *(part[1:] for part in found[1:])]
+
+
+def says(cell: str | None, value: object) -> bool:
+    """Say whether a cell covers a value, as somebody reads it who has the cell alone."""
+    if cell in ("*", value):
+        return True
+    if cell is None:
+        return False
+    if cell.startswith("{") and cell.endswith("}"):
+        return ("" if value is None else str(value)) in parts(cell[1:-1])
+    if isinstance(value, str):
+        return value in LEAVES.get(cell, [])
+    if value is not None and cell.startswith("["):
+        low, high = map(int, cell[1:-1].split("-"))
+        return low <= value <= high
+    return value is not None and cell == str(value)
+
+
+@st.composite
+def mixed(draw, numbers, least=4):
+    rows = draw(st.integers(least, 25))
+    column = lambda values: draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))  # noqa: E731
+    return pl.DataFrame(
+        {
+            "n": pl.Series(column(numbers), dtype=pl.Int64),
+            "t": pl.Series(column(["a1", "a2", "b1", "b2", None]), dtype=pl.String),
+            "c": pl.Series(column(["", "x", "y, z", "{w}", None]), dtype=pl.String),
+            "s": column(["x", "y", "z"]),
+        }
+    )
+
+
+STYLES = ["auto", "ancestor", "range", "set", "mean", "suppress"]
+KINDS = [
+    *ALGORITHMS,
+    ic.Mondrian(mode="relaxed", categories="ordered"),
+    ic.CellSuppression(),
+    ic.KMember(),
+    ic.MDAV(),
+]
+NUMBERS = [[1, 2, 5, 9, None], [BIG, BIG + 1, BIG + 2, BIG + 4, None]]
+
+
+@settings(max_examples=150)
+@given(st.data(), st.sampled_from(STYLES), st.sampled_from(KINDS), st.sampled_from(NUMBERS))
+def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numbers):
+    table = data.draw(mixed(numbers))
+    first = numbers[0]
+    batch = data.draw(mixed([*range(first - 1, first + 10), None], least=1))
+    if data.draw(st.booleans()):
+        batch = batch.with_columns(c=pl.lit("new"))
+    schema = ic.Schema(quasi={"n": None, "t": TREE, "c": None}, sensitive=["s"])
+    asked = Policy(schema, (ic.KAnonymity(2),), algorithm, 1.0, style)
+    try:
+        release = ic.anonymize(table, asked)
+    except (ic.InfeasibleError, ic.ParameterError):
+        return
+    for rows in (batch, table):
+        try:
+            applied = ic.apply_recoding(release.recoding, rows, asked)
+        except ic.InfeasibleError:
+            continue
+        for name in ("n", "t", "c"):
+            cells = applied.table[name].to_list()
+            assert not any("\0" in (cell or "") for cell in cells)
+            assert all(says(cell, value) for cell, value in zip(cells, rows[name].to_list(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("values", "style", "fresh", "expected"),
+    [
+        ([1, 5], "set", [1, 3, 5], ["{1, 5}", "*", "{1, 5}"]),
+        (["a", "c"], "set", ["a", "b", "c"], ["{a, c}", "*", "{a, c}"]),
+        ([None, "a"], "set", ["", None, "a"], ["*", "{a, }", "{a, }"]),
+        ([1, 4], "mean", [1, 2, 3], ["*", "*", "*"]),
+        ([1, 5], "range", [0, 1, 3, 5, 6], ["*", "[1-5]", "[1-5]", "[1-5]", "*"]),
+        ([BIG, BIG + 2], "range", [BIG - 1, BIG + 1, BIG + 3], ["*", f"[{BIG}-{BIG + 2}]", "*"]),
+        ([1, None], "range", [1, None], ["*", "*"]),
+    ],
+)
+def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
+    def frame(column):
+        return pl.DataFrame({"q": column * 2, "other": ["o"] * (2 * len(column))}, strict=False)
+
+    asked = Policy(ic.Schema(quasi=["q", "other"]), (ic.KAnonymity(2),), ic.Mondrian(), 1.0, style)
+    release = ic.anonymize(frame(values), replace(asked, models=(ic.KAnonymity(4),)))
+    if set(expected) == {"*"} and style == "mean":
+        with pytest.raises(
+            ic.InfeasibleError, match=r"every row would be suppressed \(6 are covered by no cell"
+        ):
+            ic.apply_recoding(release.recoding, frame(fresh), asked)
+        return
+    applied = ic.apply_recoding(release.recoding, frame(fresh), asked)
+    assert applied.table["q"].to_list() == expected * 2
+
+
+def test_a_missing_value_shows_no_mark_of_ours():
+    table = pl.DataFrame({"t": ["a1", "a1", None, None], "n": [1, 1, 2, 2]})
+    asked = Policy(ic.Schema(quasi={"t": TREE, "n": None}), (ic.KAnonymity(2),), ic.Optimal())
+    release = ic.anonymize(table, asked)
+    assert release.recoding.levels == (0, 0)
+    assert ic.apply_recoding(release.recoding, table, asked).table["t"].to_list() == ["a1", "a1", None, None]

@@ -13,7 +13,7 @@ PACKAGE = Path(incrowd.__file__).parent
 
 # From the ground up; a module may import what stands in a lower row, or beside it in its own package.
 ROWS = (
-    {"errors", "progress", "chance", "markup", "missing"},
+    {"errors", "progress", "chance", "markup", "missing", "exact"},
     {"addresses"},
     {"parameters"},
     {"kernels"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 
 from incrowd.domain import Domain
 from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.exact import moment_of, number_of
 from incrowd.frequency import FrequencyTable, smallest_codes
-from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, check_cells
+from incrowd.observed import literal
+from incrowd.recoding import (
+    SUPPRESSED,
+    Cells,
+    FullDomain,
+    Recoding,
+    SingleDimensional,
+    check_cells,
+    node_labels,
+)
 from incrowd.schema import Attribute, Schema
 from incrowd.union import Part, Shown, together
 
@@ -336,16 +346,21 @@ def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.i
     A known value is on both sides of itself; a number between two known ones is covered by what covers both.
     """
     rank = {value: place for place, value in enumerate(known.values)}
-    low = np.array([rank.get(value, -1) for value in new.values], np.int64)
-    high = low.copy()
-    if known.hierarchy is None and known.ordered and new.ordered:
-        numbers = known.numbers[~np.isnan(known.numbers)]
-        unknown = np.flatnonzero((low < 0) & ~np.isnan(new.numbers))
-        after = np.searchsorted(numbers, new.numbers[unknown])
-        between = (after > 0) & (after < len(numbers))
-        low[unknown[between]] = after[between] - 1
-        high[unknown[between]] = after[between]
+    if known.kind != new.kind or not (known.ordered and new.ordered):
+        low = np.array([rank.get(value, -1) for value in new.values], np.int64)
+        return low, low
+    read: Any = moment_of if known.kind == "date" else number_of
+    sides = [
+        (rank[value], rank[value]) if value in rank else known.line.around(read(value))
+        for value in new.values
+    ]
+    low, high = np.array(sides, np.int64).reshape(-1, 2).T
     return low, high
+
+
+def _exactly(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ranks of known values, -1 for what is between two or outside."""
+    return np.where(low == high, low, -1)
 
 
 Labels = list[list[str | None]]
@@ -366,17 +381,17 @@ def _levels(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDAr
     for domain, new, codes, level in zip(
         recoding.domains, frequency.domains, frequency.codes, recoding.levels, strict=True
     ):
-        low, _ = _places(domain, new)
+        own = _exactly(*_places(domain, new))
         if domain.hierarchy is None:
             texts = [SUPPRESSED if level else value for value in new.values]
             reached = np.ones(new.size, np.bool_)
         else:
-            nodes = domain.hierarchy.climb(level)
-            reached = low >= 0
-            texts = [domain.hierarchy.labels[nodes[place]] if place >= 0 else None for place in low.tolist()]
+            names = node_labels(domain, domain.hierarchy.climb(level))
+            reached = own >= 0
+            texts = [names[place] if place >= 0 else None for place in own.tolist()]
         labels.append([texts[code] for code in codes.tolist()])
         covered &= reached[codes]
-        known.append(low[codes])
+        known.append(own[codes])
     again = _gone(recoding, np.column_stack(known))
     for column in labels:
         for key in np.flatnonzero(again).tolist():
@@ -385,30 +400,24 @@ def _levels(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDAr
 
 
 def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Give every key the cells of the class that covers it and loses least."""
+    """Give every key the cells of the class that covers it, as its texts say, and loses least."""
     live = np.flatnonzero(~recoding.suppressed)
     entries = np.column_stack([cells.codes[live].astype(np.int64) for cells in recoding.cells])
     entries = np.unique(entries, axis=0)
-    width = len(recoding.cells)
-    lo, hi, loss = np.zeros((3, len(entries), width))
-    for j, cells in enumerate(recoding.cells):
-        lo[:, j], hi[:, j], loss[:, j] = (part[entries[:, j]] for part in (cells.lo, cells.hi, cells.loss))
-    order = np.argsort(loss.sum(axis=1), kind="stable")
-    entries, lo, hi = entries[order], lo[order], hi[order]
-    sides = [
-        tuple(side[codes] for side in _places(domain, new))
-        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    loss = [cells.loss[entries[:, j]] for j, cells in enumerate(recoding.cells)]
+    entries = entries[np.argsort(np.sum(loss, axis=0), kind="stable")]
+    columns = [
+        _Column(domain, cells, entries[:, j]) for j, (domain, cells) in enumerate(_columns_of(recoding))
     ]
+    sides = _sides(recoding, frequency)
     chosen = np.full(frequency.keys, -1)
     block = max(_CELLS // max(len(entries), 1), 1)
-    for start in range(0, frequency.keys, block):
+    for start in range(0, frequency.keys if len(entries) else 0, block):
         here = slice(start, start + block)
-        inside = np.ones((len(chosen[here]), len(entries)), np.bool_)
-        for j, (low, high) in enumerate(sides):
-            a, b = low[here, None], high[here, None]
-            inside &= (a >= 0) & (lo[None, :, j] <= a) & (b <= hi[None, :, j])
-        found = inside.any(axis=1) if len(entries) else np.zeros(len(inside), np.bool_)
-        chosen[here] = np.where(found, inside.argmax(axis=1) if len(entries) else -1, -1)
+        inside = np.logical_and.reduce(
+            [column.holds(low[here], high[here]) for column, (low, high) in zip(columns, sides, strict=True)]
+        )
+        chosen[here] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
     covered = chosen >= 0
     labels: Labels = []
     for j, cells in enumerate(recoding.cells):
@@ -419,24 +428,70 @@ def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDA
     return labels, covered
 
 
+def _columns_of(recoding: Recoding) -> Iterator[tuple[Domain, Cells]]:
+    return zip(recoding.domains, recoding.cells, strict=True)
+
+
+def _sides(
+    recoding: Recoding, frequency: FrequencyTable
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return for each quasi-identifier the ranks on either side of each key's value; see `_places`."""
+    sides = []
+    for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True):
+        low, high = _places(domain, new)
+        sides.append((low[codes], high[codes]))
+    return sides
+
+
+class _Column:
+    """What the cells of some classes cover in one column: nothing but what their texts say.
+
+    Parameters
+    ----------
+    entries
+        int[classes]: the cell of each class.
+    """
+
+    def __init__(self, domain: Domain, cells: Cells, entries: NDArray[np.int64]) -> None:
+        said = literal(domain, cells)
+        self.lo, self.hi = said.lo[entries], said.hi[entries]
+        self.sets = np.isin(entries, list(said.named))
+        self.classes_of: dict[int, list[int]] = {}
+        for number in np.flatnonzero(self.sets).tolist():
+            for rank in said.named[int(entries[number])]:
+                self.classes_of.setdefault(rank, []).append(number)
+
+    def holds(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which class covers which values, given the ranks on either side: bool[values, classes]."""
+        a, b = low[:, None], high[:, None]
+        inside = (a >= 0) & (self.lo <= a) & (b <= self.hi)
+        if self.sets.any():
+            ranks, place = np.unique(_exactly(low, high), return_inverse=True)
+            named = np.zeros((len(ranks), len(self.lo)), np.bool_)
+            for row, rank in enumerate(ranks.tolist()):
+                named[row, self.classes_of.get(rank, [])] = True
+            inside &= ~self.sets | named[place]
+        return np.asarray(inside)
+
+
 def _rounds(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
     """Take every value to its cell in the first round that had a class for the key, or the last that fits."""
     assert isinstance(recoding, SingleDimensional)
-    sides = [
-        tuple(side[codes] for side in _places(domain, new))
-        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
-    ]
+    sides = _sides(recoding, frequency)
+    said = [literal(domain, cells) for domain, cells in _columns_of(recoding)]
     chosen = np.full((frequency.keys, len(sides)), -1, np.int64)
     settled = np.zeros(frequency.keys, np.bool_)
     for number in range(recoding.count):
         own = np.flatnonzero(recoding.round_of_key == number)
         entries = []
-        for j, (domain, cells) in enumerate(zip(recoding.domains, recoding.cells, strict=True)):
+        for j, (domain, cells) in enumerate(_columns_of(recoding)):
             entry = np.full(domain.size + 1, -1, np.int64)
             entry[recoding.keys[j][own]] = cells.codes[own]
-            low, high = (entry[side] for side in sides[j])
-            # A value between two known ones has their cell where that is one.
-            entries.append(np.where(low == high, low, -1))
+            low, high = sides[j]
+            # A value between two known ones has their cell where that is one, and says that it covers it.
+            both = entry[low] == entry[high]
+            both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
+            entries.append(np.where(both, entry[low], -1))
         found = np.column_stack(entries)
         fits = (found >= 0).all(axis=1) & ~settled
         chosen[fits] = found[fits]
@@ -445,7 +500,7 @@ def _rounds(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDAr
         }
         settled |= fits & np.array([tuple(row) in live for row in found.tolist()], np.bool_)
     covered = (chosen >= 0).all(axis=1)
-    gone = _gone(recoding, np.column_stack([low for low, _ in sides]))
+    gone = _gone(recoding, np.column_stack([_exactly(*side) for side in sides]))
     labels: Labels = []
     for j, cells in enumerate(recoding.cells):
         texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError, SchemaError
+from incrowd.exact import Line, moment_of, number_of
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.schema import Attribute
 
@@ -170,6 +171,13 @@ class Domain:
             return self.hierarchy
         # A value "*" would be its own root; a mark keeps the leaf apart, the domain's texts are shown.
         return Hierarchy.from_paths([MISSING if text is None else "\0" + text, "*"] for text in self.values)
+
+    @cached_property
+    def line(self) -> Line[Any]:
+        """The ranks of numbers or dates at their exact places; nothing else has one."""
+        if not self.ordered:
+            return Line(())
+        return Line(map(moment_of if self.kind == "date" else number_of, self.values))
 
     @property
     def ordered(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,21 +14,21 @@ from numpy.typing import NDArray
 
 from incrowd.domain import Domain
 from incrowd.errors import TableError
+from incrowd.exact import MOMENT, moment_of, number_of
 from incrowd.frequency import FrequencyTable, SensitiveCounts, smallest_codes
-from incrowd.population import day_of, number_of, parts_of_set
+from incrowd.population import parts_of_set
 from incrowd.recoding import SUPPRESSED, Cells, Recoding
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
 
-__all__ = ["Observed", "observe", "ranks_of", "read_intervals"]
+__all__ = ["Literal", "Observed", "literal", "observe", "ranks_of", "read_intervals"]
 
-_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
 _RANGE = re.compile(
     rf"[\[(\]]?\s*(?P<low>{_NUMBER})\s*(?:-|–|~|,|;|\.\.|to)\s*(?P<high>{_NUMBER})\s*[\])\[]?"
 )
-_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_DAYS = re.compile(rf"\[?(?P<low>{_DAY})\s*(?:to|,|;|/|\.\.)\s*(?P<high>{_DAY})\]?")
+_DAYS = re.compile(rf"\[?(?P<low>{MOMENT})\s*(?:to|,|;|/|\.\.)\s*(?P<high>{MOMENT})\]?")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,7 +214,6 @@ class _Reader:
             for node, label in enumerate(self.tree.labels):
                 self.node.setdefault(label, node)
         known = domain.numbers[~np.isnan(domain.numbers)]
-        self.known = known if domain.ordered else known[:0]
         self.extent = float(known[-1] - known[0]) if domain.ordered and len(known) else 0.0
 
     def __call__(self, label: str | None) -> _Meaning:
@@ -255,36 +256,52 @@ class _Reader:
     def _range(self, label: str) -> _Meaning:
         """Read a range; whether its ends belong to it does not matter to what lies between."""
         unknown = _Meaning(-1, -1, 0.0, 0)
+        ends = self._ends(label)
+        if ends is None:
+            return unknown
+        held = self.domain.line.between(*ends)
+        if not len(held):
+            return unknown
+        low, high = (_day(end) if self.domain.kind == "date" else float(end) for end in ends)
+        width = high - low
+        loss = min(width / self.extent, 1.0) if self.extent else 0.0
+        return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
+
+    def _ends(self, label: str) -> tuple[Any, Any] | None:
+        """Return the exact ends of a range, or of a number that is written another way, in order."""
+        low: Any
+        high: Any
         if self.domain.kind == "date":
             found = _DAYS.fullmatch(label)
-            if found is None:
-                return unknown
-            low, high = (day_of(found[end]) - _EPOCH for end in ("low", "high"))
+            low, high = (moment_of(found["low"]), moment_of(found["high"])) if found else (None, None)
         else:
             found = _RANGE.fullmatch(label)
-            if found is None:
-                # A number that is written another way.
-                low = high = number_of(label)
-            else:
-                low, high = float(found["low"]), float(found["high"])
-        if not low <= high:
-            return unknown
-        lo = int(np.searchsorted(self.known, low, "left"))
-        hi = int(np.searchsorted(self.known, high, "right")) - 1
-        if lo > hi:
-            return unknown
-        loss = min((high - low) / self.extent, 1.0) if self.extent else 0.0
-        return _Meaning(lo, hi, loss, int(low == high))
+            low, high = (Decimal(found["low"]), Decimal(found["high"])) if found else (number_of(label),) * 2
+        return (low, high) if low is not None and high is not None and low <= high else None
+
+    def is_node(self, label: str | None, lo: int, hi: int) -> bool:
+        """Say whether a label is that of the node that covers an interval of ranks."""
+        if self.tree is None or label not in self.node:
+            return False
+        return self.tree.labels[int(self.domain.ancestors(np.array([lo]), np.array([hi]))[0])] == label
+
+    def named(self, label: str | None) -> list[int] | None:
+        """Return the ranks of what a set names; None where a label is no set."""
+        if label is None or label in self.rank or label in self.node:
+            return None
+        if not (label.startswith("{") and label.endswith("}")):
+            return None
+        parts = set(parts_of_set(label[1:-1]))
+        names: set[str | None] = {*parts, None} if "" in parts else {*parts}
+        return sorted(self.rank[name] for name in names if name in self.rank)
 
     def ranks(self, label: str | None) -> NDArray[np.int64]:
         """Return the ranks that a label stands for."""
         meaning = self(label)
         if meaning.lo < 0:
             return np.zeros(0, np.int64)
-        if label is not None and self.tree is None and label not in self.rank and label.startswith("{"):
-            named = (part if part or part in self.rank else None for part in parts_of_set(label[1:-1]))
-            return np.array([self.rank[part] for part in named if part in self.rank], np.int64)
-        return np.arange(meaning.lo, meaning.hi + 1)
+        named = self.named(label) if self.tree is None else None
+        return np.arange(meaning.lo, meaning.hi + 1) if named is None else np.array(named, np.int64)
 
     def ends(self, label: str | None) -> tuple[float, float]:
         """Return the smallest and the largest number that a label stands for."""
@@ -295,12 +312,9 @@ class _Reader:
         if label is None:
             return nothing
         if self.domain.kind == "number" and label not in self.node:
-            found = _RANGE.fullmatch(label)
-            value = number_of(label)
-            if not np.isnan(value):
-                return value, value
-            if found is not None and float(found["low"]) <= float(found["high"]):
-                return float(found["low"]), float(found["high"])
+            exact = self._ends(label)
+            if exact is not None:
+                return float(exact[0]), float(exact[1])
         meaning = self(label)
         if meaning.lo < 0:
             return nothing
@@ -324,5 +338,37 @@ def read_intervals(domain: Domain, labels: Sequence[str | None]) -> NDArray[np.f
     return np.array([reader.ends(label) for label in labels]).reshape(-1, 2)
 
 
-_EPOCH = 719163
-"""Ordinal of 1970-01-01, from which a domain of days counts."""
+class Literal(NamedTuple):
+    """What the texts of a recoding's cells cover, whatever was behind them.
+
+    Attributes
+    ----------
+    lo, hi
+        int32[entries]: the ranks from `lo` to `hi`; none where `lo` is larger.
+    named
+        The ranks of the entries that are sets.
+    """
+
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    named: dict[int, list[int]]
+
+
+def literal(domain: Domain, cells: Cells) -> Literal:
+    """Read the texts of cells as somebody would who has nothing else; a mean covers no value but itself."""
+    reader = _Reader(domain)
+    lo, hi = cells.lo.copy(), cells.hi.copy()
+    named = {}
+    for entry, label in enumerate(cells.labels):
+        if label == SUPPRESSED or reader.is_node(label, int(lo[entry]), int(hi[entry])):
+            continue
+        parts = reader.named(label)
+        if parts is not None:
+            named[entry] = parts
+        meaning = reader(label)
+        lo[entry], hi[entry] = (meaning.lo, meaning.hi) if meaning.lo >= 0 else (1, 0)
+    return Literal(lo, hi, named)
+
+
+def _day(moment: str) -> float:
+    return float(dt.date.fromisoformat(moment[:10]).toordinal())

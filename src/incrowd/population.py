@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.domain import NUMBER_PATTERN
+from incrowd.exact import MOMENT, NUMBER, Line, moment_of, number_of
 from incrowd.frequency import FrequencyTable, PopulationCounts
 from incrowd.hierarchy import Hierarchy
 from incrowd.recoding import SUPPRESSED
 from incrowd.schema import Attribute
 
-__all__ = ["cells_of", "cover", "day_of", "number_of", "parts_of_set", "recoded"]
+__all__ = ["cells_of", "cover", "parts_of_set", "recoded"]
 
-_NUMBER = NUMBER_PATTERN.strip("^$")
-_NUMBER_RANGE = re.compile(rf"\[(?P<low>{_NUMBER})-(?P<high>{_NUMBER})\]")
-_DATE_RANGE = re.compile(r"\[(?P<low>[0-9]{4}-[0-9]{2}-[0-9]{2}) to (?P<high>[0-9]{4}-[0-9]{2}-[0-9]{2})\]")
+_NUMBER_RANGE = re.compile(rf"\[(?P<low>{NUMBER})-(?P<high>{NUMBER})\]")
+_DATE_RANGE = re.compile(rf"\[(?P<low>{MOMENT}) to (?P<high>{MOMENT})\]")
 
 
 def cover(
@@ -119,51 +117,66 @@ def _matches(
     cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
 ) -> NDArray[np.bool_]:
     """Say which cell covers which value: bool[values, cells]."""
-    place = {value: number for number, value in enumerate(values)}
-    numbers = np.array([number_of(value) for value in values])
-    days = np.array([day_of(value) for value in values])
-    nodes: dict[str, list[int]] = {}
-    tree = _tree(attribute, values)
-    if tree is not None:
-        for node, label in enumerate(tree.labels):
-            nodes.setdefault(label, []).append(node)
+    people = _People(values, attribute)
     match = np.zeros((len(values), len(cells)), np.bool_)
     for column, cell in enumerate(cells):
-        if cell == SUPPRESSED:
-            match[:, column] = True
-        elif cell in place:
-            match[place[cell], column] = True
-            if cell is not None and not np.isnan(number_of(cell)):
-                match[:, column] |= numbers == number_of(cell)
-        if cell is None or cell == SUPPRESSED:
-            continue
-        if tree is not None and cell in nodes:
-            for node in nodes[cell]:
-                leaves = tree.values[int(tree.lo[node]) : int(tree.hi[node])]
-                inside = [place[leaf] for leaf in leaves if leaf in place]
-                # A missing value hangs under the root.
-                inside += [place[None]] if node == 0 and None in place else []
-                match[inside, column] = True
-        elif cell not in place:
-            match[:, column] = _described(cell, place, numbers, days)
+        for covered in people.covered(cell):
+            match[covered, column] = True
     return match
 
 
-def _described(
-    cell: str, place: dict[str | None, int], numbers: NDArray[np.float64], days: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Say which values a range, a set or a number written another way covers: bool[values]."""
-    if found := _NUMBER_RANGE.fullmatch(cell):
-        return (numbers >= float(found["low"])) & (numbers <= float(found["high"]))
-    if found := _DATE_RANGE.fullmatch(cell):
-        return (days >= day_of(found["low"])) & (days <= day_of(found["high"]))
-    covered: NDArray[np.bool_] = numbers == number_of(cell)
-    if cell.startswith("{") and cell.endswith("}"):
-        for part in parts_of_set(cell[1:-1]):
-            covered |= numbers == number_of(part)
-            names = (part, None) if not part else (part,)
-            covered[[place[name] for name in names if name in place]] = True
-    return covered
+class _People:
+    """The values of a population's column, found by what cells say; numbers and moments exactly."""
+
+    def __init__(self, values: Sequence[str | None], attribute: Attribute) -> None:
+        self.place = {value: number for number, value in enumerate(values)}
+        # Texts of a category are what they are, also where they look like numbers.
+        plain = attribute.kind == "category"
+        self.numbers = Line(() if plain else map(number_of, values))
+        self.moments = Line(() if plain else map(moment_of, values))
+        self.tree = _tree(attribute, values)
+        self.nodes: dict[str, list[int]] = {}
+        if self.tree is not None:
+            for node, label in enumerate(self.tree.labels):
+                self.nodes.setdefault(label, []).append(node)
+
+    def covered(self, cell: str | None) -> Iterator[Sequence[int] | NDArray[np.int64]]:
+        """Yield the values that a cell covers, by number; some perhaps twice."""
+        yield self._named(cell)
+        if cell is None:
+            return
+        if cell == SUPPRESSED:
+            yield np.arange(len(self.place))
+            return
+        yield self._same(cell)
+        if self.tree is not None and cell in self.nodes:
+            for node in self.nodes[cell]:
+                leaves = self.tree.values[int(self.tree.lo[node]) : int(self.tree.hi[node])]
+                yield [self.place[leaf] for leaf in leaves if leaf in self.place]
+                # A missing value hangs under the root.
+                yield self._named(None) if node == 0 else []
+        elif cell not in self.place:
+            yield from self._described(cell)
+
+    def _named(self, value: str | None) -> list[int]:
+        return [self.place[value]] if value in self.place else []
+
+    def _same(self, text: str) -> NDArray[np.int64]:
+        """Return the values that are the same number."""
+        number = number_of(text)
+        return self.numbers.between(number, number)
+
+    def _described(self, cell: str) -> Iterator[Sequence[int] | NDArray[np.int64]]:
+        """Yield the values that a range or a set covers."""
+        if found := _NUMBER_RANGE.fullmatch(cell):
+            yield self.numbers.between(number_of(found["low"]), number_of(found["high"]))
+        elif found := _DATE_RANGE.fullmatch(cell):
+            yield self.moments.between(moment_of(found["low"]), moment_of(found["high"]))
+        elif cell.startswith("{") and cell.endswith("}"):
+            for part in parts_of_set(cell[1:-1]):
+                yield self._named(part)
+                yield self._same(part)
+                yield [] if part else self._named(None)
 
 
 def parts_of_set(text: str) -> list[str]:
@@ -186,16 +199,3 @@ def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | Non
         return attribute.hierarchy
     texts = [value for value in values if value is not None]
     return attribute.hierarchy.build(texts, attribute.name) if texts else None
-
-
-def number_of(text: str | None) -> float:
-    """Read a plain number, NaN where the text is none."""
-    return float(text) if text is not None and re.fullmatch(_NUMBER, text) else np.nan
-
-
-def day_of(text: str | None) -> float:
-    """Read a day as its ordinal, NaN where the text is none."""
-    try:
-        return float("nan") if text is None else float(dt.date.fromisoformat(text).toordinal())
-    except ValueError:
-        return float("nan")

@@ -1,0 +1,77 @@
+"""Numbers and moments, read from their texts exactly: as doubles some of them fall together."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MOMENT", "NUMBER", "Line", "moment_of", "number_of"]
+
+NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
+"""A plain number, or one with an exponent as columns of floats are written: ``1.5e+16``, ``1e-7``."""
+
+MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?"
+"""A day, or a day and a time of it: ``2020-02-29``, ``2020-02-29T08:30:00.25``."""
+
+_NUMBER = re.compile(NUMBER)
+_MOMENT = re.compile(MOMENT)
+
+Place = TypeVar("Place", Decimal, str)
+
+
+def number_of(text: str | None) -> Decimal | None:
+    """Read a number with all of its digits; None where the text is none."""
+    return Decimal(text) if text is not None and _NUMBER.fullmatch(text) else None
+
+
+def moment_of(text: str | None) -> str | None:
+    """Read a day or a moment as a text that sorts by time; None where the text is none."""
+    if text is None or not _MOMENT.fullmatch(text):
+        return None
+    try:
+        dt.date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+    if len(text) == 10:
+        return f"{text}T00:00:00"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+class Line(Generic[Place]):
+    """Exact places, each with a number that tells whose it is.
+
+    Parameters
+    ----------
+    places
+        What was read from the texts 0, 1, 2, ...; None has no place.
+    """
+
+    def __init__(self, places: Iterable[Place | None]) -> None:
+        found = sorted((place, number) for number, place in enumerate(places) if place is not None)
+        self.places: list[Place] = [place for place, _ in found]
+        self.numbers = np.array([number for _, number in found], np.int64)
+
+    def between(self, low: Place | None, high: Place | None) -> NDArray[np.int64]:
+        """Return the numbers of the places from `low` to `high`, both included, in their order."""
+        if low is None or high is None:
+            return self.numbers[:0]
+        return self.numbers[bisect_left(self.places, low) : bisect_right(self.places, high)]
+
+    def around(self, place: Place | None) -> tuple[int, int]:
+        """Return the numbers on either side of a place, that at it twice; -1 where nothing is on a side."""
+        if place is None:
+            return -1, -1
+        after = bisect_left(self.places, place)
+        if after == len(self.places):
+            return -1, -1
+        high = int(self.numbers[after])
+        if self.places[after] == place:
+            return high, high
+        return (int(self.numbers[after - 1]), high) if after else (-1, -1)
