@@ -42,6 +42,14 @@ def test_star_in_one_of_two_columns_covers_everything_there():
     assert classes.frequency.population.outside == 1
 
 
+BIG = 2**53
+MOMENTS = [
+    dt.datetime(2020, 1, 1, 8, 0, 0, 1),
+    dt.datetime(2020, 1, 1, 9, 0, 0, 500_000),
+    dt.datetime(2020, 1, 2),
+]
+
+
 @pytest.mark.parametrize(
     ("cell", "people", "expected"),
     [
@@ -58,6 +66,15 @@ def test_star_in_one_of_two_columns_covers_everything_there():
         ("{, a}", ["a", None, "", "b"], 3),
         ("{1, 2}", [1, 2, 3], 2),
         ("[1-2]", ["[1-2]", "1"], 1),
+        # As doubles these fall together.
+        (str(BIG + 1), [BIG, BIG + 1, BIG + 2], 1),
+        (str(BIG + 1), [str(BIG), f"{BIG + 1}.0"], 1),
+        (f"[{BIG + 1}-{BIG + 2}]", [BIG, BIG + 1, BIG + 2, BIG + 3], 2),
+        (f"{{{BIG}, {BIG + 2}}}", [BIG, BIG + 1, BIG + 2, BIG + 3], 2),
+        ("0.10000000000000000001", ["0.1", "0.10000000000000000001", "0.100000000000000000010"], 2),
+        ("[0.1-0.2]", ["0.09999999999999999999", "0.1", "0.2", "0.20000000000000000001"], 2),
+        ("[1e+16-2.5e+16]", [1e16, 2e16, 3e16], 2),
+        ("[2020-01-01T08:00:00 to 2020-01-01T09:00:00.5]", MOMENTS, 2),
         ("[a-b]", ["a", "b"], 0),
         ("{a", ["a"], 0),
         ("nothing", ["a"], 0),
@@ -67,6 +84,26 @@ def test_ranges_and_sets(cell, people, expected):
     counts, outside = covered([cell], people, q=None)
     assert counts == [expected]
     assert outside == len(people) - expected
+
+
+def test_texts_of_a_declared_category_are_no_numbers():
+    assert covered(["1"], ["1", "1.0"], q="category") == ([1], 1)
+
+
+def test_models_of_a_population_tell_big_numbers_apart():
+    """Three people whose numbers are one double: each is alone."""
+    table = pl.DataFrame({"id": [BIG, BIG + 1], "s": ["x", "y"]})
+    people = pl.DataFrame({"id": [BIG, BIG + 1, BIG + 1]})
+    schema = ic.Schema(quasi=["id"], sensitive=["s"])
+    found = ic.assess(table, schema, [ic.KMap(1), ic.DeltaPresence(1.0)], population=people)
+    assert [measured.value for measured in found.privacy[:3]] == [1, 1.0, 0.5]
+    assert found.risk["journalist"]["max"] == 1
+    release = ic.anonymize(table, schema, [ic.KMap(3)], population=people)
+    assert release.table["id"].to_list() == [f"[{BIG}-{BIG + 1}]"] * 2
+    far = ic.anonymize(
+        table, schema, [ic.KMap(3)], population=pl.concat([people, people.select(id=pl.lit(BIG + 2))])
+    )
+    assert far.privacy.privacy[0].value == 3
 
 
 TREE = ic.Hierarchy.from_nested({"all": {"A": ["a1", "a2"], "B": ["b1", "b2"]}})

@@ -118,10 +118,13 @@ class MemoryEngine:
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
         """Write the rows and read them again; see `Engine.write`."""
+        import polars as pl
+
         from incrowd.io.files import CsvFormat as Format
         from incrowd.io.files import read_table, write_table
 
-        write_table(self._frame.to_polars(), path, target, csv_format)
+        rows = pl.DataFrame([self._series(name).alias(name) for name in self._names])
+        write_table(rows, path, target, csv_format)
         mark = (csv_format.delimiter or ",")[0]
         return read_table(path, Format(mark, csv_format.encoding, escaped=csv_format.escaped))[0]
 
@@ -129,16 +132,38 @@ class MemoryEngine:
         """Return a column as a Polars series."""
         import polars as pl
 
+        column = self._frame[name]
+        if str(column.dtype) == "Object" and self._frame.implementation.is_polars():
+            raise _unreadable(name, TypeError())
         try:
-            return self._frame[name].to_polars().rechunk()
+            return column.to_polars().rechunk()
         except ImportError:
             raise MissingExtraError("pyarrow", "pandas", "reading a pandas frame") from None
-        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-            if type(error).__module__.startswith("polars") or "Arrow" in type(error).__name__:
-                raise SchemaError(
-                    f"column {name!r} mixes values of several types; turn it into text first"
-                ) from None
-            raise
+        except (
+            ArithmeticError,
+            NotImplementedError,
+            TypeError,
+            ValueError,
+            pl.exceptions.PolarsError,
+        ) as error:
+            raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> SchemaError:
+    """Say what a column holds that has no place in a typed one."""
+    if isinstance(error, UnicodeError):
+        return SchemaError(
+            f"column {name!r} has a text with half a character in it (a lone surrogate), which no file can "
+            "hold; clean it first"
+        )
+    if isinstance(error, ArithmeticError):
+        return SchemaError(
+            f"column {name!r} has whole numbers beyond 64 bits; turn it into text first, or leave it out"
+        )
+    return SchemaError(
+        f"column {name!r} mixes values of several types, or has values that are neither text, number nor "
+        "date; turn it into text first"
+    )
 
 
 def _column_names(table: Any) -> list[Any]:

@@ -49,8 +49,18 @@ class ScanEngine(GroupedEngine):
         return list(self._types)
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
-        """Recode the rows while they stream; see `Engine.apply`."""
-        return self._recoded(self._frame, schema, recoding)
+        """Recode the rows while they stream; see `Engine.apply`.
+
+        Whoever collects the frame gets columns without the buffers of the rows that it was made from.
+        """
+        import polars as pl
+
+        from incrowd.io.frames import written_anew
+
+        def anew(part: pl.DataFrame) -> pl.DataFrame:
+            return pl.DataFrame([written_anew(series) for series in part.get_columns()])
+
+        return self._recoded(self._frame, schema, recoding).map_batches(anew, streamable=True)
 
     def _recoded(self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding) -> pl.LazyFrame:
         import polars as pl

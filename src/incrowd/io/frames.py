@@ -1,17 +1,27 @@
-"""Making frames of the kind that came in, with nothing of the input but what is meant to stay."""
+"""Making frames of the kind that came in, with nothing of the input but what is meant to stay.
+
+A column that was filtered, sliced or blanked often keeps its old buffers: texts of rows that are gone,
+values beneath a missing one, categories that no longer occur. Whoever writes or pickles such a column
+hands them out, so what is released is always written anew.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import narwhals as nw
     import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["column_like", "plain", "without_traces"]
+__all__ = ["column_like", "plain", "without_traces", "written_anew"]
 
 
 def column_like(
@@ -19,9 +29,14 @@ def column_like(
 ) -> nw.Series[Any]:
     """Make a text column of a frame's kind: ``labels[codes]``."""
     import narwhals as nw
+    import numpy as np
     import polars as pl
 
-    texts = pl.Series(name, labels, dtype=pl.String).gather(codes)
+    # Labels that no row has may be values of suppressed rows.
+    used = np.bincount(codes, minlength=len(labels)) > 0
+    shown = [label for label, met in zip(labels, used.tolist(), strict=True) if met]
+    place = (np.cumsum(used) - 1).astype(np.uint32)
+    texts = pl.Series(name, shown, dtype=pl.String).gather(place[codes])
     if frame.implementation.is_polars():
         return nw.from_native(texts, series_only=True)
     native: Any
@@ -44,21 +59,138 @@ def plain(series: nw.Series[Any]) -> nw.Series[Any]:
 
 
 def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
-    """Put columns together to a native frame without the input's index and metadata."""
+    """Put columns together to a native frame without the input's buffers, index and metadata.
+
+    Raises
+    ------
+    SchemaError
+        When a column is of a type that cannot be written anew.
+    """
     if frame.implementation.is_polars():
         import polars as pl
 
-        return pl.DataFrame([series.to_native().alias(name) for name, series in columns.items()])
+        return pl.DataFrame(
+            [written_anew(series.to_native().alias(name)) for name, series in columns.items()]
+        )
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
         # Names and arrays alone: schema and field metadata stay behind.
-        return pa.table({name: series.to_native() for name, series in columns.items()})
+        return pa.table({name: _arrow_anew(name, series.to_native()) for name, series in columns.items()})
     import pandas as pd
 
-    plain = {}
-    for name, series in columns.items():
-        native = series.to_native().reset_index(drop=True)
-        native.attrs = {}
-        plain[name] = native
-    return pd.DataFrame(plain)
+    return pd.DataFrame({name: _pandas_anew(name, plain(series)) for name, series in columns.items()})
+
+
+def _refuse(name: str, kind: object) -> SchemaError:
+    return SchemaError(
+        f"column {name!r} is of type {str(kind)[:80]}, which cannot be released without traces of the rows "
+        "that it held before; convert it first"
+    )
+
+
+# --- Polars ------------------------------------------------------------------------------------------
+
+
+def written_anew(series: pl.Series) -> pl.Series:
+    """Write a column of Polars into buffers of its own; categories become text.
+
+    Raises
+    ------
+    SchemaError
+    """
+    import io
+
+    import numpy as np
+    import polars as pl
+
+    name, kind = series.name, _without_categories(series.dtype)
+    if kind != series.dtype:
+        series = series.cast(kind)
+    if kind == pl.String:
+        joined: pl.Series = pl.select(pl.concat_str([pl.lit(series), pl.lit("")])).to_series()
+        return joined.alias(name) if len(series) else series.clear()
+    if not (kind.is_nested() or kind in (pl.Binary, pl.Object)):
+        # Gathering writes nothing beneath a missing value.
+        return series.gather(np.arange(len(series), dtype=np.uint32))
+    if kind == pl.Object:
+        raise _refuse(name, kind)
+    try:
+        buffer = io.BytesIO()
+        series.alias("c").to_frame().write_parquet(buffer, compression="uncompressed", statistics=False)
+        buffer.seek(0)
+        return pl.read_parquet(buffer)["c"].alias(name)
+    except pl.exceptions.PolarsError:
+        raise _refuse(name, kind) from None
+
+
+def _without_categories(kind: pl.DataType) -> pl.DataType:
+    import polars as pl
+
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return pl.String()
+    if isinstance(kind, pl.List):
+        return pl.List(_without_categories(kind.inner))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Array):
+        return pl.Array(_without_categories(kind.inner), kind.size)  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return pl.Struct(
+            [pl.Field(field.name, _without_categories(field.dtype)) for field in kind.fields]  # type: ignore[arg-type]
+        )
+    return kind
+
+
+# --- PyArrow and pandas ------------------------------------------------------------------------------
+
+
+def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write a column of PyArrow into buffers of its own; categories and views become text."""
+    import pyarrow as pa
+
+    kind = _without_views(column.type)
+    try:
+        if kind != column.type:
+            column = column.cast(kind)
+        return pa.chunked_array(
+            [chunk.take(pa.array(range(len(chunk)), pa.int64())) for chunk in column.chunks], kind
+        )
+    except (pa.ArrowException, NotImplementedError, TypeError):
+        raise _refuse(name, kind) from None
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _without_views(kind.value_type)
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        return pa.large_string() if types.is_string_view(kind) else pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct(
+            [(kind.field(i).name, _without_views(kind.field(i).type)) for i in range(kind.num_fields)]
+        )
+    for same, make in ((types.is_list, pa.list_), (types.is_large_list, pa.large_list)):
+        if same(kind):
+            return make(_without_views(kind.value_type))
+    return kind
+
+
+def _pandas_anew(name: str, series: nw.Series[Any]) -> pd.Series[Any]:
+    """Copy a column of pandas without index and attributes, and without values beneath a missing one."""
+    import numpy as np
+    import pandas as pd
+
+    native: pd.Series[Any] = series.to_native().reset_index(drop=True)
+    if isinstance(native.dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        column = native.array.__arrow_array__()
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        return pd.Series(pd.arrays.ArrowExtensionArray(_arrow_anew(name, column)))
+    missing = native.isna()
+    if hasattr(native.array, "_mask") and missing.any():
+        # A column with a mask keeps what it masks.
+        native = native.fillna(native.dtype.type(0))  # type: ignore[arg-type]
+        native[missing] = pd.NA
+    return pd.Series(native.array.take(np.arange(len(native))), dtype=native.dtype)

@@ -1,0 +1,50 @@
+"""Frames in memory whose columns hold what no typed column can."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import incrowd as ic
+
+ODD = {
+    "integers beyond 64 bits": pd.DataFrame({"odd": [10**30, 1, 2, 3]}, dtype=object),
+    "complex numbers": pd.DataFrame({"odd": [1 + 2j, 1j, 2j, 3j]}),
+    "a lone surrogate": pd.DataFrame({"odd": pd.Series(["\ud800", "a", "b", "c"], dtype=object)}),
+    "mixed": pd.DataFrame({"odd": pd.Series([1, "a", 2.5, None], dtype=object)}),
+    "lists": pl.DataFrame({"odd": [[1], [2], [3], None]}),
+    "structs": pl.DataFrame({"odd": [{"a": 1}] * 4}),
+    "bytes": pl.DataFrame({"odd": [b"x"] * 4}),
+    "objects": pl.DataFrame({"odd": pl.Series([object()] * 4, dtype=pl.Object)}),
+    "lists of Arrow": pa.table({"odd": [[1], [2], [3], None]}),
+}
+
+
+def beside(table, values):
+    """Add a column of texts."""
+    if isinstance(table, pd.DataFrame):
+        return table.assign(q=values)
+    if isinstance(table, pl.DataFrame):
+        return table.with_columns(q=pl.Series(values))
+    return table.append_column("q", pa.array(values))
+
+
+@pytest.mark.parametrize("what", ODD)
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])
+def test_odd_columns_are_named(what, role, tmp_path):
+    """An error that names the column, or a release; never another exception."""
+    table = beside(ODD[what], list("abab"))
+    roles = {"quasi": ["q", "odd"]} if role == "quasi" else {"quasi": ["q"], role: ["odd"]}
+    models = [ic.KAnonymity(2)]
+    if role != "insensitive":
+        with pytest.raises(ic.InputError, match="column 'odd'"):
+            ic.anonymize(table, ic.Schema(**roles), models)
+        return
+    said = []
+    try:
+        ic.anonymize(table, ic.Schema(**roles), models).write(tmp_path / "out.parquet")
+    except ic.InputError as error:
+        said.append(str(error))
+    assert all("column 'odd'" in words and "ud800" not in words for words in said)
