@@ -352,6 +352,8 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
         release = ic.anonymize(table, asked)
     except (ic.InfeasibleError, ic.ParameterError):
         return
+    assert "\0" not in release.table.write_csv()
+    assert "\\u0000" not in json.dumps(release.to_dict())
     for rows in (batch, table):
         try:
             applied = ic.apply_recoding(release.recoding, rows, asked)

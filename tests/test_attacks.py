@@ -173,6 +173,15 @@ def test_links_with_an_external_table():
         by_name(OWN.head(10), aligned=True)
 
 
+def test_numbers_that_are_one_double_are_linked_one_by_one():
+    """Doubles tell half of these from their neighbours at best; a person with the table tells all."""
+    people = pl.DataFrame({"id": [2**53 + number for number in range(60)], "s": ["x"] * 60})
+    found = attack(
+        people, people, ic.Schema(quasi=["id"], sensitive=["s"]), attacks=60, aligned=True, kinds=["linkage"]
+    )
+    assert found[0].main.value > 0.95
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_beside_another_library(shared_data, seed):
     """Intervals meet those of anonymeter 1.1.0 on its own example: three columns of Adult, a CTGAN of them.

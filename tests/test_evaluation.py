@@ -336,3 +336,11 @@ def test_parting_records_that_look_alike_loses_nothing():
     table = pl.DataFrame({"n": [1] * 12, "c": ["u"] * 11 + ["v"]})
     release = ic.anonymize(table, ic.Schema(quasi=["n", "c"]), [ic.KAnonymity(2)], ic.Clustering())
     assert all(lost.normalized >= 0 for lost in release.utility.values())
+
+
+def test_ranges_of_big_numbers_cover_what_lies_between_their_ends():
+    """The two ends are one double; a cell that does not cover its row counts as a summary."""
+    table = pl.DataFrame({"n": [2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3]})
+    cells = [f"[{2**53}-{2**53 + 1}]", f"[{2**53}-{2**53 + 1}]", f"[{2**53 + 3}-{2**53 + 4}]", str(2**53 + 3)]
+    evaluation = ic.evaluate(table, pl.DataFrame({"n": cells}), ic.Schema(quasi=["n"]))
+    assert evaluation.summarized == {"n": 1}

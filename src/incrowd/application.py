@@ -149,7 +149,8 @@ def apply_recoding(
 
     A full-domain recoding takes every value to its column's level, a single-dimensional one to its column's
     cell (of the first round that has a class for it); of a local one a row gets the cells of the class that
-    covers it, of several the one that loses least. Rows that nothing covers are suppressed, and then every
+    covers it, of several the one that loses least. What a cell covers is what its text says: a set what it
+    names, a mean no value but itself. Rows that nothing covers are suppressed, and then every
     row of a class that does not satisfy the policy's models, until all do.
 
     Parameters

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -256,7 +258,7 @@ class _Reader:
     def _range(self, label: str) -> _Meaning:
         """Read a range; whether its ends belong to it does not matter to what lies between."""
         unknown = _Meaning(-1, -1, 0.0, 0)
-        ends = self._ends(label)
+        ends = self.exact_ends(label)
         if ends is None:
             return unknown
         held = self.domain.line.between(*ends)
@@ -267,7 +269,7 @@ class _Reader:
         loss = min(width / self.extent, 1.0) if self.extent else 0.0
         return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
 
-    def _ends(self, label: str) -> tuple[Any, Any] | None:
+    def exact_ends(self, label: str) -> tuple[Any, Any] | None:
         """Return the exact ends of a range, or of a number that is written another way, in order."""
         low: Any
         high: Any
@@ -303,18 +305,19 @@ class _Reader:
         named = self.named(label) if self.tree is None else None
         return np.arange(meaning.lo, meaning.hi + 1) if named is None else np.array(named, np.int64)
 
-    def ends(self, label: str | None) -> tuple[float, float]:
-        """Return the smallest and the largest number that a label stands for."""
+    def ends(
+        self, label: str | None, numbers: NDArray[np.float64], place: Mapping[Decimal, float]
+    ) -> tuple[float, float]:
+        """Return the smallest and the largest number that a label stands for; see `read_intervals`."""
         nothing = float("nan"), float("nan")
-        numbers = self.domain.numbers
         if label == SUPPRESSED:
             return float(np.nanmin(numbers)), float(np.nanmax(numbers))
         if label is None:
             return nothing
         if self.domain.kind == "number" and label not in self.node:
-            exact = self._ends(label)
+            exact = self.exact_ends(label)
             if exact is not None:
-                return float(exact[0]), float(exact[1])
+                return place[exact[0]], place[exact[1]]
         meaning = self(label)
         if meaning.lo < 0:
             return nothing
@@ -329,13 +332,46 @@ def ranks_of(domain: Domain, labels: Sequence[str | None]) -> list[NDArray[np.in
     return [reader.ranks(label) for label in labels]
 
 
-def read_intervals(domain: Domain, labels: Sequence[str | None]) -> NDArray[np.float64]:
-    """Read released cells of a column of numbers or days: their ends, NaN for missing or what says nothing.
+def read_intervals(
+    domain: Domain, labels: Sequence[str | None]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read released cells of a column of numbers or days.
 
-    A number that the column has not got, as synthetic data have, is read as well: float64[labels, 2].
+    Returns
+    -------
+    ends
+        float64[labels, 2]: their ends, NaN for missing or what says nothing. A number that the column has not
+        got, as synthetic data have, is read as well.
+    numbers
+        float64[size]: the number of each rank. Numbers that are the same double are set apart, by no more
+        than that takes.
     """
     reader = _Reader(domain)
-    return np.array([reader.ends(label) for label in labels]).reshape(-1, 2)
+    numbers = domain.numbers
+    place: dict[Decimal, float] = {}
+    if domain.kind == "number":
+        known = [number_of(value) for value in domain.values]
+        named = [label for label in labels if label not in (None, SUPPRESSED)]
+        ends = [ends for label in named if (ends := reader.exact_ends(label)) is not None]
+        place = _apart([*(number for number in known if number is not None), *chain(*ends)])
+        numbers = np.array(
+            [
+                number if exact is None else place[exact]
+                for number, exact in zip(numbers.tolist(), known, strict=True)
+            ]
+        )
+    read = [reader.ends(label, numbers, place) for label in labels]
+    return np.array(read).reshape(-1, 2), numbers
+
+
+def _apart(numbers: Iterable[Decimal]) -> dict[Decimal, float]:
+    """Give every number a double of its own, its nearest one where that is free."""
+    place: dict[Decimal, float] = {}
+    last = -math.inf
+    for number in sorted(set(numbers)):
+        last = max(float(number), math.nextafter(last, math.inf))
+        place[number] = last
+    return place
 
 
 class Literal(NamedTuple):

@@ -50,13 +50,13 @@ class Column:
         numeric = domain.kind != "category" and not np.isnan(domain.numbers).all()
         self.numeric = numeric
         if numeric:
-            ends = read_intervals(domain, labels)
+            ends, self.numbers = read_intervals(domain, labels)
             self.low, self.high = ends[codes, 0], ends[codes, 1]
             self.first_of = dict(
                 zip(*(each.tolist() for each in np.unique(codes, return_index=True)), strict=True)
             )
-            self.values = domain.numbers[ranks]
-            known = domain.numbers[~np.isnan(domain.numbers)]
+            self.values = self.numbers[ranks]
+            known = self.numbers[~np.isnan(self.numbers)]
             self.extent = float(known.max() - known.min()) or 1.0
             self.median = float(np.nanmedian(np.concatenate(((self.low + self.high) / 2, [known[0]]))))
             return
@@ -120,9 +120,9 @@ class Column:
     def random_predicate(self, random: np.random.Generator) -> NDArray[np.bool_]:
         """Say which raw rows meet a predicate made of nothing but the column's values."""
         rank = int(random.integers(self.domain.size))
-        if not self.numeric or math.isnan(self.domain.numbers[rank]):
+        if not self.numeric or math.isnan(self.numbers[rank]):
             return np.asarray(self.ranks == rank)
-        value = self.domain.numbers[rank]
+        value = self.numbers[rank]
         return np.asarray(self.values >= value if random.random() < 0.5 else self.values <= value)
 
 
