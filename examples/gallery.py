@@ -34,19 +34,21 @@ def main(folder: Path) -> None:
     }
     for name, release in releases.items():
         for suffix in ("html", "pdf", "json"):
-            release.report(folder / f"{name}.{suffix}")
-    releases["mondrian"].report(folder / "mondrian-internal.html", internal=True)
+            release.report(folder / f"{name}.{suffix}", force=True)
+    releases["mondrian"].report(folder / "mondrian-internal.html", internal=True, force=True)
     assessment = ic.assess(table, local, models)
     for suffix in ("html", "pdf"):
-        assessment.report(folder / f"assessment.{suffix}", local)
+        assessment.report(folder / f"assessment.{suffix}", local, force=True)
     algorithms = [ic.Random(), ic.Mondrian(), ic.Clustering(), ic.KMember()]
     compared = ic.compare(
         table, local, algorithms, k=[2, 4, 8, 16, 32], seeds=[1, 2, 3], shuffle=True, max_suppression=1.0
     )
     varied = ic.compare(table, local, [ic.Mondrian()], k=[8], l=[1, 2, 3, 4, 5])
     for suffix in ("html", "pdf"):
-        compared.report(folder / f"comparison.{suffix}")
-    compared.one_page(folder / "one-page.pdf", against_l=varied, at_k=8, about="5,000 made-up patients")
+        compared.report(folder / f"comparison.{suffix}", force=True)
+    compared.one_page(
+        folder / "one-page.pdf", against_l=varied, at_k=8, about="5,000 made-up patients", force=True
+    )
     plane = ic.Schema(
         quasi={"age": "number", "length_of_stay": "number"}, sensitive=["diagnosis"], others="drop"
     )
