@@ -193,3 +193,11 @@ def test_all_kinds_that_tables_allow(releases):
     assert "composition-by-order" not in [each.name for each in fewer]
     with pytest.raises(ic.TableError, match="different numbers of rows"):
         attack(table, one, SCHEMA, also=[two.head(1990)], kinds=["composition-by-order"])
+
+
+def test_labels_without_their_hierarchy_are_not_taken_for_safe():
+    release = ic.anonymize(ZIPS, ZIP_POLICY).table
+    with pytest.raises(ic.TableError, match="give the hierarchies"):
+        attack(ZIPS, release, ic.Schema(["zip"], ["illness"]), also=[release], kinds=["composition"])
+    found = attack(ZIPS, release, ZIP_POLICY, also=[release], kinds=["composition"])[0]
+    assert (found.figures["smallest"], found.figures["not_found"]) == (5, 0)

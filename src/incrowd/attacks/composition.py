@@ -99,16 +99,24 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
     Success is a person of whom one sensitive value is left, the baseline is the first release alone.
     `Attack.figures` has ``smallest`` (the fewest records that may still be somebody's), ``smallest_alone``
     (in any release alone), ``below`` (people with fewer left than that), ``unique`` (people with one left)
-    and ``pinned``.
+    and ``pinned``; ``not_found`` people have no record in some release and are left out.
+
+    Raises
+    ------
+    TableError
+        When no cell covers anybody, as where its hierarchy is not given.
     """
     people = settings[0].people
     made = min(attacks, people)
     chosen = np.random.default_rng([settings[0].seed, 8]).choice(people, made, replace=False)
     left: list[int] = []
-    single = alone = 0
+    single = alone = lost = 0
     least = people
     for person in chosen.tolist():
         found = [_candidates(setting, secret, person) for setting in settings]
+        if not all(found):
+            lost += 1
+            continue
         # A record of one release can be a record of another only if both have one value.
         common = found[0]
         for other in found[1:]:
@@ -117,6 +125,12 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
         least = min(least, *(sum(each.values()) for each in found))
         single += len(common) == 1
         alone += len(found[0]) == 1
+    if lost == made:
+        raise TableError(
+            "composition: no released cell covers anybody; give the hierarchies that its labels are of, and "
+            "releases of this table"
+        )
+    made -= lost
     figures: dict[str, float] = {
         "records": made,
         "unique": sum(number == 1 for number in left),
@@ -124,6 +138,7 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
         "smallest_alone": least,
         "below": sum(number < least for number in left),
         "pinned": single,
+        "not_found": lost,
     }
     return Attack("composition", made, wilson(single, made), wilson(alone, made), None, None, figures)
 
