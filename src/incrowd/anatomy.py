@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
-from incrowd.assessment import Assessment, assess
+from incrowd.assessment import Assessment, assess_table
 from incrowd.chance import guarded_random
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
 from incrowd.policy import Policy
@@ -180,7 +180,7 @@ def anatomize(
     quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
     # What counts are the tables that leave, not what was meant.
     grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=policy.schema.null_values)
-    privacy = assess(long, grouped, policy.models)
+    privacy = assess_table(long, grouped, policy.models)
     problems = [measured.shortfall() for measured in privacy.privacy if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))

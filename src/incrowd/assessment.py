@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from incrowd.errors import ParameterError
 from incrowd.privacy import MODELS, Measured, PrivacyModel
 from incrowd.risk import RISKS
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.classes import EquivalenceClasses
+    from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
     from incrowd.schema import Schema
 
-__all__ = ["Assessment", "SizeBin", "assess", "assess_classes", "size_bins"]
+__all__ = [
+    "Assessment",
+    "ClassFigures",
+    "ClassMeasure",
+    "SizeBin",
+    "assess",
+    "assess_classes",
+    "assess_table",
+    "size_bins",
+]
 
 _BINS = (1, 2, 3, 4, 5, 10, 20, 50)
 
@@ -32,6 +45,98 @@ class SizeBin:
     most: int
     classes: int
     records: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMeasure:
+    """What is measured of every class; the fields are those of `Measured`."""
+
+    model: str
+    quantity: str
+    settings: dict[str, Any]
+    attribute: str | None
+
+    def __str__(self) -> str:
+        how = ", ".join(f"{name}={value}" for name, value in self.settings.items() if value is not None)
+        of = "" if self.attribute is None else f" of {self.attribute}"
+        return f"{self.model} {self.quantity}{f' ({how})' if how else ''}{of}"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFigures:
+    """Every equivalence class with its size and what each measure gives it, in the order of its cells.
+
+    Attributes
+    ----------
+    cells
+        Per quasi-identifier the cell of each class; None is the missing value. They are values of the table.
+    records
+        int64[classes]: sizes.
+    measures
+        What was measured, a model and a sensitive attribute each.
+    values
+        Per measure the value of each class: int64[classes] or float64[classes]; infinite where a model says
+        so.
+    """
+
+    cells: dict[str, list[str | None]] = field(repr=False)
+    records: NDArray[np.int64] = field(repr=False)
+    measures: tuple[ClassMeasure, ...]
+    values: tuple[NDArray[Any], ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def of(self, model: str, attribute: str | None = None) -> NDArray[Any]:
+        """Return the values of a model's first measure, for one sensitive attribute if named.
+
+        Raises
+        ------
+        ParameterError
+            When nothing of the kind was measured.
+        """
+        for measure, values in zip(self.measures, self.values, strict=True):
+            if measure.model == model and attribute in (None, measure.attribute):
+                return values
+        of = "" if attribute is None else f" of {attribute!r}"
+        known = ", ".join(dict.fromkeys(measure.model for measure in self.measures))
+        raise ParameterError(f"model: no {model!r}{of} was measured; there are {known}")
+
+    def frame(self) -> pl.DataFrame:
+        """Return a Polars frame: the cells, ``records``, and a column per measure, named in full."""
+        import polars as pl
+
+        records = "records"
+        while records in self.cells:
+            records += " of the class"
+        figures = {str(measure): values for measure, values in zip(self.measures, self.values, strict=True)}
+        texts = {name: pl.Series(cells, dtype=pl.String) for name, cells in self.cells.items()}
+        return pl.DataFrame({**texts, records: self.records, **figures})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: the measures, and per class its cells, records and values."""
+        # JSON has no infinity.
+        plain = (
+            ["infinity" if math.isinf(value) else value for value in values.tolist()]
+            for values in self.values
+        )
+        rows = zip(
+            zip(*self.cells.values(), strict=True),
+            self.records.tolist(),
+            zip(*plain, strict=True),
+            strict=True,
+        )
+        return {
+            "measures": [
+                {"model": each.model, "quantity": each.quantity, "settings": each.settings}
+                | ({} if each.attribute is None else {"attribute": each.attribute})
+                for each in self.measures
+            ],
+            "classes": [
+                {"cells": dict(zip(self.cells, cells, strict=True)), "records": size, "values": list(values)}
+                for cells, size, values in rows
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -72,6 +177,13 @@ class Assessment:
     distribution: tuple[SizeBin, ...]
     privacy: tuple[Measured, ...]
     risk: dict[str, dict[str, float]]
+    _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the classes, which are the table in short: a copy on disk holds the figures alone."""
+        return self.__dict__ | {"_measured": None}
 
     @property
     def suppressed_share(self) -> float:
@@ -89,6 +201,24 @@ class Assessment:
             if measured.model == model and attribute in (None, measured.attribute):
                 return measured.value
         return None
+
+    def by_class(self) -> ClassFigures:
+        """Return every equivalence class with its cells, its size and what each model measures of it.
+
+        The figures are computed when they are asked for. t-closeness, say, is the distance of each class to
+        the table, per sensitive attribute.
+
+        Raises
+        ------
+        ParameterError
+            When the assessment is the account of a release or was read from a copy: those hold no classes.
+            Assess the released table.
+        """
+        if self._measured is None:
+            raise ParameterError(
+                "this assessment holds no classes; measure the table itself: assess(table, schema).by_class()"
+            )
+        return _by_class(*self._measured)
 
     def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``; it names no value of the table.
@@ -187,6 +317,32 @@ def assess(
     InputError
         When a table cannot be read or does not fit the schema.
     """
+    classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
+    return replace(assess_classes(classes, models), _measured=(classes, tuple(models)))
+
+
+def assess_table(
+    table: Any,
+    schema: Schema,
+    models: Sequence[PrivacyModel] = (),
+    *,
+    population: Any = None,
+    driver_keys: int | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Measure a table for an account that is kept: as `assess`, but without the classes."""
+    return assess_classes(_read(table, schema, models, population, None, driver_keys, progress), models)
+
+
+def _read(
+    table: Any,
+    schema: Schema,
+    models: Sequence[PrivacyModel],
+    population: Any,
+    csv_format: CsvFormat | None,
+    driver_keys: int | None,
+    progress: Progress | None,
+) -> EquivalenceClasses:
     from incrowd.engines import read_classes
 
     joint = any(model.is_joint for model in models)
@@ -202,7 +358,7 @@ def assess(
     for model in models:
         if model.needs_population:
             model.check_table(classes.frequency)
-    return assess_classes(classes, models)
+    return classes
 
 
 def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] = ()) -> Assessment:
@@ -212,17 +368,12 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
     records = classes.records
     privacy = [measured for model in models for measured in model.measure(classes)]
     asked = {_identity(measured) for measured in privacy}
-    for entry in MODELS:
-        if not entry.unasked or (entry.needs_counts and not frequency.sensitive):
-            continue
-        for variant in entry.variants():
-            if variant.needs_population and frequency.population is None:
-                continue
-            privacy += [
-                measured
-                for measured in variant.measure(classes, asked=False)
-                if _identity(measured) not in asked
-            ]
+    privacy += [
+        measured
+        for variant in _unasked(frequency)
+        for measured in variant.measure(classes, asked=False)
+        if _identity(measured) not in asked
+    ]
     return Assessment(
         quasi=tuple(domain.name for domain in frequency.domains),
         sensitive=tuple(counts.name for counts in frequency.sensitive),
@@ -239,7 +390,43 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
     )
 
 
-def _identity(measured: Measured) -> tuple[object, ...]:
+def _unasked(frequency: FrequencyTable) -> Iterator[PrivacyModel]:
+    """Go through the models that say something although nobody asked."""
+    for entry in MODELS:
+        if entry.unasked and (frequency.sensitive or not entry.needs_counts):
+            for variant in entry.variants():
+                if not variant.needs_population or frequency.population is not None:
+                    yield variant
+
+
+def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> ClassFigures:
+    import numpy as np
+
+    frequency = classes.frequency
+    # Of a table as it stands every class is one key.
+    keys = classes.members
+    order = np.lexsort([codes[keys] for codes in reversed(frequency.codes)])
+    figures: dict[tuple[object, ...], tuple[ClassMeasure, NDArray[Any]]] = {}
+    for number, model in enumerate((*models, *_unasked(frequency))):
+        if not model.by_class:
+            continue
+        for part, attribute, settings in model.aspects(frequency, asked=number < len(models)):
+            name = None if attribute is None else frequency.sensitive[attribute].name
+            measure = ClassMeasure(model.name, part.limit_name, settings, name)
+            if _identity(measure) not in figures:
+                figures[_identity(measure)] = measure, part.values(classes, attribute)[order]
+    return ClassFigures(
+        {
+            domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        },
+        classes.sizes[order],
+        tuple(measure for measure, _ in figures.values()),
+        tuple(values for _, values in figures.values()),
+    )
+
+
+def _identity(measured: Measured | ClassMeasure) -> tuple[object, ...]:
     # The distance that was used says more than whether it was chosen or automatic.
     settings = ((name, str(value)) for name, value in measured.settings.items())
     return (measured.model, measured.quantity, measured.attribute, *sorted(settings))

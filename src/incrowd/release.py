@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from incrowd.addresses import file_path
 from incrowd.algorithms import Algorithm, Mondrian
-from incrowd.assessment import Assessment, assess, assess_classes
+from incrowd.assessment import Assessment, assess_classes, assess_table
 from incrowd.chance import guarded_random
 from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
 from incrowd.errors import InfeasibleError, ParameterError, TableError
@@ -216,7 +216,7 @@ class Release:
         judge(self._measured(written), self.policy)
 
     def _measured(self, written: Any) -> Assessment:
-        return assess(
+        return assess_table(
             written,
             self.policy.schema,
             self.policy.models,
@@ -419,7 +419,7 @@ def anonymize(
     # What counts is the table that leaves, not what was meant.
     after = clock.run(
         "check",
-        lambda: assess(
+        lambda: assess_table(
             released,
             policy.schema,
             policy.models,

@@ -132,6 +132,29 @@ def test_assess_counts_the_table_as_it_stands(run, tmp_path):
     assert values == {"k-anonymity": 1, "l-diversity": 1, "t-closeness": pytest.approx(1 / 5, abs=1e-15)}
 
 
+def test_assess_shows_every_class(run, tmp_path):
+    """Shares of flu: 3/4 of the table, 2/3 of one class, all of the other: 1/12 and 1/4 away."""
+    path = tmp_path / "t.csv"
+    path.write_text("zip,age,disease\n02139,30,flu\n02139,30,cold\n02139,[a],flu\n02139,30,flu\n")
+    call = ("assess", str(path), "--qi", "zip,age", "--sensitive", "disease", "--by-class")
+    result = run(*call, "-t", "0.3", "--json")
+    assert result.status == 0, result.err
+    found = json.loads(result.out)["by_class"]
+    assert found["measures"][0] == {
+        "model": "t-closeness", "quantity": "t", "settings": {"distance": "equal"}, "attribute": "disease",
+    }  # fmt: skip
+    assert [(row["cells"], row["records"], row["values"][0]) for row in found["classes"]] == [
+        ({"zip": "02139", "age": "30"}, 3, pytest.approx(1 / 12, abs=1e-15)),
+        ({"zip": "02139", "age": "[a]"}, 1, 0.25),
+    ]
+    assert "by_class" not in json.loads(run(*call[:-1], "--json").out)
+    shown = run(*call).out
+    assert "t-closeness t (distance=equal) of disease" in shown
+    assert "[a]" in shown
+    path.write_text("q\n" + "".join(f"{number}\n" for number in range(103)))
+    assert "3 more classes: --json has all" in run("assess", str(path), "--qi", "q", "--by-class").out
+
+
 def test_assess_judges_limits(run, hospital_csv):
     assert run("assess", str(hospital_csv), "--qi", "sex", "-k", "2").status == 0
     failed = run("assess", str(hospital_csv), "--qi", "age,zip", "-k", "2")

@@ -102,6 +102,43 @@ def test_the_worked_example_of_the_document(tmp_path):
         )
 
 
+def test_the_last_table_of_the_document(tmp_path, monkeypatch):
+    """The distances group by group, which the document prints with two cells swapped."""
+    file = tableau(
+        tmp_path, "出生年;薪水;疾病", "197*;3000;胃癌", "197*;4000;流感", "198*;5000;流感", "198*;6000;胃炎",
+        "198*;8000;胃癌",
+    )  # fmt: skip
+    (tmp_path / "疾病.csv").write_text(
+        "流感;呼吸感染;疾病\n胃癌;胃部疾病;疾病\n胃炎;胃部疾病;疾病\n", encoding="utf-8"
+    )
+    types = {"出生年": QUASI_IDENTIFIER, "薪水": SENSITIVE_ATTRIBUTE, "疾病": SENSITIVE_ATTRIBUTE}
+
+    def groups(tech, **settings):
+        return PETValidation(None, file, tech, attributeTypes=types, groups=True, **settings)["groups"]
+
+    def of(disease):
+        salaries = Fraction(3, 8), Fraction(1, 4)
+        return [
+            {"group": {"出生年": born}, "rows": rows, "t": {"薪水": float(salary), "疾病": float(other)}}
+            for born, rows, salary, other in zip(("197*", "198*"), (2, 3), salaries, disease, strict=True)
+        ]
+
+    by_tree = groups("t-closeness", tLimit=0.375, dataHierarchy=tmp_path)
+    assert by_tree == of((Fraction(3, 20), Fraction(1, 10)))
+    assert groups("t-closeness", tLimit=0.375) == of((Fraction(1, 5), Fraction(2, 15)))
+    assert [group["l"]["疾病"] for group in groups("l-diversity", l=1)] == [1, 1]
+    assert groups("k-anonymity", k=2)[0] == {"group": {"出生年": "197*"}, "rows": 2}
+    stars = tableau(tmp_path, "q;s", "*;1", "b;1", "b;<i>")
+    types = {"q": QUASI_IDENTIFIER, "s": SENSITIVE_ATTRIBUTE}
+    result = PETValidation(None, stars, "l-diversity", l=1, attributeTypes=types, groups=True)
+    assert [group["group"] for group in result["groups"]] == [{"q": "*"}, {"q": "b"}]
+    monkeypatch.chdir(tmp_path)
+    report(result, "web")
+    page = (tmp_path / "output.html").read_text(encoding="utf-8")
+    assert '<tr><th scope="col">q</th><th scope="col">rows</th><th scope="col">l of s</th></tr>' in page
+    assert "<tr><td>b</td><td>2</td><td>2</td></tr>" in page
+
+
 def test_patients(petworks):
     types = {"ZIPCode": QUASI_IDENTIFIER, "Age": QUASI_IDENTIFIER, "Disease": SENSITIVE_ATTRIBUTE}
     folder = petworks / "patient"
@@ -435,7 +472,7 @@ def test_anonymization_of_one_quasi_identifier(small):
         (
             "k-anonymity",
             {"k": 2, "attributeTypes": {"agee": QUASI_IDENTIFIER}},
-            "the file has no column 'agee'",
+            "attributeTypes: the table has no column 'agee'",
         ),
         ("k-anonymity", {"k": 2, "attributeTypes": {"age": "quasi"}}, "'age' has no type of PETWorks"),
         ("l-diversity", {"l": 2, "attributeTypes": {"age": QUASI_IDENTIFIER}}, "name a sensitive attribute"),
@@ -462,7 +499,7 @@ def test_wrong_files(small):
     types = {"attributeTypes": {"age": QUASI_IDENTIFIER}}
     with pytest.raises(ic.TableError, match="cannot be read"):
         PETValidation(None, small / "none.csv", "k-anonymity", k=2, **types)
-    with pytest.raises(ic.TableError, match="give the path"):
+    with pytest.raises(ic.ParameterError, match="anonymized: give the path of a file, not None"):
         PETValidation(None, None, "k-anonymity", k=2, **types)
     (small / "short.csv").write_text("age\n20\n")
     for tech in ("AECS", "Precision"):

@@ -58,6 +58,12 @@ def assess(
     names: options.Names = None,
     stream: options.Stream = False,
     memory: options.Memory = None,
+    by_class: Annotated[
+        bool,
+        typer.Option(
+            "--by-class", help="Also show every class with what each model measures of it: --json has all."
+        ),
+    ] = False,
     report: options.Report = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -67,7 +73,7 @@ def assess(
     With limits (-k, -l, -t, --model, --policy) the exit status is 1 when one is not met.
     """
     from incrowd.assessment import assess as measure
-    from incrowd.cli.render import console, progress, show_assessment
+    from incrowd.cli.render import console, progress, show_assessment, show_classes
 
     models = options.models_of(k, l, t, model)
     options.refuse_beside_policy(
@@ -93,11 +99,14 @@ def assess(
             shown.stage("report")
             assessment.report(page, loaded.schema)
     if json:
-        typer.echo(
-            json_module.dumps({"file": str(data), **assessment.to_dict()}, ensure_ascii=False, indent=1)
-        )
+        document = {"file": str(data), **assessment.to_dict()}
+        if by_class:
+            document["by_class"] = assessment.by_class().to_dict()
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
     else:
         show_assessment(console(), assessment)
+        if by_class:
+            show_classes(console(), assessment.by_class())
     if not assessment.holds:
         raise typer.Exit(1)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
     from incrowd.anatomy import Anatomy
-    from incrowd.assessment import Assessment
+    from incrowd.assessment import Assessment, ClassFigures
     from incrowd.attacks import Attack
     from incrowd.comparison import Compared, Comparison
     from incrowd.distributions import Fidelity
@@ -40,6 +40,7 @@ __all__ = [
     "show_anatomy",
     "show_assessment",
     "show_attacks",
+    "show_classes",
     "show_comparison",
     "show_evaluation",
     "show_fidelity",
@@ -188,6 +189,40 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         out.print(_crowds("Weakest classes", assessment.quasi, described))
         out.print()
     out.print(_risk_table(assessment.risk))
+
+
+_CLASSES = 100
+"""Classes that a table on the screen has."""
+
+
+def show_classes(out: Console, figures: ClassFigures) -> None:
+    """Print the classes with their cells, sizes and distances, the first of many."""
+    many = len(figures)
+    named = {
+        f"v{place}": (measure, values)
+        for place, (measure, values) in enumerate(zip(figures.measures, figures.values, strict=True), 1)
+    }
+    legend = Table("value", "is", title="Classes", title_justify="left", box=None, pad_edge=False)
+    for short, (measure, _) in named.items():
+        legend.add_row(short, Text(str(measure)))
+    table = Table(box=None, pad_edge=False)
+    for name in figures.cells:
+        table.add_column(Text(name), overflow="fold")
+    for name in ("records", *named):
+        table.add_column(name, justify="right")
+    for row in range(min(many, _CLASSES)):
+        cells = (column[row] for column in figures.cells.values())
+        table.add_row(
+            *(Text("(missing)" if cell is None else cell) for cell in cells),
+            f"{figures.records[row]:,}",
+            *(number(values[row].item()) for _, values in named.values()),
+        )
+    out.print()
+    out.print(legend)
+    out.print()
+    out.print(table)
+    if many > _CLASSES:
+        out.print(f"{many - _CLASSES:,} more classes: --json has all")
 
 
 def _risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.addresses import file_path
 from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +33,6 @@ __all__ = [
     "check_series",
     "check_whole_number",
 ]
-
-_MOST = 10
-"""Column names that a message lists."""
 
 
 class WrongTypeError(ParameterError, TypeError):
@@ -88,31 +88,28 @@ def check_items(value: Any, argument: str, wanted: str) -> list[Any]:
     return list(value)
 
 
-def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str) -> list[Any]:
+def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str = "df") -> list[Any]:
     """Return a list of one column or more, each in the frame and named once."""
     names = check_items(value, argument, "a list of column names")
     if not names:
         raise ParameterError(f"{argument}: name one column or more of {table}")
     for name in names:
-        check_column(name, argument, frame, table)
+        check_column(name, argument, frame, known=names)
     if len(set(names)) < len(names):
         raise SchemaError(f"{argument}: a column is named twice")
     return names
 
 
-def check_column(value: Any, argument: str, frame: pd.DataFrame, table: str) -> Any:
-    """Return the name of a column of the frame."""
+def check_column(value: Any, argument: str, frame: pd.DataFrame, *, known: Sequence[Any] = ()) -> Any:
+    """Return the name of a column of the frame; `known` are others that the caller gave."""
+    wanted: Any = value
+    if value is None or not isinstance(value, Hashable):
+        raise _wrong(argument, "the name of a column", value)
     try:
-        known = value in frame.columns
-    except TypeError:  # a name that cannot be looked up, as a list
-        raise _wrong(argument, "names of columns", value) from None
-    if known:
-        return value
-    if value is None or not isinstance(value, str | int | float | tuple):
-        raise _wrong(argument, "names of columns", value)
-    names = ", ".join(map(repr, frame.columns[:_MOST])) or "none"
-    more = f" and {frame.shape[1] - _MOST} more" if frame.shape[1] > _MOST else ""
-    raise NoColumnError(f"{argument}: {table} has no column {value!r}; its columns are {names}{more}")
+        require_columns([wanted], list(frame.columns), f"{argument}: ", known=known)
+    except SchemaError as error:
+        raise NoColumnError(str(error)) from None
+    return value
 
 
 def check_mapping(value: Any, argument: str, wanted: str) -> Mapping[Any, Any]:
@@ -145,8 +142,10 @@ def check_whole_number(value: Any, argument: str, *, least: int) -> int:
     return int(value)
 
 
-def check_path(value: Any, argument: str) -> str | os.PathLike[str]:
-    """Return the path of a file or folder."""
-    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+def check_path(value: Any, argument: str) -> Path:
+    """Return the path of a file or folder; an address is none."""
+    if not isinstance(value, str | os.PathLike):
         raise _wrong(argument, "the path of a file", value)
-    return value
+    if not os.fspath(value):
+        raise ParameterError(f"{argument}: the path is empty; give that of a file")
+    return file_path(value)

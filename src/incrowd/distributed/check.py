@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incrowd.assessment import Assessment, assess, size_bins
+from incrowd.assessment import Assessment, assess_table, size_bins
 from incrowd.classes import EquivalenceClasses
 from incrowd.distributed.rows import FIGURES
 from incrowd.domain import Domain
@@ -34,7 +34,7 @@ _CHECKED_TOGETHER = 200_000
 def measure(table: Any, policy: Policy, driver_keys: int, scale: Scale | None) -> Assessment:
     """Measure a released table: on the driver where its classes fit there, else in parts on the executors."""
     try:
-        return assess(table, policy.schema, policy.models, driver_keys=driver_keys)
+        return assess_table(table, policy.schema, policy.models, driver_keys=driver_keys)
     except TooManyKeysError as error:
         assert scale is not None
         with guarded():

@@ -210,6 +210,8 @@ class PrivacyModel(Configured, ABC):
     unasked
         Whether the value says something where nobody gave the model's settings; only such models are
         measured when none was asked for.
+    by_class
+        Whether the value of a single class says something.
     """
 
     shorthand: ClassVar[str] = ""
@@ -219,6 +221,7 @@ class PrivacyModel(Configured, ABC):
     needs_cells: ClassVar[bool] = False
     size_only: ClassVar[bool] = False
     unasked: ClassVar[bool] = True
+    by_class: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod
@@ -359,20 +362,28 @@ class PrivacyModel(Configured, ABC):
             Whether the model's limits are to be judged; without classes nothing holds. Where they are not,
             parts that are models of their own are left out.
         """
+        return [
+            replace(part._measure(classes, attribute, asked=asked), model=self.name, settings=settings)
+            for part, attribute, settings in self.aspects(classes.frequency, asked=asked)
+        ]
+
+    def aspects(
+        self, frequency: FrequencyTable, *, asked: bool = True
+    ) -> list[tuple[PrivacyModel, int | None, dict[str, Any]]]:
+        """Return what is measured: a part, the position of a sensitive attribute, and how; see `measure`."""
         limits = {part.limit_name for part in self.parts()}
         settings = {
             name: value for name, value in self.settings().items() if name not in ("attribute", *limits)
         }
         return [
-            replace(
-                part._measure(classes, attribute, asked=asked),
-                model=self.name,
-                settings=settings
-                | (part.details(classes.frequency, attribute) if attribute is not None else {}),
+            (
+                part,
+                attribute,
+                settings | (part.details(frequency, attribute) if attribute is not None else {}),
             )
             for part in self.parts()
             if asked or part.name == self.name
-            for attribute in part.attributes(classes.frequency)
+            for attribute in part.attributes(frequency)
         ]
 
     def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> Measured:

@@ -137,6 +137,7 @@ class P29(PrivacyModel):
     summary: ClassVar[str] = "one score of class size, normalized entropy and closeness to the table"
     paper: ClassVar[str] = "the P_29 score of a study on the diabetes data of 130 US hospitals"
     limit_name: ClassVar[str] = "score"
+    by_class: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:

@@ -6,37 +6,52 @@ PETWorks and give its keys.
 
 from __future__ import annotations
 
-import html
 import inspect
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.addresses import file_path
+from incrowd.compat._arguments import (
+    check_frame,
+    check_items,
+    check_mapping,
+    check_number,
+    check_path,
+    check_whole_number,
+)
 from incrowd.compat.petworks import attributetypes
+from incrowd.compat.petworks._files import (
+    StrPath,
+    Types,
+    check_same_rows,
+    columns_of_type,
+    for_distances,
+    levels_of,
+    quasi_of,
+    read_data,
+    sensitive_of,
+)
 from incrowd.compat.petworks._levels import Levels, read_folder, shown
 from incrowd.compat.petworks._levels import ambiguity as _ambiguity
 from incrowd.compat.petworks._levels import non_uniform_entropy as _non_uniform_entropy
 from incrowd.compat.petworks._levels import precision as _precision
-from incrowd.compat.petworks._numbers import ranks_of_numbers
-from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.compat.petworks._page import page
+from incrowd.compat.petworks.attributetypes import SENSITIVE_ATTRIBUTE
+from incrowd.errors import ParameterError, TableError
 from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from incrowd.assessment import Assessment
     from incrowd.privacy import PrivacyModel
     from incrowd.schema import Attribute, Schema
 
 __all__ = ["PETAnonymization", "PETValidation", "attributetypes", "output", "report"]
-
-StrPath = str | os.PathLike[str]
-Types = Mapping[str, str]
 
 
 def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any) -> dict[str, Any]:  # noqa: N802, N803
@@ -56,7 +71,9 @@ def PETValidation(original: Any, anonymized: Any, tech: str, **keywordArgs: Any)
         ``LinkabilityRisk`` (auxiliaryColumns, control, nAttack) or ``InferenceRisk`` (control, nAttack).
     keywordArgs
         The technique's parameters, and where it needs them ``attributeTypes``, a dict of column names to
-        the constants of `attributetypes`, and ``dataHierarchy``, a folder of hierarchy files.
+        the constants of `attributetypes`, and ``dataHierarchy``, a folder of hierarchy files. With
+        ``groups=True`` the first three techniques also give ``groups``: per group its cells, its rows, and l
+        or t of each sensitive attribute.
 
     Returns
     -------
@@ -102,7 +119,8 @@ def PETAnonymization(  # noqa: N802
     InfeasibleError
         When no recoding satisfies the model.
     """
-    result: pd.DataFrame = _call(_ANONYMIZATIONS, tech, (originalData, maxSuppressionRate), keywordArgs)
+    rate = _number(maxSuppressionRate, "maxSuppressionRate")
+    result: pd.DataFrame = _call(_ANONYMIZATIONS, tech, (originalData, rate), keywordArgs)
     return result
 
 
@@ -112,133 +130,67 @@ def report(result: Mapping[str, Any], format: str) -> None:
     Raises
     ------
     ParameterError
-        When the format is neither ``json`` nor ``web``.
+        When the format is neither ``json`` nor ``web``, or the result is none of the two functions.
     """
+    check_mapping(result, "result", "what PETValidation returns")
     if format == "json":
         sys.stdout.write(json.dumps(result, indent=4) + "\n")
     elif format == "web":
-        Path("output.html").write_text(_page(result), encoding="utf-8")
+        Path("output.html").write_text(page(result), encoding="utf-8")
         sys.stdout.write("output.html\n")
     else:
         raise ParameterError(f"report: the format is 'json' or 'web', not {format!r}")
 
 
 def output(data: pd.DataFrame, filePath: StrPath) -> None:  # noqa: N803
-    """Write a frame to a CSV file with semicolons."""
-    data.to_csv(file_path(filePath), index=False, sep=";")
+    """Write a frame to a CSV file with semicolons.
 
-
-# --- files and columns --------------------------------------------------------------------------------
-
-
-def _read(path: StrPath | None, what: str) -> pl.DataFrame:
-    """Read a file of text cells; the header tells whether semicolons or commas part them."""
-    import polars as pl
-
-    from incrowd.io.files import CsvFormat, read_table
-
-    if path is None:
-        raise TableError(f"{what}: give the path of a file")
-    path = file_path(path)
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        if packed:
-            import gzip
-
-            with gzip.open(path, "rt", encoding="utf-8-sig") as text:
-                header = text.readline()
-        else:
-            with open(path, encoding="utf-8-sig") as text:
-                header = text.readline()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TableError(f"{path}: cannot be read ({type(error).__name__})") from None
-    frame, _ = read_table(path, CsvFormat(delimiter=";" if ";" in header else ","))
-    frame = frame.select(pl.all().cast(pl.String).fill_null("").str.strip_chars())
-    return frame.rename({name: name.strip() for name in frame.columns})
-
-
-def _of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> list[str]:
-    known = {value for name, value in vars(attributetypes).items() if name.isupper()}
-    for name, kind in (types or {}).items():
-        if kind not in known:
-            raise SchemaError(f"attributeTypes: {name!r} has no type of PETWorks; see attributetypes")
-    require_columns(types or (), frame.columns, "attributeTypes: ")
-    return [name for name, kind in (types or {}).items() if kind == wanted]
-
-
-def _quasi(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    names = _of_type(types, QUASI_IDENTIFIER, frame)
-    if not names:
-        raise SchemaError("attributeTypes: name the quasi-identifiers, e.g. {'age': QUASI_IDENTIFIER}")
-    return names
-
-
-def _sensitive(types: Types | None, frame: pl.DataFrame) -> list[str]:
-    names = _of_type(types, SENSITIVE_ATTRIBUTE, frame)
-    if not names:
-        raise SchemaError("attributeTypes: name a sensitive attribute, e.g. {'disease': SENSITIVE_ATTRIBUTE}")
-    return names
-
-
-def _levels(folder: StrPath | None, names: Sequence[str]) -> list[Levels]:
-    found = read_folder(folder, names)
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise SchemaError(
-            f"dataHierarchy: no file for the quasi-identifier {missing[0]!r}; PETWorks would leave it out"
-        )
-    return [found[name] for name in names]
-
-
-def _same_rows(original: pl.DataFrame, anonymized: pl.DataFrame) -> None:
-    if len(original) != len(anonymized):
-        raise TableError(f"the files have {len(original)} and {len(anonymized)} rows; row N is one record")
-
-
-def _for_distances(
-    frame: pl.DataFrame, names: Sequence[str], levels: Mapping[str, Levels]
-) -> tuple[pl.DataFrame, list[Attribute]]:
-    """Make sensitive attributes whose values have distances.
-
-    A column whose first value is a number holds numbers and is replaced by their ranks; others have distances
-    by a hierarchy where there is one, else equal ones.
+    Raises
+    ------
+    InputError
+        When `data` is no pandas frame, or the file cannot be written.
     """
-    from incrowd.schema import Attribute
-
-    attributes = []
-    for name in names:
-        ranks = ranks_of_numbers(frame[name])
-        if ranks is not None:
-            frame = frame.with_columns(ranks)
-            attributes.append(Attribute(name, "sensitive", kind="number"))
-        else:
-            tree = levels[name].tree() if name in levels else None
-            attributes.append(Attribute(name, "sensitive", kind="category", hierarchy=tree))
-    return frame, attributes
+    check_frame(data, "data", empty=True)
+    try:
+        data.to_csv(check_path(filePath, "filePath"), index=False, sep=";")
+    except OSError as error:
+        raise TableError(f"{filePath}: cannot be written ({error.strerror})") from None
 
 
 # --- validation ---------------------------------------------------------------------------------------
 
 
-def _k_anonymity(_: Any, anonymized: StrPath, k: int, attributeTypes: Types | None = None) -> dict[str, Any]:  # noqa: N803
+def _k_anonymity(
+    _: Any,
+    anonymized: StrPath,
+    k: int,
+    attributeTypes: Types | None = None,  # noqa: N803
+    groups: bool = False,
+) -> dict[str, Any]:
     from incrowd.privacy import KAnonymity
 
-    frame = _read(anonymized, "anonymized")
-    holds = _holds(frame, _quasi(attributeTypes, frame), [], KAnonymity(k))
-    return {"k": k, "fulfill k-anonymity": holds}
+    frame = read_data(anonymized, "anonymized")
+    found = _assessed(frame, quasi_of(attributeTypes, frame), [], KAnonymity(k))
+    return {"k": k, "fulfill k-anonymity": found.holds} | _groups(found, None, groups)
 
 
-def _l_diversity(_: Any, anonymized: StrPath, l: int, attributeTypes: Types | None = None) -> dict[str, Any]:  # noqa: E741, N803
+def _l_diversity(
+    _: Any,
+    anonymized: StrPath,
+    l: int,  # noqa: E741
+    attributeTypes: Types | None = None,  # noqa: N803
+    groups: bool = False,
+) -> dict[str, Any]:
     from incrowd.privacy import LDiversity
     from incrowd.schema import Attribute
 
-    frame = _read(anonymized, "anonymized")
-    names = _sensitive(attributeTypes, frame)
+    frame = read_data(anonymized, "anonymized")
+    names = sensitive_of(attributeTypes, frame)
     sensitive = [Attribute(name, "sensitive", kind="category") for name in names]
+    quasi = quasi_of(attributeTypes, frame)
     model = LDiversity(l, joint=len(names) > 1)
-    quasi = _quasi(attributeTypes, frame)
-    return {"l": l, "fulfill l-diversity": _holds(_all_rows(frame, quasi), quasi, sensitive, model)}
+    found = _assessed(_all_rows(frame, quasi), quasi, sensitive, model)
+    return {"l": l, "fulfill l-diversity": found.holds} | _groups(found, model, groups)
 
 
 def _t_closeness(
@@ -247,32 +199,56 @@ def _t_closeness(
     tLimit: float,  # noqa: N803
     attributeTypes: Types | None = None,  # noqa: N803
     dataHierarchy: StrPath | None = None,  # noqa: N803
+    groups: bool = False,
 ) -> dict[str, Any]:
     from incrowd.privacy import TCloseness
 
-    frame = _read(anonymized, "anonymized")
-    names = _sensitive(attributeTypes, frame)
-    quasi = _quasi(attributeTypes, frame)
-    frame, sensitive = _for_distances(frame, names, read_folder(dataHierarchy, names))
-    holds = _holds(_all_rows(frame, quasi), quasi, sensitive, TCloseness(float(tLimit)))
-    return {"t": float(tLimit), "fulfill t-closeness": holds}
+    frame = read_data(anonymized, "anonymized")
+    names = sensitive_of(attributeTypes, frame)
+    quasi = quasi_of(attributeTypes, frame)
+    frame, sensitive = for_distances(frame, names, read_folder(dataHierarchy, names))
+    model = TCloseness(float(tLimit))
+    found = _assessed(_all_rows(frame, quasi), quasi, sensitive, model)
+    return {"t": float(tLimit), "fulfill t-closeness": found.holds} | _groups(found, model, groups)
 
 
-def _holds(
+def _assessed(
     frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[Attribute], model: PrivacyModel
-) -> bool:
+) -> Assessment:
     from incrowd.assessment import assess
     from incrowd.schema import Attribute, Schema
 
     schema = Schema.of([*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive])
-    return bool(assess(frame, schema, [model]).holds)
+    return assess(frame, schema, [model])
+
+
+def _groups(found: Assessment, model: PrivacyModel | None, wanted: bool) -> dict[str, Any]:
+    """Describe every group by its cells, its rows, and what the model measures of each attribute."""
+    if not wanted:
+        return {}
+    figures = found.by_class()
+    groups = []
+    for row, cells in enumerate(zip(*figures.cells.values(), strict=True)):
+        shown = dict(zip(figures.cells, (str(cell).removeprefix(_STAR) for cell in cells), strict=True))
+        group: dict[str, Any] = {"group": shown, "rows": int(figures.records[row])}
+        if model is not None:
+            values = {name: figures.of(model.name, name)[row].item() for name in found.sensitive}
+            group[model.limit_name] = values
+        groups.append(group)
+    return {"groups": groups}
+
+
+_STAR = "\0"
+"""Stands before a ``*`` that does not mean that the row is left out."""
 
 
 def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
     """Mark ``*``, so that rows of it throughout are a group as any other; k-anonymity alone drops them."""
     import polars as pl
 
-    marked = (pl.when(pl.col(name) == "*").then(pl.lit("\0*")).otherwise(pl.col(name)) for name in quasi)
+    marked = (
+        pl.when(pl.col(name) == "*").then(pl.lit(_STAR + "*")).otherwise(pl.col(name)) for name in quasi
+    )
     return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
 
 
@@ -286,9 +262,9 @@ def _d_presence(
 ) -> dict[str, Any]:
     from incrowd.privacy import delta_presence
 
-    everybody, frame = _read(original, "original"), _read(sample, "sample")
-    quasi = _quasi(attributeTypes, frame)
-    levels = _levels(dataHierarchy, quasi)
+    everybody, frame = read_data(original, "original"), read_data(sample, "sample")
+    quasi = quasi_of(attributeTypes, frame)
+    levels = levels_of(dataHierarchy, quasi)
     released = _marked(frame, levels)
     least, most = delta_presence(released, {column.name: column.tree() for column in levels}, everybody)
     return {"dMin": dMin, "dMax": dMax, "d-presence": bool(float(dMin) <= least and most <= float(dMax))}
@@ -325,8 +301,8 @@ def _profitability(
 ) -> dict[str, Any]:
     from incrowd.privacy import Profitability
 
-    frame = _read(sample, "anonymized")
-    quasi = _quasi(attributeTypes, frame)
+    frame = read_data(sample, "anonymized")
+    quasi = quasi_of(attributeTypes, frame)
     model = Profitability(
         "allowed" if allowAttack else "none",
         "table",
@@ -341,14 +317,14 @@ def _profitability(
         "adversary's gain": adversaryGain,
         "publisher's loss": publisherLost,
         "publisher's benefit": publisherBenefit,
-        "isProfitable": _holds(_all_rows(frame, quasi), quasi, [], model),
+        "isProfitable": _assessed(_all_rows(frame, quasi), quasi, [], model).holds,
     }
 
 
 def _reidentification_risk(original: StrPath | None, anonymized: StrPath | None = None) -> dict[str, Any]:
     from incrowd.privacy import k_anonymity
 
-    frame = _read(original if anonymized is None else anonymized, "data")
+    frame = read_data(original if anonymized is None else anonymized, "data")
     return {"Re-identification Risk": 1 / k_anonymity(frame, frame.columns)}
 
 
@@ -361,9 +337,9 @@ def _aecs(
     from incrowd.engines import read_classes
     from incrowd.schema import Attribute, Schema
 
-    before, after = _read(original, "original"), _read(anonymized, "anonymized")
-    _same_rows(before, after)
-    quasi = Schema.of(Attribute(name, "quasi", kind="category") for name in _quasi(attributeTypes, before))
+    before, after = read_data(original, "original"), read_data(anonymized, "anonymized")
+    check_same_rows(before, after)
+    quasi = Schema.of(Attribute(name, "quasi", kind="category") for name in quasi_of(attributeTypes, before))
     raw, released = read_classes(before, quasi), read_classes(after, quasi)
     if not len(released):
         return {"AECS": 0.0}
@@ -381,9 +357,9 @@ def _with_levels(
         dataHierarchy: StrPath | None = None,  # noqa: N803
         attributeTypes: Types | None = None,  # noqa: N803
     ) -> dict[str, Any]:
-        before, after = _read(original, "original"), _read(anonymized, "anonymized")
-        _same_rows(before, after)
-        return {key: measure(before, after, _levels(dataHierarchy, _quasi(attributeTypes, after)))}
+        before, after = read_data(original, "original"), read_data(anonymized, "anonymized")
+        check_same_rows(before, after)
+        return {key: measure(before, after, levels_of(dataHierarchy, quasi_of(attributeTypes, after)))}
 
     return validate
 
@@ -394,7 +370,11 @@ def _utility_bias(
     processingFunc: Callable[[Any], float],  # noqa: N803
     maxBias: float,  # noqa: N803
 ) -> dict[str, Any]:
-    return {"UtilityBias": bool(abs(processingFunc(anonymized) - processingFunc(original)) <= maxBias)}
+    figures = [
+        check_number(processingFunc(data), f"processingFunc of {name}")
+        for name, data in (("original", original), ("anonymized", anonymized))
+    ]
+    return {"UtilityBias": abs(figures[1] - figures[0]) <= maxBias}
 
 
 def _singling_out(
@@ -406,7 +386,7 @@ def _singling_out(
 ) -> dict[str, Any]:
     from incrowd.schema import Schema
 
-    frame = _read(original, "original")
+    frame = read_data(original, "original")
     schema = Schema(quasi=frame.columns)
     if not 1 < n_col <= len(frame.columns):
         raise ParameterError(f"n_col must be 2 to {len(frame.columns)}, the number of columns, got {n_col!r}")
@@ -423,10 +403,16 @@ def _linkability(
 ) -> dict[str, Any]:
     from incrowd.schema import Schema
 
-    frame = _read(original, "original")
-    if len(auxiliaryColumns) != 2 or any(isinstance(side, str) for side in auxiliaryColumns):
+    frame = read_data(original, "original")
+    wanted = "two lists of column names"
+    sides = [
+        check_items(side, "auxiliaryColumns", wanted)
+        for side in check_items(auxiliaryColumns, "auxiliaryColumns", wanted)
+    ]
+    if len(sides) != 2 or not all(sides):
         raise ParameterError("auxiliaryColumns: give two lists of column names")
-    one, other = auxiliaryColumns
+    one, other = sides
+    require_columns([*one, *other], frame.columns, "auxiliaryColumns: ")
     schema = Schema(quasi=dict.fromkeys([*one, *other]))
     return _attack(
         synthetic, frame, control, schema, "linkability", attacks=nAttack, neighbours=10, parts=(one, other)
@@ -441,7 +427,7 @@ def _inference(
 ) -> dict[str, Any]:
     from incrowd.schema import Schema
 
-    frame = _read(original, "original")
+    frame = read_data(original, "original")
     if len(frame.columns) < 2:
         raise TableError("original: inference needs two columns or more")
     result = {}
@@ -461,9 +447,9 @@ def _attack(
 ) -> dict[str, Any]:
     from incrowd.attacks import attack
 
-    others = None if control is None else _read(control, "control")
+    others = None if control is None else read_data(control, "control")
     (found,) = attack(
-        original, _read(synthetic, "synthetic"), schema, control=others, kinds=[kind], **settings
+        original, read_data(synthetic, "synthetic"), schema, control=others, kinds=[kind], **settings
     )
     return {
         "Success rate of main attack": found.main.value,
@@ -494,8 +480,8 @@ def _call(
     known: Mapping[str, Callable[..., Any]], tech: str, given: tuple[Any, ...], more: Mapping[str, Any]
 ) -> Any:
     """Call a technique; what it does not look at among hierarchy and types may be given all the same."""
-    if tech not in known:
-        raise ParameterError(f"there is no technique {tech!r}; there are {', '.join(known)}")
+    if not isinstance(tech, str) or tech not in known:
+        raise ParameterError(f"tech: there is no technique {tech!r}; there are {', '.join(known)}")
     signature = inspect.signature(known[tech])
     allowed = list(signature.parameters)[len(given) :]
     shared = ("attributeTypes", "dataHierarchy")
@@ -509,7 +495,42 @@ def _call(
     if unknown or needed:
         wrong = f"does not take {unknown[0]!r}" if unknown else f"needs {needed[0]!r}"
         raise ParameterError(f"{tech} {wrong}; its parameters are {', '.join(allowed) or 'none'}")
+    for name, check in _CHECKS.items():
+        if name in settings:
+            settings[name] = check(settings[name], name)
     return known[tech](*given, **settings)
+
+
+def _number(value: Any, name: str) -> Any:
+    """Return a number as it came, one written as text read, as PETWorks does."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise ParameterError(f"{name}: give a number, not {value!r}") from None
+    check_number(value, name)
+    return value
+
+
+def _truth(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name}: give True or False")
+    return value
+
+
+def _function(value: Any, name: str) -> Any:
+    if not callable(value):
+        raise ParameterError(f"{name}: give a function that returns a number")
+    return value
+
+
+_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("k", "l", "nAttack", "n_col"), partial(check_whole_number, least=1)),
+    **dict.fromkeys(("tLimit", "t", "dMin", "dMax", "maxBias"), _number),
+    **dict.fromkeys(("adversaryCost", "adversaryGain", "publisherLost", "publisherBenefit"), _number),
+    **dict.fromkeys(("allowAttack", "groups"), _truth),
+    "processingFunc": _function,
+}
 
 
 # --- anonymization ------------------------------------------------------------------------------------
@@ -531,13 +552,13 @@ def _anonymize(
     from incrowd.release import anonymize
     from incrowd.schema import Attribute, Schema
 
-    frame = _read(path, "originalData")
-    quasi = _quasi(types, frame)
+    frame = read_data(path, "originalData")
+    quasi = quasi_of(types, frame)
     # Of nodes that lose as much, the first by the levels of the last columns is the one that ARX gave.
-    levels = _levels(folder, quasi[::-1])
-    names = _of_type(types, SENSITIVE_ATTRIBUTE, frame)
+    levels = levels_of(folder, quasi[::-1])
+    names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
     if distances:
-        counted, sensitive = _for_distances(frame, names, read_folder(folder, names))
+        counted, sensitive = for_distances(frame, names, read_folder(folder, names))
     else:
         counted, sensitive = frame, [Attribute(name, "sensitive", kind="category") for name in names]
     schema = Schema.of(
@@ -547,7 +568,7 @@ def _anonymize(
         ],
         others="keep",
     )
-    sample = counted if subset is None else _read(subset, "subsetData")
+    sample = counted if subset is None else read_data(subset, "subsetData")
     release = anonymize(
         sample,
         schema,
@@ -556,7 +577,7 @@ def _anonymize(
         max_suppression=float(rate),
         population=None if subset is None else frame,
     )
-    hidden = _of_type(types, attributetypes.IDENTIFIER, frame)
+    hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
     result: pl.DataFrame = release.table
     if subset is not None:
         assert isinstance(release.recoding, FullDomain)
@@ -605,7 +626,7 @@ def _to_l_diversity(
     from incrowd.privacy import LDiversity
 
     def models(frame: pl.DataFrame) -> list[PrivacyModel]:
-        return [LDiversity(l, attribute=name) for name in _sensitive(attributeTypes, frame)]
+        return [LDiversity(l, attribute=name) for name in sensitive_of(attributeTypes, frame)]
 
     return _anonymize(path, rate, attributeTypes, dataHierarchy, models)
 
@@ -620,7 +641,7 @@ def _to_t_closeness(
     from incrowd.privacy import TCloseness
 
     def models(frame: pl.DataFrame) -> list[PrivacyModel]:
-        return [TCloseness(float(t), attribute=name) for name in _sensitive(attributeTypes, frame)]
+        return [TCloseness(float(t), attribute=name) for name in sensitive_of(attributeTypes, frame)]
 
     return _anonymize(path, rate, attributeTypes, dataHierarchy, models, distances=True)
 
@@ -648,41 +669,3 @@ _ANONYMIZATIONS: dict[str, Callable[..., Any]] = {
     "t-closeness": _to_t_closeness,
     "d-presence": _to_d_presence,
 }
-
-
-# --- the page -----------------------------------------------------------------------------------------
-
-_STYLE = """
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
-body { max-width: 42rem; margin: 3rem auto; padding: 0 1rem; line-height: 1.5; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: 0.5rem 0.75rem; border-bottom: 1px solid #8886; }
-td { font-variant-numeric: tabular-nums; }
-"""
-
-
-def _page(result: Mapping[str, Any]) -> str:
-    parts = {name: value for name, value in result.items() if isinstance(value, Mapping)}
-    single = {name: value for name, value in result.items() if name not in parts}
-    body = _table(single) if single else ""
-    body += "".join(f"<h2>{html.escape(name)}</h2>{_table(part)}" for name, part in parts.items())
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Privacy report</title><style>{_STYLE}</style></head>"
-        f"<body><h1>Privacy report</h1>{body}</body></html>\n"
-    )
-
-
-def _table(figures: Mapping[str, Any]) -> str:
-    words = {True: "yes", False: "no", None: "not measured"}
-
-    def said(value: Any) -> str:
-        return words[value] if value is None or isinstance(value, bool) else str(value)
-
-    rows = (
-        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(said(value))}</td></tr>'
-        for name, value in figures.items()
-    )
-    return f"<table>{''.join(rows)}</table>"

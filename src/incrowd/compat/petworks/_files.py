@@ -1,0 +1,133 @@
+"""Data files of PETWorks, and the columns that the caller's types name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from incrowd.compat._arguments import check_mapping, check_path
+from incrowd.compat.petworks import attributetypes
+from incrowd.compat.petworks._levels import Levels, read_folder
+from incrowd.compat.petworks._numbers import ranks_of_numbers
+from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
+from incrowd.errors import SchemaError, TableError
+from incrowd.schema import require_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.schema import Attribute
+
+__all__ = [
+    "StrPath",
+    "Types",
+    "check_same_rows",
+    "columns_of_type",
+    "for_distances",
+    "levels_of",
+    "quasi_of",
+    "read_data",
+    "sensitive_of",
+]
+
+StrPath = str | os.PathLike[str]
+Types = Mapping[str, str]
+
+
+def read_data(path: StrPath | None, what: str) -> pl.DataFrame:
+    """Read a file of text cells; the header tells whether semicolons or commas part them."""
+    import polars as pl
+
+    from incrowd.io.files import CsvFormat, read_table
+
+    path = check_path(path, what)
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        if packed:
+            import gzip
+
+            with gzip.open(path, "rt", encoding="utf-8-sig") as text:
+                header = text.readline()
+        else:
+            with open(path, encoding="utf-8-sig") as text:
+                header = text.readline()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise TableError(f"{path}: cannot be read ({type(error).__name__})") from None
+    frame, _ = read_table(path, CsvFormat(delimiter=";" if ";" in header else ","))
+    frame = frame.select(pl.all().cast(pl.String).fill_null("").str.strip_chars())
+    names = [name.strip() for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise SchemaError(f"{path}: but for blanks two columns have one name; rename one of them")
+    if not len(frame):
+        raise TableError(f"{what}: {path} has no rows")
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+
+
+def columns_of_type(types: Types | None, wanted: str, frame: pl.DataFrame) -> list[str]:
+    """Return the columns to which the caller gives a type, all of which have to be there."""
+    known = [value for name, value in vars(attributetypes).items() if name.isupper()]
+    given = check_mapping(
+        {} if types is None else types, "attributeTypes", "a dict as {'age': QUASI_IDENTIFIER}"
+    )
+    for name, kind in given.items():
+        if kind not in known:
+            raise SchemaError(f"attributeTypes: {name!r} has no type of PETWorks; see attributetypes")
+    require_columns(given, frame.columns, "attributeTypes: ")
+    return [name for name, kind in given.items() if kind == wanted]
+
+
+def quasi_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
+    """Return the quasi-identifiers, one at least."""
+    names = columns_of_type(types, QUASI_IDENTIFIER, frame)
+    if not names:
+        raise SchemaError("attributeTypes: name the quasi-identifiers, e.g. {'age': QUASI_IDENTIFIER}")
+    return names
+
+
+def sensitive_of(types: Types | None, frame: pl.DataFrame) -> list[str]:
+    """Return the sensitive attributes, one at least."""
+    names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
+    if not names:
+        raise SchemaError("attributeTypes: name a sensitive attribute, e.g. {'disease': SENSITIVE_ATTRIBUTE}")
+    return names
+
+
+def levels_of(folder: StrPath | None, names: Sequence[str]) -> list[Levels]:
+    """Read the hierarchies of columns, each of which needs one."""
+    found = read_folder(folder, names)
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise SchemaError(
+            f"dataHierarchy: no file for the quasi-identifier {missing[0]!r}; PETWorks would leave it out"
+        )
+    return [found[name] for name in names]
+
+
+def check_same_rows(original: pl.DataFrame, anonymized: pl.DataFrame) -> None:
+    """Refuse two tables whose rows cannot be the same records."""
+    if len(original) != len(anonymized):
+        raise TableError(f"the files have {len(original)} and {len(anonymized)} rows; row N is one record")
+
+
+def for_distances(
+    frame: pl.DataFrame, names: Sequence[str], levels: Mapping[str, Levels]
+) -> tuple[pl.DataFrame, list[Attribute]]:
+    """Make sensitive attributes whose values have distances.
+
+    A column whose first value is a number holds numbers and is replaced by their ranks; others have distances
+    by a hierarchy where there is one, else equal ones.
+    """
+    from incrowd.schema import Attribute
+
+    attributes = []
+    for name in names:
+        ranks = ranks_of_numbers(frame[name])
+        if ranks is not None:
+            frame = frame.with_columns(ranks)
+            attributes.append(Attribute(name, "sensitive", kind="number"))
+        else:
+            tree = levels[name].tree() if name in levels else None
+            attributes.append(Attribute(name, "sensitive", kind="category", hierarchy=tree))
+    return frame, attributes
