@@ -128,6 +128,7 @@ class Draw:
         case["algorithm"] = self.algorithm(algorithm, case)
         if any(needs_population(model) for model in case["models"]):
             self.people(case)
+        self.batch(case)
         return case
 
     # --- tables
@@ -284,6 +285,24 @@ class Draw:
                 column["people"] = cells * r.choice([1, 1]) + [
                     cells[row] if r.random() < 0.7 else r.choice(cells) for row in again
                 ]  # fmt: skip
+
+    def batch(self, case: Case) -> None:
+        """Give every column cells of later rows: values of the table, and others of the same type."""
+        r = self.random
+        rows = r.choice([1, 4, 12])
+        again = [r.randrange(len(case["columns"][0]["cells"])) for _ in range(rows)]
+        for column in case["columns"]:
+            cells = column["cells"]
+            if column.get("rid"):
+                column["batch"] = [f"b{number:03d}" for number in range(rows)]
+                continue
+            new = [
+                cell
+                for cell in r.choice(POOLS[column["type"]])
+                if cell not in ("inf", "-inf") and "\0" not in cell
+            ]
+            fresh = column["role"] == "quasi" and r.random() < 0.5
+            column["batch"] = [r.choice(new) if fresh and r.random() < 0.5 else cells[row] for row in again]
 
     # --- policies
 

@@ -44,6 +44,7 @@ class Column:
     """A column of the raw table as the definitions read it.
 
     `keys` are the values, equal where the definitions call them equal; None is the missing value.
+    `by_number` is for people, to whom a cell means the same number however that is written.
     `paths` has the labels above each key of a column with a hierarchy, the leaf first and the root last.
     """
 
@@ -55,6 +56,7 @@ class Column:
     paths: dict[Key, tuple[str, ...]] | None
     leaves: list[tuple[str, ...]] = field(default_factory=list)
     floats: bool = False
+    by_number: bool = False
 
     @property
     def ordered(self) -> bool:
@@ -122,21 +124,26 @@ def moment_in(text: str) -> Fraction | None:
 
 
 def is_missing(raw: Raw, null_values: Sequence[str]) -> bool:
-    """One meaning in every type: what is written as a null value, or is the number that one writes."""
+    """One meaning in every type: the text of a null value, or the number, day or point of time that it writes."""
     if raw is None or (isinstance(raw, float) and math.isnan(raw)):
         return True
-    if isinstance(raw, str | bool):
-        return text_of(raw) in null_values
-    if isinstance(raw, dt.datetime):
-        written = {raw.isoformat(), raw.isoformat(sep=" ")}
-        return any(
-            value in written or moment_in(value) == moment_in(raw.isoformat()) for value in null_values
-        )
-    if isinstance(raw, dt.date):
-        return raw.isoformat() in null_values
-    if isinstance(raw, float):
-        return any(number_in(value) is not None and float(value) == raw for value in null_values)
-    return any(number_in(value) == Fraction(raw) for value in null_values)
+    text = repr(raw) if isinstance(raw, float) else text_of(raw)
+    assert text is not None
+    if text in null_values:
+        return True
+    number, moment = _null_number(text), moment_in(text)
+    if isinstance(raw, bool):
+        return False
+    return any(
+        (number is not None and number == _null_number(value))
+        or (moment is not None and moment == moment_in(value))
+        for value in null_values
+    )
+
+
+def _null_number(text: str) -> Fraction | None:
+    plain = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?", text)
+    return Fraction(text) if plain else None
 
 
 def _kind(spec: Spec, raws: Sequence[Raw]) -> str:
@@ -347,6 +354,13 @@ def same_value(column: Column, key: Key, cell: str) -> bool:
         return False
     if isinstance(key, str) and cell == key:
         return True
+    if (
+        column.by_number
+        and isinstance(key, str)
+        and PLAIN_NUMBER.fullmatch(key)
+        and PLAIN_NUMBER.fullmatch(cell)
+    ):
+        return Fraction(key) == Fraction(cell)
     if key in column.numbers and (column.paths is None or column.kind == "date"):
         written = moment_in(cell) if column.kind == "date" else number_in(cell)
         return written is not None and _about(written, key, column)

@@ -52,7 +52,9 @@ def _series(name: str, kind: str, cells: list[str | None]) -> pl.Series:
         "int": int, "int32": int, "float": float, "decimal": Decimal, "date": dt.date.fromisoformat,
         "datetime": dt.datetime.fromisoformat, "bool": {"true": True, "false": False}.__getitem__, "category": str,
     }[kind]  # fmt: skip
-    return pl.Series(name, [None if cell is None else read(cell) for cell in cells], dtype=DTYPES[kind])
+    values = [None if cell is None else read(cell) for cell in cells]
+    # Polars takes some names for patterns while it makes a series.
+    return pl.Series(values, dtype=DTYPES[kind]).alias(name)
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
@@ -133,12 +135,15 @@ class Placed:
         Whether its rows have an order.
     options
         Further arguments that say how to read it.
+    source
+        Where it is, by its name among `SOURCES`.
     """
 
     table: Any
     seen: pl.DataFrame
     ordered: bool = True
     options: dict[str, Any] = field(default_factory=dict)
+    source: str = "polars"
 
 
 @contextlib.contextmanager
@@ -147,6 +152,7 @@ def placed(source: str, frame: pl.DataFrame, services: Services) -> Iterator[Pla
     folder = services.fresh()
     try:
         with _places(source, frame, folder, services) as made:
+            made.source = source
             yield made
     finally:
         shutil.rmtree(folder, ignore_errors=True)

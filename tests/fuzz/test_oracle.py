@@ -176,7 +176,7 @@ def test_reading_cells(cell, key, true):
 @pytest.mark.parametrize(
     ("raw", "nulls", "missing"),
     [
-        (99, ["99"], True), (99.0, ["99"], True), (-1, ["-1"], True), ("99", ["99"], True), ("99.0", ["99"], False),
+        (99, ["99"], True), (99.0, ["99"], True), (-1, ["-1"], True), ("99", ["99"], True), ("99.0", ["99"], True), ("099", ["99"], False),
         (float("nan"), [], True), (0, ["?"], False), ("?", ["?"], True), ("", [""], True), (2**53 + 1, [str(2**53)], False),
     ],
 )  # fmt: skip

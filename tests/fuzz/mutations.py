@@ -1,0 +1,192 @@
+"""Breaks incrowd in one way after the other and says how soon the fuzzer notices: ``python -m fuzz.mutations``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from fuzz import draw
+from fuzz.checks import run
+from fuzz.sources import Services
+from incrowd import application, engines, release, schema, verification
+from incrowd.algorithms import ALGORITHMS
+from incrowd.domain import Domain
+from incrowd.frequency import SensitiveCounts
+from incrowd.privacy import MODELS, KAnonymity, LDiversity, TCloseness
+from incrowd.recoding import Recoding
+
+Wrap = Callable[..., Any]
+
+
+def after(change: Callable[[Any], Any]) -> Callable[[Wrap], Wrap]:
+    """Wrap a function so that what it returns is changed."""
+    return lambda wrapped: lambda *arguments, **named: change(wrapped(*arguments, **named))
+
+
+def _lower(value: Any) -> Any:
+    return np.maximum(np.asarray(value) - 1, 0)
+
+
+def _narrow(made: Any) -> Any:
+    from incrowd import recoding
+
+    def label(domain: Domain, lo: int, hi: int) -> str | None:
+        return made(domain, lo, hi - 1 if hi > lo else hi)
+
+    assert recoding is not None
+    return label
+
+
+def _swapped(wrapped: Wrap) -> Wrap:
+    def of_rows(grouped: Any, domain: Any, ranks: Any) -> Any:
+        return wrapped(grouped, domain, np.roll(ranks, 1))
+
+    return of_rows
+
+
+def _without_last(wrapped: Wrap) -> Wrap:
+    return lambda domain, present: wrapped(domain, present[:-1] if len(present) > 2 else present)
+
+
+def _missing_policy(wrapped: Wrap) -> Wrap:
+    return lambda assessment, policy: wrapped(assessment, replace(policy, max_suppression=1.0))
+
+
+def _identifying(wrapped: Wrap) -> Wrap:
+    return lambda self, columns: list(columns)
+
+
+def _shifted(wrapped: Wrap) -> Wrap:
+    def load(folder: Any) -> Any:
+        found = wrapped(folder)
+        cells = tuple(replace(cells, lo=cells.hi, hi=cells.lo) for cells in found.cells)
+        return replace(found, cells=cells)
+
+    return load
+
+
+def _least(wrapped: Wrap) -> Wrap:
+    return lambda self, classes, attribute: wrapped(self, classes, attribute) + 1
+
+
+def _deaf(wrapped: Wrap) -> Wrap:
+    return lambda models, classes: np.ones(len(classes), np.bool_)
+
+
+def _reversed(wrapped: Wrap) -> Wrap:
+    def apply(self: Any, *arguments: Any, **named: Any) -> Any:
+        made = wrapped(self, *arguments, **named)
+        return made.reverse() if hasattr(made, "reverse") else made
+
+    return apply
+
+
+def _up(wrapped: Wrap) -> Wrap:
+    """A column's level is one lower than was decided."""
+    return lambda domain, level: wrapped(domain, max(level - 1, 0))
+
+
+MUTATIONS: dict[str, tuple[Any, str, Callable[[Wrap], Wrap]]] = {
+    "k is one too small, in search and check": (KAnonymity, "accepts", lambda f: lambda self, values: f(self, values + 1)),
+    "a range is one rank too narrow": ("incrowd.recoding", "_range_label", _narrow),
+    "sensitive values are counted for the next row": (SensitiveCounts, "of_rows", _swapped),
+    "a set lacks its last value": ("incrowd.recoding", "_set_label", _without_last),
+    "the limit of suppression is not looked at": (release, "judge", _missing_policy),
+    "every column leaves": (schema.Schema, "released", _identifying),
+    "a recoding is loaded with ends swapped": (Recoding, "load", _shifted),
+    "diversity is counted one too high": (LDiversity, "_values", _least),
+    "distances are halved": (TCloseness, "_values", after(lambda values: values / 2)),
+    "later rows are not judged": ("incrowd.algorithms.base", "all_hold", _deaf),
+    "lazy rows come out reversed": (engines.ScanEngine, "apply", _reversed),
+    "labels are those of a level lower": ("incrowd.recoding", "level_cells", _up),
+    "means are one too high": ("incrowd.recoding", "_number_text", lambda f: lambda value: f(value + 1)),
+    "losses are a tenth too high": (Domain, "span", after(lambda lost: lost * 1.1)),
+    "new values take the cell of their neighbour": (
+        application, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
+    ),
+    "verify counts one record more": (
+        verification, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:])),
+    ),
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def broken(name: str) -> Iterator[None]:
+    """Break incrowd in one way."""
+    home, what, change = MUTATIONS[name]
+    if isinstance(home, str):
+        from importlib import import_module
+
+        home = import_module(home)
+    held = getattr(home, what)
+    if isinstance(home, type):
+        kept = next(vars(base)[what] for base in home.__mro__ if what in vars(base))
+        wrapped: Any = _bound(kept, change) if isinstance(kept, classmethod) else change(held)
+        wrapped = staticmethod(wrapped) if isinstance(kept, staticmethod) else wrapped
+    else:
+        wrapped = change(held)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(home, what, wrapped))
+        # Other modules hold the same function under the same name.
+        for module in list(sys.modules.values()):
+            if getattr(module, "__name__", "").startswith("incrowd") and vars(module).get(what) is held:
+                stack.enter_context(mock.patch.object(module, what, wrapped))
+        yield
+
+
+def _bound(held: Any, change: Callable[[Wrap], Wrap]) -> Any:
+    def method(cls: Any, *arguments: Any, **named: Any) -> Any:
+        return change(held.__get__(None, cls))(*arguments, **named)
+
+    return classmethod(method)
+
+
+def seconds_to_find(name: str, seed: int, seconds: float) -> tuple[int, float, str]:
+    """Return the cases and seconds until something is found, and what; an empty text if nothing is."""
+    sources = [source for source in draw.SOURCES if source not in ("spark", "postgresql")]
+    met: Counter[Any] = Counter()
+    drawing = draw.Draw(seed, MODELS.names(), ALGORITHMS.names(), sources, met)
+    with tempfile.TemporaryDirectory() as folder:
+        services = Services(Path(folder))
+        start, cases = time.monotonic(), 0
+        while time.monotonic() - start < seconds:
+            cases += 1
+            case = drawing.case(drawing.rarest("source", sources))
+            with broken(name):
+                outcome = run(case, services)
+            met.update(outcome.met)
+            if outcome.findings:
+                whole = {finding.check for finding in run(case, services).findings}
+                fresh = [finding.check for finding in outcome.findings if finding.check not in whole]
+                if fresh:
+                    return cases, time.monotonic() - start, fresh[0]
+    return cases, seconds, ""
+
+
+def main() -> int:
+    """Try all mutations; 1 if one was not noticed."""
+    parser = argparse.ArgumentParser(prog="fuzz.mutations")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    missed = 0
+    for name in MUTATIONS:
+        cases, seconds, check = seconds_to_find(name, options.seed, options.seconds)
+        missed += not check
+        print(f"{name}: {check or 'NOT FOUND'} after {cases} cases, {seconds:.1f} s", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
