@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+)
 
 from incrowd.errors import PolicyError
 from incrowd.schema import Kind, Role, Style
@@ -21,7 +30,7 @@ class ColumnTable(BaseModel):
     kind: Kind = "auto"
     hierarchy: StrictStr | dict[str, Any] | None = None
     output: Style | None = None
-    weight: float = Field(1.0, ge=0, allow_inf_nan=False)
+    weight: float = Field(1.0, ge=0, allow_inf_nan=False, strict=True)
     levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
 
 
@@ -29,8 +38,8 @@ class PolicyFile(BaseModel):
     """The whole document."""
 
     model_config = ConfigDict(extra="forbid")
-    version: Literal[1]
-    max_suppression: float = Field(0.0, ge=0, le=1)
+    version: StrictInt
+    max_suppression: float = Field(0.0, ge=0, le=1, strict=True)
     output: Style = "auto"
     shuffle: StrictBool = False
     seed: StrictInt = Field(0, ge=0)
@@ -39,6 +48,13 @@ class PolicyFile(BaseModel):
     columns: dict[str, ColumnTable] = Field(min_length=1)
     models: list[dict[str, Any]] = Field(min_length=1)
     algorithm: dict[str, Any] = {}
+
+    @field_validator("version")
+    @classmethod
+    def _is_known(cls, version: int) -> int:
+        if version != 1:
+            raise ValueError("must be 1, the only version that is read")
+        return version
 
 
 def validate(document: Mapping[str, Any], source: str) -> PolicyFile:

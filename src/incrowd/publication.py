@@ -46,7 +46,9 @@ def _published(attribute: Attribute, counts: SensitiveCounts | None) -> Attribut
         return attribute
     tree = None if counts is None or attribute.role != "sensitive" else counts.domain.hierarchy
     if tree is None or counts is None:
-        return replace(attribute, hierarchy=None)
+        # Without the tree its labels are known as no numbers, so nothing shall say that the cells are.
+        kind = "auto" if attribute.role == "quasi" else attribute.kind
+        return replace(attribute, hierarchy=None, kind=kind)
     totals = zip(counts.domain.values, counts.totals.tolist(), strict=True)
     released = [value for value, records in totals if records and value is not None]
     return replace(attribute, hierarchy=tree.restricted(released) if released else None)

@@ -101,8 +101,8 @@ def test_no_command_repeats_a_password(run, tmp_path, monkeypatch, words, name, 
     for file, text in FILES.items():
         (tmp_path / file).write_text(text)
     before = sorted(tmp_path.rglob("*"))
-    # DATA may be a database: this one is of a kind that is none.
-    address = ADDRESS.replace("postgresql", "mysql") if name == "data" else ADDRESS
+    # These may be databases: this one is of a kind that is none.
+    address = ADDRESS.replace("postgresql", "mysql") if name in BASES else ADDRESS
     result = run(*call(words, name, callback, address))
     assert result.status == 2, result.out + result.err
     assert PASSWORD not in result.out + result.err
@@ -110,6 +110,8 @@ def test_no_command_repeats_a_password(run, tmp_path, monkeypatch, words, name, 
     assert len(result.err.splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
 
+
+BASES = ("data", "released", "against")
 
 SPELLINGS = [
     f"postgres://me:{PASSWORD}@host/db", f"PostgreSQL://me:{PASSWORD}@host/db", f"mysql://me:{PASSWORD}@host",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
 from incrowd.utility import METRICS, Metric
+
+if TYPE_CHECKING:
+    from incrowd.verification import Verification
 
 __all__ = ["list_entries", "verify"]
 
@@ -26,8 +29,26 @@ _LISTS: dict[str, Registry[Any]] = {
 
 
 def verify(
-    released: Annotated[Path, typer.Argument(metavar="OUT", help="The released CSV or Parquet file.")],
+    released: options.Released,
     policy: Annotated[Path, typer.Option("--policy", help="The policy file that it has to satisfy.")],
+    table: options.Table = None,
+    population: options.People = None,
+    against: Annotated[
+        Any,
+        typer.Option(
+            "--against",
+            metavar="RAW",
+            parser=options.file_or_address,
+            help="The raw table: each cell must be true of its record, other columns unchanged.",
+        ),
+    ] = None,
+    against_table: Annotated[
+        str | None, typer.Option("--against-table", metavar="TABLE", help="Its table, if it is a database.")
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option("--names", metavar="A,B,...", help="Column names of a raw CSV that has no header line."),
+    ] = None,
     delimiter: options.Delimiter = None,
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
@@ -37,39 +58,59 @@ def verify(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Check a released file against its policy with a second, independent implementation (SQL)."""
+    """Check a release against its policy with a second, independent implementation (SQL).
+
+    Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
+    """
     from incrowd.verification import verify as check
 
-    result = check(released, policy, delimiter=delimiter, encoding=encoding, escaped=escape_formulas)
+    result = check(
+        options.named(released),
+        policy,
+        table=table,
+        population=population,
+        against=None if against is None else options.named(against),
+        against_table=against_table,
+        delimiter=delimiter,
+        encoding=encoding,
+        names=() if names is None else names.split(","),
+        escaped=escape_formulas,
+    )
     if json:
         typer.echo(json_module.dumps(result.to_dict(), ensure_ascii=False, indent=1))
     else:
-        from rich.table import Table
-
-        from incrowd.cli.render import console, number, verdict
-
-        out = console()
-        out.print(
-            f"{released}: {result.records:,} records in {result.classes:,} classes, "
-            f"{result.suppressed:,} suppressed",
-        )
-        table = Table(box=None, pad_edge=False)
-        for name in ("model", "attribute", "reached", "asked", ""):
-            table.add_column(name)
-        for finding in result.findings:
-            table.add_row(
-                finding.model,
-                finding.attribute or "",
-                number(finding.reached),
-                number(finding.asked),
-                verdict(finding.holds),
-            )
-        out.print(table)
-        for problem in result.problems:
-            out.print(f"problem: {problem}")
-        out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
+        _show(result)
     if not result.ok:
         raise typer.Exit(1)
+
+
+def _show(result: Verification) -> None:
+    from rich.table import Table
+
+    from incrowd.cli.render import console, number, verdict
+
+    out = console()
+    out.print(
+        f"{result.file}: {result.records:,} records in {result.classes:,} classes, "
+        f"{result.suppressed:,} suppressed",
+    )
+    table = Table(box=None, pad_edge=False)
+    for name in ("model", "attribute", "reached", "asked", ""):
+        table.add_column(name)
+    for finding in result.findings:
+        table.add_row(
+            finding.model,
+            finding.attribute or "",
+            number(finding.reached),
+            number(finding.asked),
+            verdict(finding.holds),
+        )
+    out.print(table)
+    for problem in result.problems:
+        out.print(f"problem: {problem}")
+    for what in result.unchecked:
+        out.print(f"not checked: {what}")
+    out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
 
 
 def list_entries(

@@ -56,8 +56,8 @@ def _files_only(function: _Command) -> _Command:
                     # The address itself may have a password.
                     raise ParameterError(
                         f"{name.replace('_', ' ')}: an address stands where a file belongs; a database is "
-                        "taken by assess, anonymize and lattice alone, as DATA (postgresql://, sqlite:///, "
-                        "duckdb:///)"
+                        "taken by assess, anonymize, lattice and verify alone, as DATA (postgresql://, "
+                        "sqlite:///, duckdb:///)"
                     )
         return function(*args, **given)
 
@@ -69,6 +69,11 @@ def file_or_address(text: str) -> Path | Address:
     from incrowd.io.databases import Address
 
     return Address(text) if is_address(text) else Path(text)
+
+
+def named(data: Path | Address) -> str:
+    """Return what a user named: a path or an address."""
+    return str(data) if isinstance(data, Path) else data.url
 
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV (.csv, .csv.gz) or Parquet file.")]
@@ -121,6 +126,15 @@ FileOrAddress = Annotated[
         parser=file_or_address,
         help="A file, a folder or a pattern, or a database: postgresql://user@host/db, sqlite:///path, "
         "duckdb:///path.",
+    ),
+]
+Released = Annotated[
+    Any,
+    typer.Argument(
+        metavar="OUT",
+        parser=file_or_address,
+        help="The release: a file, a folder or a pattern, or a database: postgresql://user@host/db, "
+        "sqlite:///path, duckdb:///path.",
     ),
 ]
 Table = Annotated[

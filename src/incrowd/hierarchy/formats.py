@@ -19,6 +19,9 @@ from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 
 __all__ = ["read", "write"]
 
+_LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
+"""Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
+
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     """Read a hierarchy file by its suffix; see `Hierarchy.read`."""
@@ -27,8 +30,16 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(readers)}")
+    largest = _LARGEST.get(path.suffix.lower(), 1 << 28)
     try:
-        text = path.read_bytes().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+        if len(data) > largest:
+            raise HierarchyError(
+                f"{path}: more than {largest >> 20} MiB, which is too large for a hierarchy in "
+                f"{path.suffix}; write it as .csv or .txt"
+            )
+        text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except OSError as error:
         raise HierarchyError(f"{path}: cannot be read ({error.strerror})") from None
     except LookupError:

@@ -1,132 +1,83 @@
-"""A second, independent implementation of the privacy models: it checks a released file with SQL in DuckDB.
+"""A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
 
 Nothing here is shared with the code that makes a release, but the error classes: the policy, the hierarchies
-and the file are read anew, and the figures are computed with other formulas, so that the same slip would have
-to be made twice to go unnoticed. It checks k-anonymity, distinct l-diversity and t-closeness (ordered,
-hierarchical, equal), the share of suppressed records, and that no identifying column was released. What it
-cannot check it refuses.
+and the tables are read anew, and the figures are computed with other formulas, so that the same slip would
+have to be made twice to go unnoticed. It checks every model that a policy can ask for, the share of
+suppressed records, which columns were released, whether the cells suit the policy, and with the raw table
+beside the release whether they are true. What it cannot check it refuses, or says so.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError, TableError
-from incrowd.verification.measures import Attribute, count_records, group, smallest_class
-from incrowd.verification.policy import Demand, Policy, read_policy
-from incrowd.verification.source import Source, connect, open_source, reworded
+from incrowd.verification.against import compare
+from incrowd.verification.attribute import Attribute
+from incrowd.verification.cells import Shapes
+from incrowd.verification.classes import count_records, group
+from incrowd.verification.databases import is_address
+from incrowd.verification.models import Measuring
+from incrowd.verification.people import People
+from incrowd.verification.policy import Column, Policy, read_policy
+from incrowd.verification.result import Finding, Verification
+from incrowd.verification.source import CsvFormat, Table, connect, reworded
+from incrowd.verification.tables import load, title_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 __all__ = ["Finding", "Verification", "verify"]
 
 _TOLERANCE = 1e-12
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One model on one attribute: what was asked and what the file reaches.
-
-    Attributes
-    ----------
-    model
-        Name of the model.
-    attribute
-        The sensitive column; None where a model asks for a size or a risk.
-    asked
-        The limit: k (records), l (values), t, alpha or risk (0 to 1), beta.
-    reached
-        What the worst class has; for average-risk, classes over records. None if there is no class.
-    holds
-        Whether the limit is met; meeting it exactly counts.
-    distance
-        For t-closeness the distance that was taken (ordered, hierarchical or equal), else None.
-    """
-
-    model: str
-    attribute: str | None
-    asked: float
-    reached: float | None
-    holds: bool
-    distance: str | None = None
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What was found in a released file.
-
-    Attributes
-    ----------
-    file
-        The file, as it was named.
-    records, suppressed, classes
-        Counts. Suppressed records have ``*`` in every quasi-identifier and are in no class.
-    max_suppression
-        The policy's limit on the share of suppressed records.
-    findings
-        One for each model and attribute.
-    problems
-        Whatever else is wrong, in words.
-    """
-
-    file: str
-    records: int
-    suppressed: int
-    max_suppression: float
-    classes: int
-    findings: tuple[Finding, ...]
-    problems: tuple[str, ...]
-
-    @property
-    def suppressed_share(self) -> float:
-        """Suppressed records over all records, 0 to 1."""
-        return self.suppressed / self.records
-
-    @property
-    def ok(self) -> bool:
-        """Whether every model holds and nothing else is wrong."""
-        return not self.problems and all(finding.holds for finding in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain types, ready for JSON."""
-        return {
-            "file": self.file,
-            "ok": self.ok,
-            "records": self.records,
-            "suppressed": self.suppressed,
-            "suppressed_share": self.suppressed_share,
-            "max_suppression": self.max_suppression,
-            "classes": self.classes,
-            "findings": [asdict(finding) for finding in self.findings],
-            "problems": list(self.problems),
-        }
-
-
 def verify(
     path: str | PathLike[str],
     policy_path: str | PathLike[str],
     *,
+    table: str | None = None,
+    population: str | PathLike[str] | None = None,
+    against: str | PathLike[str] | None = None,
+    against_table: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    names: Sequence[str] = (),
     escaped: bool = False,
 ) -> Verification:
-    """Check a released file against its policy.
+    """Check a release against its policy, and its raw table where that is given.
 
     Parameters
     ----------
     path
-        The released file: CSV (also gzipped) or Parquet.
+        The release: a CSV (also gzipped) or Parquet file, a folder or pattern of such files, or the address
+        of a database (``postgresql://``, ``sqlite:///``, ``duckdb:///``).
     policy_path
         The policy, a TOML file. Hierarchy files are looked for relative to it.
+    table
+        The table of a database.
+    population
+        A table of the people of whom the release may hold some, for k-map, delta-presence and journalists.
+    against
+        The raw table, named as `path`: every cell must be true of its record, other columns must be as they
+        were.
+    against_table
+        Its table, where it is a database.
     delimiter
-        One character between the fields of a CSV file; None to find out.
+        One character between the fields of CSV files, or one and a blank; None to find out.
     encoding
-        Of a CSV file; None for UTF-8 (or UTF-16 with a byte order mark).
+        Of CSV files; None for UTF-8 (or UTF-16 with a byte order mark).
+    names
+        The columns of a raw CSV file that has no header.
     escaped
-        Whether a CSV file has ``'`` in front of texts that a spreadsheet would run as formulas.
+        Whether the release is a CSV with ``'`` in front of texts that a spreadsheet would run as formulas.
 
     Returns
     -------
@@ -138,109 +89,156 @@ def verify(
     PolicyError
         The policy cannot be read, or asks for something that verify cannot check.
     SchemaError
-        A quasi-identifier or a sensitive column is not in the file.
+        A quasi-identifier or a sensitive column is not in the release.
     HierarchyError
         A hierarchy is no tree, or lacks a value of its column.
     TableError
-        The file cannot be read, or holds no records.
+        A table cannot be read, or the release holds no records.
     ParameterError
-        An unknown encoding or a delimiter that is no single character.
+        An unknown encoding, a delimiter that is no single character, a database without a table.
 
     Notes
     -----
-    Definitions: k-anonymity, Samarati and Sweeney 1998; distinct l-diversity, Machanavajjhala et al. 2006;
-    t-closeness, Li, Li and Venkatasubramanian 2007. Suppressed records are in no class, but their sensitive
-    values are part of the whole table's distribution. Missing is a value of its own. Numbers are compared by
-    value; the values of a column with a hierarchy are its leaves.
+    Definitions are those of `incrowd.privacy`. Suppressed records are in no class, but their sensitive values
+    are part of the whole table's distribution. Missing is a value of its own. Numbers are compared by value;
+    the values of a column with a hierarchy are its leaves.
     """
-    policy = read_policy(_file(policy_path))
-    released = _file(path)
-    quasi = [column.name for column in policy.named("quasi")]
-    asked_about = {demand.attribute for demand in policy.demands}
-    sensitive = [column for column in policy.named("sensitive") if column.name in asked_about]
-    needed = quasi + [column.name for column in policy.named("sensitive")]
-
-    with tempfile.TemporaryDirectory(prefix="incrowd-verify-") as scratch, reworded(released):
-        con = connect(Path(scratch))
+    named = _named(path)
+    policy = read_policy(Path(_named(policy_path, only_file=True)))
+    crowd = None if population is None else _named(population, only_file=True)
+    beside = None if against is None else _named(against)
+    csv_format = CsvFormat(delimiter, encoding)
+    with (
+        tempfile.TemporaryDirectory(prefix="incrowd-verify-") as scratch,
+        reworded(Path(title_of(named))),
+    ):
+        con = connect(Path(scratch), in_order=against is not None)
         try:
-            source = open_source(con, released, needed, delimiter, encoding, Path(scratch), escaped=escaped)
-            lacking = [name for name in needed if name not in source.names]
-            if lacking:
-                named = ", ".join(map(repr, lacking))
-                raise SchemaError(
-                    f"{released}: the policy's column(s) {named} are not in the file; check the header's "
-                    "spelling and the delimiter"
-                )
-            group(con, source, quasi, [column.name for column in sensitive], policy.null_values)
-            records, suppressed, classes = count_records(con)
-            if records == 0:
-                raise TableError(f"{released}: the file holds no records")
-            attributes = {
-                column.name: Attribute(con, place, column, source.types[source.names.index(column.name)])
-                for place, column in enumerate(sensitive)
-            }
-            k = smallest_class(con)
-            findings = tuple(
-                _find(demand, k, classes, records - suppressed, attributes) for demand in policy.demands
+            quasi = [column.name for column in policy.named("quasi")]
+            needed = [*quasi, *(column.name for column in policy.named("sensitive"))]
+            released = load(
+                con,
+                "released",
+                named,
+                table,
+                needed,
+                replace(csv_format, escaped=escaped),
+                Path(scratch),
+                everything=against is not None,
             )
+            _refuse_lacking(released, needed)
+            people = raw = None
+            if crowd is not None:
+                people = load(
+                    con, "population", crowd, None, quasi, csv_format, Path(scratch),
+                    everything=False,
+                )  # fmt: skip
+                _refuse_lacking(people, quasi)
+            if beside is not None:
+                raw = load(
+                    con, "raw", beside, against_table, [column.name for column in policy.columns],
+                    CsvFormat(delimiter, encoding, tuple(names)), Path(scratch), everything=True,
+                )  # fmt: skip
+            return _checked(con, policy, released, people, raw)
         finally:
             con.close()
+
+
+def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
+    """Return a path or an address; what looks like one and is none is refused without naming it.
+
+    An address may have a password.
+    """
+    named = os.fspath(path)
+    if is_address(named) and not only_file:
+        return named
+    if re.match(r"(?i)\s*[a-z][a-z0-9+.:-]+:/|.*://|.*:/\S*@|.*\bpassword\s*=", named):
+        raise TableError("an address is no file; a database is taken as the release or the raw table alone")
+    return named
+
+
+def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
+    lacking = [name for name in needed if name not in table.names]
+    if lacking:
+        named = ", ".join(map(repr, lacking))
+        raise SchemaError(
+            f"{table.title}: the policy's column(s) {named} are not in the file; check the header's "
+            "spelling and the delimiter"
+        )
+
+
+def _checked(
+    con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, people: Table | None, raw: Table | None
+) -> Verification:
+    quasi = policy.named("quasi")
+    # The score looks at all sensitive columns, a joint model at all the others, too.
+    sensitive = policy.named("sensitive") if any(_needs_values(d.model) for d in policy.demands) else ()
+    names = [column.name for column in quasi]
+    group(con, released, names, [column.name for column in sensitive], policy.null_values)
+    records, suppressed, classes = count_records(con)
+    if records == 0:
+        raise TableError(f"{released.title}: the file holds no records")
+    attributes = {
+        column.name: Attribute(con, place, column, released.types[released.place(column.name)])
+        for place, column in enumerate(sensitive)
+    }
+    population = None if people is None else People(con, people, quasi, policy.null_values)
+    measuring = Measuring(con, len(quasi), classes, records - suppressed, attributes, population)
+    findings = tuple(measuring.find(demand) for demand in policy.demands)
+    problems = [
+        *_columns_too_many(policy, released),
+        *_too_much_suppressed(policy, records, suppressed, classes),
+    ]
+    unchecked = []
+    for number, column in enumerate(quasi):
+        wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
+        problems += wrong
+        unchecked += unknown
+    if raw is None:
+        unchecked.append(
+            "whether the cells are true, and other columns as they were: that needs the raw table"
+        )
+    else:
+        wrong, unknown = compare(con, released, raw, policy)
+        problems += wrong
+        unchecked += unknown
     return Verification(
-        file=str(path),
+        file=released.title,
         records=records,
         suppressed=suppressed,
         max_suppression=policy.max_suppression,
         classes=classes,
         findings=findings,
-        problems=tuple(_problems(policy, source, records, suppressed, classes)),
+        problems=tuple(problems),
+        unchecked=tuple(unchecked),
     )
 
 
-def _file(path: str | PathLike[str]) -> Path:
-    """Return a path, and refuse an address without naming it: it may have a password."""
-    if re.match(r"(?i)\s*[a-z][a-z0-9+.:-]+:/|.*://|.*:/\S*@|.*\bpassword\s*=", str(path)):
-        raise TableError("an address is no file; verify takes the path of a file")
-    return Path(path)
+def _needs_values(model: str) -> bool:
+    return model not in (
+        "k-anonymity", "k-map", "delta-presence", "maximum-risk", "average-risk", "records-at-risk",
+        "profitability",
+    )  # fmt: skip
 
 
-def _at_most(reached: float | None, limit: float) -> bool:
-    return reached is not None and reached <= limit + _TOLERANCE * max(1.0, limit)
-
-
-def _find(
-    demand: Demand, k: int | None, classes: int, kept: int, attributes: dict[str, Attribute]
-) -> Finding:
-    if demand.attribute is None:
-        if demand.model in ("maximum-risk", "average-risk"):
-            risk = None if k is None else 1 / k if demand.model == "maximum-risk" else classes / kept
-            return Finding(demand.model, None, demand.limit, risk, _at_most(risk, demand.limit))
-        return Finding(demand.model, None, demand.limit, k, k is not None and k >= demand.limit)
-    attribute = attributes[demand.attribute]
-    if demand.model in ("alpha-k-anonymity", "beta-likeness"):
-        alpha = demand.model == "alpha-k-anonymity"
-        reached = attribute.largest_share() if alpha else attribute.largest_gain()
-        holds = _at_most(reached, demand.limit)
-        return Finding(demand.model, demand.attribute, demand.limit, reached, holds)
-    if demand.kind == "entropy":
-        least = attribute.least_entropy()
-        holds = least is not None and least >= demand.limit - _TOLERANCE * max(1.0, demand.limit)
-        return Finding(demand.model, demand.attribute, demand.limit, least, holds)
-    if demand.model == "l-diversity":
-        distinct = attribute.distinct()
-        holds = distinct is not None and distinct >= demand.limit
-        return Finding(demand.model, demand.attribute, demand.limit, distinct, holds)
-    distance = attribute.distance_named(demand.distance)
-    farthest = attribute.farthest(distance)
-    holds = farthest is not None and farthest <= demand.limit + _TOLERANCE
-    return Finding(demand.model, demand.attribute, demand.limit, farthest, holds, distance)
-
-
-def _problems(policy: Policy, source: Source, records: int, suppressed: int, classes: int) -> list[str]:
+def _columns_too_many(policy: Policy, released: Table) -> list[str]:
+    """Say which columns were released that the policy does not release; names are compared literally."""
+    roles = {column.name: column.role for column in policy.columns}
     problems = [
-        f"the identifying column {column.name!r} is in the file"
-        for column in policy.named("identifying")
-        if column.name in source.names
+        f"the identifying column {name!r} is in the file"
+        for name in released.names
+        if roles.get(name) == "identifying"
     ]
+    if policy.others != "keep":
+        more = [name for name in released.names if name not in roles]
+        problems += [
+            f"the column {name!r} is in the file, and the policy does not release it" for name in more
+        ]
+    return problems
+
+
+def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes: int) -> list[str]:
+    problems = []
     if suppressed / records > policy.max_suppression + _TOLERANCE:
         problems.append(
             f"{suppressed} of {records} records are suppressed, more than the share of "
@@ -249,3 +247,34 @@ def _problems(policy: Policy, source: Source, records: int, suppressed: int, cla
     if classes == 0:
         problems.append("every record is suppressed, so there is no class and no model is reached")
     return problems
+
+
+def _odd_cells(
+    con: duckdb.DuckDBPyConnection, number: int, column: Column, policy: Policy, *, has_raw: bool
+) -> tuple[list[str], list[str]]:
+    """Say which cells a quasi-identifier cannot have under the policy, and what cannot be told."""
+    shapes = Shapes(column)
+    problems, unchecked = [], []
+    rows = con.execute(
+        f"SELECT CAST(q{number} AS VARCHAR), sum(size) FROM classes GROUP BY q{number}"
+    ).fetchall()
+    odd = [int(size) for text, size in rows if not shapes.possible(text)]
+    if odd:
+        problems.append(
+            f"the column {column.name!r}: {sum(odd)} records have a cell ({len(odd)} distinct) that is no "
+            "node of its hierarchy and nothing else that it may have"
+        )
+    if shapes.unknown and not has_raw:
+        unchecked.append(f"whether the cells of column {column.name!r} suit the policy: {shapes.unknown}")
+    if column.levels is not None:
+        fits = [(shapes.level_fits(text, *column.levels), int(size)) for text, size in rows]
+        wrong = sum(size for fit, size in fits if fit is False)
+        if policy.algorithm.get("recode_suppressed") or any(fit is None for fit, _ in fits):
+            unchecked.append(
+                f"whether the cells of column {column.name!r} are on the levels that it may have"
+            )
+        elif wrong:
+            problems.append(
+                f"the column {column.name!r}: {wrong} records are not on the levels that it may have"
+            )
+    return problems, unchecked

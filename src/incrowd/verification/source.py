@@ -1,7 +1,8 @@
-"""Reading a released file with DuckDB: columns by position, errors without a cell's content.
+"""Tables as DuckDB reads them: CSV and Parquet files, folders and patterns of them, databases.
 
 DuckDB compares column names without regard to case and renames repeats, so here every column is called
 ``c0``, ``c1``, ... and the names are read separately (from a CSV file's header, a Parquet file's schema).
+Errors name the place and never a cell's content.
 
 In a CSV file an unquoted empty field is missing; a quoted one (``""``) is the empty text, a value
 (``allow_quoted_nulls = false``; DuckDB's default would make it missing too).
@@ -15,6 +16,7 @@ import codecs
 import csv
 import gzip
 import re
+import secrets
 import shutil
 import zlib
 from collections.abc import Collection, Iterator
@@ -28,7 +30,7 @@ from incrowd.errors import ParameterError, TableError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Source", "connect", "literal", "open_source", "reworded"]
+__all__ = ["CsvFormat", "Part", "Table", "connect", "literal", "open_file", "reworded"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
@@ -37,22 +39,82 @@ _UTF8 = ("utf-8", "utf-8-sig")
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file as DuckDB reads it.
+class CsvFormat:
+    """How CSV files are written.
+
+    Attributes
+    ----------
+    delimiter
+        One character, or one and a blank, which means that blanks around values are no part of them; None
+        finds it out.
+    encoding
+        None for UTF-8, or UTF-16 with a byte order mark.
+    names
+        The columns of a file that has no header.
+    escaped
+        Whether texts that a spreadsheet would run as formulas have ``'`` in front.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    names: tuple[str, ...] = ()
+    escaped: bool = False
+
+    def __post_init__(self) -> None:
+        mark = self.delimiter
+        if mark is not None and (len(mark) not in (1, 2) or mark[1:] not in ("", " ") or mark[0] in '"\r\n'):
+            raise ParameterError(
+                'delimiter must be one character, other than " and a line end, or one and a blank'
+            )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of a table, or all of it, as DuckDB reads it.
 
     Attributes
     ----------
     relation
         SQL that stands after FROM; its columns are called c0, c1, ...
     names
-        The columns' names in the file.
+        The columns' names.
     types
         DuckDB's type of each column.
+    trimmed
+        Whether blanks around values are no part of them.
     """
 
     relation: str
     names: tuple[str, ...]
     types: tuple[str, ...]
+    trimmed: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the connection, loaded: its columns are called c0, c1, ...
+
+    Attributes
+    ----------
+    name
+        Its name in the connection.
+    title
+        What it is called in messages.
+    names, types
+        The columns' names and DuckDB's types; all of them, also those that were not loaded.
+    in_order
+        Whether its rows have an order, which ``rowid`` tells.
+    """
+
+    name: str
+    title: str
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    in_order: bool
+
+    def place(self, name: str) -> int:
+        """Return the place of a column by its name, compared literally."""
+        return self.names.index(name)
 
 
 def literal(text: str) -> str:
@@ -60,8 +122,14 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def connect(spill: Path) -> duckdb.DuckDBPyConnection:
-    """Open an in-memory database that fetches no extensions and spills into the given private folder only."""
+def connect(spill: Path, *, in_order: bool = False) -> duckdb.DuckDBPyConnection:
+    """Open an in-memory database that fetches no extensions and spills into the given private folder only.
+
+    Parameters
+    ----------
+    in_order
+        Whether loaded rows keep the order in which they are read.
+    """
     import duckdb
 
     con = duckdb.connect(
@@ -70,66 +138,59 @@ def connect(spill: Path) -> duckdb.DuckDBPyConnection:
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             "temp_directory": str(spill),
-            "preserve_insertion_order": "false",
+            "preserve_insertion_order": str(in_order).lower(),
         },
     )
     con.execute("SET enable_progress_bar = false")
     return con
 
 
-def open_source(
+def open_file(
     con: duckdb.DuckDBPyConnection,
     path: Path,
     wanted: Collection[str],
-    delimiter: str | None,
-    encoding: str | None,
+    csv_format: CsvFormat,
     scratch: Path,
-    *,
-    escaped: bool = False,
-) -> Source:
+) -> Part:
     """Find out how to read a file, CSV or Parquet by its content (a gzipped CSV file as well).
 
     Parameters
     ----------
     wanted
         Names of columns that are looked for: the delimiter is the one under which most are in the header.
-    delimiter, encoding
-        How a CSV file is written; None to find out (UTF-8 unless a byte order mark says UTF-16).
     scratch
         A private folder, for a copy in UTF-8 if the file is in another encoding.
-    escaped
-        Whether texts of a CSV that a spreadsheet would run have ``'`` in front.
 
     Raises
     ------
     ParameterError
-        An unknown encoding, or a delimiter that is no single character.
+        An unknown encoding.
     TableError
         The file cannot be read, or two columns have the same name.
     """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise ParameterError('delimiter must be one character, other than " and a line end')
     try:
         with path.open("rb") as file:
             start = file.read(4)
+            file.seek(max(file.seek(0, 2) - 4, 0))
+            end = file.read(4)
     except OSError as error:
         raise TableError(f"{path}: the file cannot be read ({error.strerror})") from None
-    if start == _PARQUET:
+    if start == _PARQUET and (end == _PARQUET or path.suffix.lower() in (".parquet", ".pq")):
         return _parquet(con, path)
     zipped = start.startswith(_ZIPPED)
     if zipped:
         _check_gzip(path)
-    source = _csv(con, path, wanted, delimiter, _codec(encoding, start), zipped, scratch)
-    return _unescaped(source) if escaped else source
+    part = _csv(con, path, wanted, csv_format, _codec(csv_format.encoding, start), zipped, scratch)
+    return _unescaped(part) if csv_format.escaped else part
 
 
-def _unescaped(source: Source) -> Source:
+def _unescaped(part: Part) -> Part:
     """Take a quotation mark off texts that begin as formulas do behind it."""
     mark = literal("^'('*[=+@\\t\\r\\n＝＋－＠-])")
     columns = ", ".join(
-        f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(source.names))
+        f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(part.names))
     )
-    return replace(source, relation=f"(SELECT {columns} FROM {source.relation})")
+    return replace(part, relation=f"(SELECT {columns} FROM {part.relation})")
 
 
 def _check_gzip(path: Path) -> None:
@@ -185,7 +246,7 @@ def _distinct(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
 # --- Parquet ------------------------------------------------------------------------------------------
 
 
-def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Source:
+def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
     file = _glob_free(path)
     with reworded(path):
         schema = con.execute(f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({file})").fetchall()
@@ -195,7 +256,7 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Source:
         aliases = ", ".join(f"c{place}" for place in range(len(names)))
         relation = f"read_parquet({file}, hive_partitioning = false) AS file({aliases})"
         types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    return Source(relation, names, tuple(str(row[1]) for row in types))
+    return Part(relation, names, tuple(str(row[1]) for row in types))
 
 
 def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:
@@ -228,14 +289,15 @@ def _csv(
     con: duckdb.DuckDBPyConnection,
     path: Path,
     wanted: Collection[str],
-    delimiter: str | None,
+    csv_format: CsvFormat,
     codec: str,
     zipped: bool,
     scratch: Path,
-) -> Source:
+) -> Part:
     read_from = path
+    given_names = csv_format.names
     if codec not in _UTF8:
-        read_from = scratch / "utf8.csv"
+        read_from = scratch / f"{secrets.token_hex(8)}.csv"
         try:
             with _text(path, codec, zipped) as old, read_from.open("w", encoding="utf-8", newline="") as new:
                 shutil.copyfileobj(old, new)
@@ -246,10 +308,17 @@ def _csv(
     given = "quote = '\"', escape = '\"'"
     file = _glob_free(read_from)
 
+    asked = csv_format.delimiter
     headers = {
-        each: _header(path, read_from, each, zipped) for each in ([delimiter] if delimiter else _DELIMITERS)
+        each: _header(path, read_from, each, zipped) for each in ([asked[0]] if asked else _DELIMITERS)
     }
-    found = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
+    trimmed = asked is not None and len(asked) > 1
+    if trimmed:
+        headers = {each: tuple(name.strip(" ") for name in names) for each, names in headers.items()}
+    if given_names:
+        found = {each: -abs(len(names) - len(given_names)) for each, names in headers.items()}
+    else:
+        found = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
     best = [each for each, count in found.items() if count == max(found.values())]
     if len(best) > 1:
         with reworded(path):
@@ -261,17 +330,18 @@ def _csv(
             best = [sniffed[0]]
     if not headers[best[0]]:
         raise TableError(f"{path}, row 1: the header cannot be read as CSV")
-    names = _distinct(headers[best[0]], path)
+    names = _distinct(given_names or headers[best[0]], path)
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
     # Where there is one column, a missing value has to be quoted, or its line would be blank.
     alone = str(len(names) == 1).lower()
     relation = (
-        f"read_csv({file}, auto_detect = false, header = true, columns = {{{columns}}}, "
+        f"read_csv({file}, auto_detect = false, header = {str(not given_names).lower()}, "
+        f"columns = {{{columns}}}, "
         f"delim = {literal(best[0])}, {given}, nullstr = '', allow_quoted_nulls = {alone}, "
         f"null_padding = false, ignore_errors = false, hive_partitioning = false, "
         f"compression = '{compression}')"
     )
-    return Source(relation, names, ("VARCHAR",) * len(names))
+    return Part(relation, names, ("VARCHAR",) * len(names), trimmed)
 
 
 def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:

@@ -1,0 +1,250 @@
+"""A release beside its raw table: is every cell true, and is everything else as it was?
+
+Where both have an order and the policy does not shuffle, record N of one is record N of the other. Without an
+order (databases, ``shuffle = true``) tables are compared as a whole: columns that are released as they are
+must hold the same combinations of values equally often, every class must find enough raw records that its
+cells cover and that have its other columns, and every raw record a class that covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import TableError
+from incrowd.verification.cells import CellReader
+from incrowd.verification.classes import cell, fetch_row, group_of
+from incrowd.verification.people import Coverage, Covers
+from incrowd.verification.policy import Column, Policy
+from incrowd.verification.source import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["compare"]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A quasi-identifier in both tables, as SQL of its cells: NULL where missing, else texts."""
+
+    column: Column
+    cell: str
+    value: str
+    typed: bool
+
+
+def compare(
+    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy
+) -> tuple[list[str], list[str]]:
+    """Compare two loaded tables.
+
+    Returns
+    -------
+    problems, unchecked
+        In words.
+
+    Raises
+    ------
+    HierarchyError
+        A raw value is no leaf of its column's hierarchy.
+    """
+    problems = [
+        f"the column {name!r} is not in the raw table" for name in released.names if name not in raw.names
+    ]
+    passed = [name for name in raw.names if _is_passed(name, policy)]
+    problems += [
+        f"the column {name!r} of the raw table is missing" for name in passed if name not in released.names
+    ]
+    passed = [name for name in passed if name in released.names]
+    lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
+    if lacking:
+        named = ", ".join(map(repr, lacking))
+        return [*problems, f"the raw table {raw.title} has no column {named}"], []
+    sizes = [int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0]) for table in (released, raw)]
+    if sizes[0] != sizes[1]:
+        return [*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"], []
+    pairs = [_pair(column, released, raw, policy.null_values) for column in policy.named("quasi")]
+    comparison = _Comparison(con, released, raw, pairs, passed)
+    if released.in_order and raw.in_order and not policy.shuffle:
+        found, unchecked = comparison.record_by_record()
+    else:
+        found, unchecked = comparison.as_a_whole()
+    return [*problems, *found], unchecked
+
+
+def _is_passed(name: str, policy: Policy) -> bool:
+    roles = {column.name: column.role for column in policy.columns}
+    if name in roles:
+        return roles[name] in ("sensitive", "insensitive")
+    return policy.others == "keep"
+
+
+def _pair(column: Column, released: Table, raw: Table, null_values: Sequence[str]) -> _Pair:
+    texts = []
+    for table, letter in ((released, "r"), (raw, "w")):
+        place = table.place(column.name)
+        texts.append(f"CAST({cell(place, table.types[place], null_values, f'{letter}.')} AS VARCHAR)")
+    kind = group_of(raw.types[raw.place(column.name)])
+    return _Pair(column, texts[0], texts[1], kind in ("number", "float"))
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    con: duckdb.DuckDBPyConnection
+    released: Table
+    raw: Table
+    pairs: Sequence[_Pair]
+    passed: Sequence[str]
+
+    def _passed_as_one_type(self, name: str) -> tuple[str, str]:
+        """Write a column of both tables so that what is the same compares as equal."""
+        places = self.released.place(name), self.raw.place(name)
+        types = self.released.types[places[0]], self.raw.types[places[1]]
+        mine, theirs = f"r.c{places[0]}", f"w.c{places[1]}"
+        if types[0] == types[1] and not types[0].startswith("ENUM"):
+            return mine, theirs
+        # A file of texts beside one of types: the text is read as the type.
+        if types[0] == "VARCHAR" and not types[1].startswith("ENUM"):
+            return f"coalesce(TRY_CAST({mine} AS {types[1]})::VARCHAR, {mine})", f"{theirs}::VARCHAR"
+        if types[1] == "VARCHAR" and not types[0].startswith("ENUM"):
+            return f"{mine}::VARCHAR", f"coalesce(TRY_CAST({theirs} AS {types[0]})::VARCHAR, {theirs})"
+        return f"{mine}::VARCHAR", f"{theirs}::VARCHAR"
+
+    # --- record N beside record N -----------------------------------------------------------------------
+
+    def record_by_record(self) -> tuple[list[str], list[str]]:
+        """Compare each record with the one in its place."""
+        problems = []
+        both = f"{self.released.name} AS r JOIN {self.raw.name} AS w ON r.rowid = w.rowid"
+        for name in self.passed:
+            mine, theirs = self._passed_as_one_type(name)
+            (wrong,) = fetch_row(
+                self.con, f"SELECT count(*) FROM {both} WHERE {mine} IS DISTINCT FROM {theirs}"
+            )
+            if wrong:
+                problems.append(f"the column {name!r} differs from the raw table in {wrong} records")
+        columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
+        self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {both}")
+        for number, pair in enumerate(self.pairs):
+            wrong = self._untrue(number, pair)
+            if wrong:
+                problems.append(
+                    f"the column {pair.column.name!r}: {wrong} records have a cell that is not true of "
+                    "their raw value"
+                )
+        return problems, []
+
+    def _untrue(self, number: int, pair: _Pair) -> int:
+        found = self.con.execute(
+            f"SELECT q{number}, w{number}, count(*) FROM beside GROUP BY q{number}, w{number}"
+        ).fetchall()
+        reader = CellReader(pair.column, list({value for _, value, _ in found}), typed=pair.typed)
+        untrue = [(text, value) for text, value, _ in found if not reader.covers(text, value)]
+        if not untrue:
+            return 0
+        if pair.column.style == "mean":
+            true_means = self._true_means(number)
+            return sum(
+                count
+                for text, value, count in found
+                if (text, value) in set(untrue) and text not in true_means
+            )
+        missed = set(untrue)
+        return sum(count for text, value, count in found if (text, value) in missed)
+
+    def _true_means(self, number: int) -> set[str | None]:
+        """Return the cells that are, in every class that has them, its mean or a most frequent value."""
+        keys = ", ".join(f"q{n}" for n in range(len(self.pairs)))
+        q, w = f"q{number}", f"w{number}"
+        rows = self.con.execute(
+            f"""
+            WITH counted AS (SELECT {keys}, {w} AS value, count(*) AS n FROM beside GROUP BY {keys}, {w}),
+            summed AS (
+                SELECT
+                    {q} AS cell,
+                    sum(TRY_CAST(value AS DOUBLE) * n) / sum(n) FILTER (TRY_CAST(value AS DOUBLE) IS NOT NULL)
+                        AS mean,
+                    sum((TRY_CAST(value AS DATE) - DATE '1970-01-01') * n)
+                        / sum(n) FILTER (TRY_CAST(value AS DATE) IS NOT NULL) AS day,
+                    coalesce(max(n) FILTER (value IS NOT DISTINCT FROM {q}), 0) = max(n) AS is_mode
+                FROM counted GROUP BY {keys}
+            )
+            SELECT cell, bool_and(coalesce(
+                is_mode OR abs(TRY_CAST(cell AS DOUBLE) - mean) <= 1e-6 * greatest(1, abs(mean))
+                OR abs((TRY_CAST(cell AS DATE) - DATE '1970-01-01') - day) <= 1, false))
+            FROM summed GROUP BY cell
+            """
+        ).fetchall()
+        return {text for text, is_true in rows if is_true}
+
+    # --- without an order -------------------------------------------------------------------------------
+
+    def as_a_whole(self) -> tuple[list[str], list[str]]:
+        """Compare how often everything occurs, and whether the cells can be true."""
+        both = [self._passed_as_one_type(name) for name in self.passed]
+        mine = ", ".join(f"{pair[0]} AS p{n}" for n, pair in enumerate(both)) or "1 AS p0"
+        theirs = ", ".join(f"{pair[1]} AS p{n}" for n, pair in enumerate(both)) or "1 AS p0"
+        r, w = f"{self.released.name} AS r", f"{self.raw.name} AS w"
+        problems = []
+        (extra,) = fetch_row(
+            self.con, f"SELECT count(*) FROM (SELECT {mine} FROM {r} EXCEPT ALL SELECT {theirs} FROM {w})"
+        )
+        if extra:
+            named = ", ".join(map(repr, self.passed))
+            problems.append(f"the column(s) {named} differ from the raw table in {extra} records")
+        passed = ", ".join(f"p{n}" for n in range(max(len(both), 1)))
+        self.con.execute(
+            f"CREATE TABLE passed AS SELECT row_number() OVER () AS p, * FROM (SELECT DISTINCT {passed} FROM "
+            f"(SELECT {mine} FROM {r} UNION ALL SELECT {theirs} FROM {w}))"
+        )
+        cells = ", ".join(f"{pair.cell} AS q{n}" for n, pair in enumerate(self.pairs))
+        values = ", ".join(f"{pair.value} AS q{n}" for n, pair in enumerate(self.pairs))
+        classes = self._counted(f"SELECT {cells}, {mine} FROM {r}", max(len(both), 1))
+        people = self._counted(f"SELECT {values}, {theirs} FROM {w}", max(len(both), 1))
+        try:
+            untrue, uncovered = self._matched(classes, people)
+        except TableError as error:
+            return problems, [f"whether the cells are true of the raw table: {error}"]
+        if untrue:
+            problems.append(f"{untrue} records have cells that are true of too few records of the raw table")
+        if uncovered:
+            problems.append(f"{uncovered} records of the raw table are covered by no record of the release")
+        unchecked = [
+            f"whether the means of column {pair.column.name!r} are true: the tables have no common order"
+            for pair in self.pairs
+            if pair.column.style == "mean"
+        ]
+        return problems, unchecked
+
+    def _counted(self, rows: str, passed: int) -> list[tuple[Any, ...]]:
+        """Group rows by their quasi-identifiers and by what the other columns have together, as a number."""
+        keys = ", ".join(f"rows.q{n}" for n in range(len(self.pairs)))
+        same = " AND ".join(f"rows.p{n} IS NOT DISTINCT FROM passed.p{n}" for n in range(passed))
+        return self.con.execute(
+            f"SELECT {keys}, passed.p, count(*) FROM ({rows}) AS rows JOIN passed ON {same} "
+            f"GROUP BY {keys}, passed.p"
+        ).fetchall()
+
+    def _matched(self, classes: list[tuple[Any, ...]], people: list[tuple[Any, ...]]) -> tuple[int, int]:
+        """Return the records of classes that too few people fit, and the people whom no class covers."""
+        covers: list[Covers] = []
+        for number, pair in enumerate(self.pairs):
+            reader = CellReader(pair.column, list({row[number] for row in people}), typed=pair.typed)
+            covers.append(_anything if pair.column.style == "mean" else reader.covers)
+        covers.append(_same)
+        sizes: dict[Hashable, int] = {row[:-1]: int(row[-1]) for row in classes}
+        coverage = Coverage(
+            {row[:-1]: row[:-1] for row in classes}, [(row[:-1], int(row[-1])) for row in people], covers
+        )
+        untrue = sum(size for name, size in sizes.items() if coverage.people(name) < size)
+        return untrue, coverage.outside()
+
+
+def _same(one: Any, other: Any, /) -> bool:
+    return bool(one == other)
+
+
+def _anything(one: Any, other: Any, /) -> bool:
+    return True

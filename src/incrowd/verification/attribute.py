@@ -1,0 +1,269 @@
+"""A sensitive column in SQL: its values as codes, and how often each class has them.
+
+Tables made here, with an ending for the column
+------------------------------------------------
+texts
+    value, v: the distinct values and their codes, from 0 in the order of the values.
+whole
+    v, n: how often the whole table has each, suppressed records included.
+counts
+    part, home, size, v, n: how often each part of a class has each value. Usually a class is one part;
+    where the other sensitive columns count as quasi-identifiers it is split by their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from incrowd.errors import PolicyError, SchemaError
+from incrowd.verification.classes import fetch_row, group_of
+from incrowd.verification.policy import Column
+from incrowd.verification.recipes import exact_number
+from incrowd.verification.source import literal
+from incrowd.verification.trees import read_tree
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Attribute", "split_by_others"]
+
+# A number as people write it without a second thought; anything else makes a column of texts a category.
+_PLAIN = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
+# A number when the policy says that the column holds numbers.
+_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?"
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_MOMENT = _DAY + r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
+
+
+class Attribute:
+    """A sensitive column.
+
+    Codes are numbered from 0 in the order of the values: by value for numbers (equal ones are one value,
+    however they are written) and dates, by text otherwise; a missing value comes last.
+
+    Parameters
+    ----------
+    place
+        Its place among the sensitive columns: the column is ``s{place}`` of the table `member`.
+    column
+        What the policy says of it.
+    declared
+        DuckDB's type of the column.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, place: int, column: Column, declared: str) -> None:
+        self.con = con
+        self.cell = f"s{place}"
+        self.place = place
+        self.column = column
+        self._stored = group_of(declared)
+        self._kind = self._find_kind()
+        self.has_leaves = column.hierarchy is not None  # its values are the leaves, told apart by text
+        self._made: dict[bool, str] = {}
+        self._height: int | None = None  # of the hierarchy, once it was read
+
+    def distance_named(self, name: str) -> str:
+        """Say which distance is meant; 'auto': hierarchical with a hierarchy, ordered for numbers, dates.
+
+        Raises
+        ------
+        PolicyError
+            The distance does not suit the column.
+        """
+        ordered = self._kind in ("number", "date")
+        if name == "auto":
+            return "hierarchical" if self.has_leaves else "ordered" if ordered else "equal"
+        if name == "hierarchical" and not self.has_leaves:
+            raise PolicyError(f"column {self.column.name!r}: the hierarchical distance needs a hierarchy")
+        if name == "ordered" and not ordered:
+            raise PolicyError(f"column {self.column.name!r}: the ordered distance needs numbers or dates")
+        return name
+
+    def coded(self, *, as_text: bool | None = None) -> str:
+        """Make the tables of this module; return their ending.
+
+        Parameters
+        ----------
+        as_text
+            Whether values are told apart by their text; by default where they are leaves.
+        """
+        as_text = self.has_leaves if as_text is None else as_text
+        if as_text in self._made:
+            return self._made[as_text]
+        ending = f"{self.cell}_{'text' if as_text else 'value'}"
+        order = "value"
+        numbers_as_text = self._kind == "number" and self._stored == "text" and not as_text
+        if numbers_as_text:
+            order = (
+                "sign, sign * places, CASE WHEN sign > 0 THEN digits END, "
+                "CASE WHEN sign < 0 THEN digits END DESC"
+            )
+        distinct = f"SELECT DISTINCT {self.cell} AS value FROM member"
+        if numbers_as_text:
+            distinct = _spelled_out(distinct)
+        self.con.execute(
+            f"CREATE TABLE texts_{ending} AS SELECT value, "
+            f"dense_rank() OVER (ORDER BY value IS NULL, {order}) - 1 AS v FROM ({distinct})"
+        )
+        same = f"member.{self.cell} IS NOT DISTINCT FROM texts.value"
+        joined = f"member JOIN texts_{ending} AS texts ON {same}"
+        self.con.execute(
+            f"CREATE TABLE whole_{ending} AS SELECT v, count(*)::HUGEINT AS n FROM {joined} GROUP BY v"
+        )
+        self.con.execute(
+            f"CREATE TABLE counts_{ending} AS SELECT class AS part, class AS home, size, v, n FROM ("
+            f"SELECT class, v, count(*)::HUGEINT AS n FROM {joined} WHERE class IS NOT NULL "
+            "GROUP BY class, v) JOIN classes USING (class)"
+        )
+        self._made[as_text] = ending
+        return ending
+
+    def code_of(self, text: str) -> int:
+        """Return the code of a value as it stands in the table.
+
+        Raises
+        ------
+        PolicyError
+            The column has no such value: a slip of the pen must not count as protection.
+        """
+        rows = self.con.execute(
+            f"SELECT CAST(value AS VARCHAR), v FROM texts_{self.coded()} WHERE value IS NOT NULL"
+        ).fetchall()
+        codes = dict(rows)
+        if text in codes:
+            return int(codes[text])
+        number = exact_number(text) if self._kind == "number" and not self.has_leaves else None
+        equal = (code for value, code in rows if number is not None and exact_number(value) == number)
+        found = next(equal, None)
+        if found is None:
+            raise PolicyError(
+                f"column {self.column.name!r} has no value that is written as the value to protect"
+            )
+        return int(found)
+
+    def table_size(self) -> int:
+        """Return the number of records, suppressed ones included."""
+        return int(fetch_row(self.con, "SELECT count(*) FROM record")[0])
+
+    def climb(self) -> int:
+        """Make `above_` (v, node, edge): the nodes from each value up to the root; return the height.
+
+        Raises
+        ------
+        HierarchyError
+            The hierarchy is no tree, or lacks a value.
+        """
+        if self._height is not None:
+            return self._height
+        tables = self.coded(as_text=True)
+        hierarchy = self.column.hierarchy
+        assert hierarchy is not None  # the distance was checked before
+        rows = self.con.execute(f"SELECT CAST(value AS VARCHAR), v FROM texts_{tables} ORDER BY v").fetchall()
+        codes: dict[str | None, int] = dict(rows)
+        missing = codes.pop(None, None)
+        texts = [text for text in codes if text is not None]
+        tree = read_tree(hierarchy, texts, self.column.name)
+        heights = tree.heights()
+        above = [
+            (codes[text], node, heights[tree.parents[node]] - heights[node])
+            for text in texts
+            for node in tree.way_up(text)
+        ]
+        height = heights[0] or 1  # nothing but missing values: any height will do
+        if missing is not None:
+            above.append((missing, len(tree.parents), height))
+        columns = [list(column) for column in zip(*above, strict=True)]
+        self.con.execute(
+            f"CREATE TABLE above_{tables} AS SELECT unnest(?::BIGINT[]) AS v, unnest(?::BIGINT[]) AS node, "
+            "unnest(?::HUGEINT[]) AS edge",
+            columns,
+        )
+        self._height = height
+        return height
+
+    def _find_kind(self) -> str:
+        asked, name = self.column.kind, self.column.name
+        if self._stored != "text":
+            stored = "date" if self._stored == "date" else "number"
+            if asked not in ("auto", "category", stored):
+                raise SchemaError(f"column {name!r} is stored as {stored}, but the policy says {asked}")
+            return stored if asked == "auto" else asked
+        if asked == "category":
+            return asked
+        plain, number, day, moment = (
+            f"count(*) FILTER (NOT regexp_full_match({self.cell}, {literal(pattern)}){also})"
+            for pattern, also in (
+                (_PLAIN, ""),
+                (_NUMBER, ""),
+                (_DAY, f" OR TRY_CAST({self.cell} AS DATE) IS NULL"),
+                (_MOMENT, f" OR TRY_CAST(left({self.cell}, 10) AS DATE) IS NULL"),
+            )
+        )
+        wrong = fetch_row(
+            self.con,
+            f"SELECT {plain}, {number}, {day}, {moment}, count(*) FROM (SELECT DISTINCT {self.cell} "
+            f"FROM member WHERE {self.cell} IS NOT NULL)",
+        )
+        if asked == "auto":
+            if not wrong[4]:  # nothing but missing values
+                return "category"
+            return "number" if wrong[0] == 0 else "date" if wrong[2] == 0 else "category"
+        misfits = wrong[1] if asked == "number" else wrong[3]
+        if misfits:
+            raise SchemaError(
+                f"column {name!r} is declared a {asked}, but {misfits} distinct value(s) are none; name "
+                "those that mean missing in null_values"
+            )
+        return asked
+
+
+def split_by_others(
+    attributes: Sequence[Attribute], attribute: Attribute, *, as_text: bool | None = None
+) -> str:
+    """Make the counts of a column in classes split by the values of the others; return the table's name."""
+    ending = attribute.coded(as_text=as_text)
+    name = f"joint_{ending}"
+    con = attribute.con
+    if fetch_row(con, f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{name}'")[0]:
+        return name
+    joins, columns = [], ["member.class"]
+    for other in attributes:
+        codes = other.coded() if other is not attribute else ending
+        joins.append(
+            f"JOIN texts_{codes} AS t{other.place} "
+            f"ON member.{other.cell} IS NOT DISTINCT FROM t{other.place}.value"
+        )
+        columns.append(f"t{other.place}.v AS v{other.place}")
+    others = ", ".join(f"v{other.place}" for other in attributes if other is not attribute)
+    con.execute(
+        f"CREATE TABLE {name} AS WITH coded AS (SELECT {', '.join(columns)} FROM member {' '.join(joins)} "
+        "WHERE member.class IS NOT NULL), "
+        f"parts AS (SELECT class AS home, v{attribute.place} AS v, "
+        f"dense_rank() OVER (ORDER BY class, {others}) AS part FROM coded), "
+        "counted AS (SELECT part, home, v, count(*)::HUGEINT AS n FROM parts GROUP BY part, home, v) "
+        "SELECT part, home, (sum(n) OVER (PARTITION BY part))::HUGEINT AS size, v, n FROM counted"
+    )
+    return name
+
+
+def _spelled_out(distinct: str) -> str:
+    """Take numbers written as text apart, so that they compare exactly whatever their length.
+
+    A number is sign * 0.d1d2d3... * 10^places with d1 not 0 (zero has sign 0): it is ordered by sign, then by
+    places, then by its digits as a text, all the other way round below zero. No digit is lost to a float.
+    """
+    parts = (
+        "SELECT value, "
+        r"regexp_extract(value, '^[+-]?([0-9]*)', 1) AS whole, "
+        r"regexp_extract(value, '^[+-]?[0-9]*\.([0-9]+)', 1) AS part, "
+        r"coalesce(TRY_CAST(ltrim(regexp_extract(value, '[eE](.*)$', 1), '+') AS BIGINT), 0) AS power, "
+        f"starts_with(value, '-') AS is_negative FROM ({distinct})"
+    )
+    digits = f"SELECT *, ltrim(whole || part, '0') AS kept FROM ({parts})"
+    return (
+        "SELECT value, rtrim(kept, '0') AS digits, "
+        "CASE WHEN kept = '' THEN 0 WHEN is_negative THEN -1 ELSE 1 END AS sign, "
+        # power also shifts zero, whose sign of 0 wipes it out again
+        f"length(kept) - length(part) + power AS places FROM ({digits})"
+    )

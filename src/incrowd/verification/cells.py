@@ -1,0 +1,205 @@
+"""What a released cell says: which raw values it covers, and whether a column can have it at all."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+from incrowd.verification.policy import SUPPRESSED, Column
+from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calendar
+from incrowd.verification.tree_files import tree_in
+from incrowd.verification.trees import Tree, read_tree
+
+__all__ = ["CellReader", "Shapes"]
+
+_PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
+_NUMBERS = re.compile(rf"\[({_PLAIN})-({_PLAIN})\]")
+_DAYS = re.compile(r"\[([0-9]{4}-[0-9]{2}-[0-9]{2}) to ([0-9]{4}-[0-9]{2}-[0-9]{2})\]")
+_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.([0-9]+))?(.*)")
+
+
+@cache
+def _plain_number(text: str) -> Fraction | None:
+    return Fraction(text) if len(text) <= 4000 and re.fullmatch(_PLAIN, text) else None
+
+
+@cache
+def _moment(text: str) -> tuple[str, ...] | None:
+    """Read a date with a time, so that a blank and a T between them, and zeros at the end, do not matter."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    clock = found[2] if len(found[2]) > 5 else found[2] + ":00"
+    return found[1], clock, (found[3] or "").rstrip("0"), found[4]
+
+
+@cache
+def _bounds(
+    cell: str,
+) -> tuple[Fraction, Fraction] | tuple[datetime.date, datetime.date] | None:
+    """Read a range of numbers or days."""
+    if numbers := _NUMBERS.fullmatch(cell):
+        return Fraction(numbers[1]), Fraction(numbers[2])
+    if days := _DAYS.fullmatch(cell):
+        low, high = day_of(days[1]), day_of(days[2])
+        return None if low is None or high is None else (low, high)
+    return None
+
+
+@cache
+def _members(cell: str) -> tuple[str, ...] | None:
+    r"""Read the parts of a set ``{a, b}``; ``\`` escapes a sign within a part. None where it is no set."""
+    if not (cell.startswith("{") and cell.endswith("}")):
+        return None
+    parts, part, place, inside = [], "", 0, cell[1:-1]
+    while place < len(inside):
+        if inside[place] == "\\":
+            part += inside[place + 1 : place + 2]
+            place += 2
+        elif inside.startswith(", ", place):
+            parts.append(part)
+            part, place = "", place + 2
+        elif inside[place] in ",{}":
+            return None
+        else:
+            part += inside[place]
+            place += 1
+    return (*parts, part)
+
+
+class CellReader:
+    """Reads the cells of one quasi-identifier over given raw values.
+
+    Parameters
+    ----------
+    column
+        The column of the policy.
+    values
+        The distinct raw values; None is the missing one. Recipes of hierarchies are followed over them.
+    typed
+        Whether the raw column is stored as numbers, so that every spelling of a number is one.
+
+    Raises
+    ------
+    HierarchyError
+        A value is no leaf of the hierarchy.
+    """
+
+    def __init__(self, column: Column, values: Sequence[str | None], *, typed: bool = False) -> None:
+        self._tree: Tree | None = None
+        texts = [value for value in values if value is not None]
+        if column.tree_source is not None and texts:
+            self._tree = read_tree(column.tree_source, texts, column.name)
+        elif column.tree_source is not None and isinstance(column.tree_source, Path):
+            self._tree = tree_in(column.tree_source)
+        self._number = exact_number if typed else _plain_number
+
+    def covers(self, cell: str | None, value: str | None) -> bool:
+        """Say whether a cell is true of a record that has a value."""
+        if cell in (value, SUPPRESSED):
+            return True
+        if cell is None:
+            return False
+        tree = self._tree
+        if tree is not None and cell in tree.nodes:
+            if value is None:  # a missing value hangs under the root
+                return 0 in tree.nodes[cell]
+            return tree.covers(cell, value) or self._same(cell, value)
+        members = _members(cell)
+        if members is not None:
+            return any(self._same(part, value) or (part == "" and value is None) for part in members)
+        return value is not None and (self._same(cell, value) or self._within(cell, value))
+
+    def _same(self, one: str, other: str | None) -> bool:
+        if other is None or one == other:
+            return other is not None
+        number = self._number(one)
+        if number is not None:
+            return number == self._number(other)
+        moment = _moment(one)
+        return moment is not None and moment == _moment(other)
+
+    def _within(self, cell: str, value: str) -> bool:
+        bounds = _bounds(cell)
+        if bounds is None:
+            return False
+        low, high = bounds
+        if isinstance(low, datetime.date):
+            day = day_of(value)
+            return day is not None and low <= day <= high  # type: ignore[operator]
+        number = self._number(value)
+        return number is not None and low <= number <= high  # type: ignore[operator]
+
+
+class Shapes:
+    """What the cells of a quasi-identifier can be, as far as the policy tells without the raw table.
+
+    Parameters
+    ----------
+    column
+        The column of the policy.
+
+    Attributes
+    ----------
+    unknown
+        Why not every cell can be judged; empty where it can.
+    """
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self._spec = column.tree_source if isinstance(column.tree_source, dict) else {}
+        self._tree: Tree | None = None
+        if isinstance(column.tree_source, Path):
+            self._tree = tree_in(column.tree_source)
+        elif "order" in self._spec:
+            self._tree = read_tree(self._spec, [], column.name)
+        self.unknown = self._reason()
+
+    def _reason(self) -> str:
+        if self._tree is not None or self._column.measure is not None:
+            return ""
+        if self._spec:
+            return f"a value of the recipe {next(iter(self._spec))!r} may be any text"
+        return "the policy gives them no hierarchy and no kind"
+
+    def possible(self, cell: str | None) -> bool:
+        """Say whether a column can have a cell; True where that cannot be told."""
+        if cell is None or cell == SUPPRESSED or self.unknown:
+            return True
+        members = _members(cell)
+        if self._tree is not None:
+            if cell in self._tree.nodes:
+                return True
+            leaves = self._tree.leaves
+            return members is not None and all(part in leaves or not part for part in members)
+        if self._value(cell) or (members is not None and all(not p or self._value(p) for p in members)):
+            return True
+        if "intervals" in self._spec:
+            return is_bin(cell, self._spec, self._column.name)
+        if "dates" in self._spec:
+            return is_calendar(cell, self._spec, self._column.name)
+        bounds = _bounds(cell)
+        return (
+            bounds is not None
+            and isinstance(bounds[0], datetime.date) == (self._column.measure == "date")
+            and bounds[0] <= bounds[1]  # type: ignore[operator]
+        )
+
+    def level_fits(self, cell: str | None, least: int, largest: int | None) -> bool | None:
+        """Say whether a cell can stand on a level within bounds; None where that cannot be told."""
+        if self._tree is None or cell is None:
+            return None
+        steps = self._tree.levels(cell)
+        if 0 in self._tree.nodes.get(cell, []):  # who has reached the root stays there
+            return largest is None or min(steps) <= largest
+        return any(least <= step and (largest is None or step <= largest) for step in steps)
+
+    def _value(self, text: str) -> bool:
+        """Say whether a text can be a single value of the column."""
+        if self._column.measure == "date":
+            return day_of(text) is not None or _moment(text) is not None
+        return exact_number(text) is not None

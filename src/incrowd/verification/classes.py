@@ -1,0 +1,115 @@
+"""The released records in classes, in SQL.
+
+Tables made here
+----------------
+record
+    q0, q1, ... (quasi-identifiers), s0, s1, ... (sensitive), suppressed. One row a record.
+classes
+    class, size, q0, q1, ...: the groups of the records that are not suppressed.
+member
+    class (NULL for a suppressed record), s0, s1, ... One row a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from incrowd.verification.missing import means_missing
+from incrowd.verification.policy import SUPPRESSED
+from incrowd.verification.source import Table, literal
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["cell", "count_records", "fetch_row", "group", "group_of", "smallest_class"]
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
+_FLOATS = ("FLOAT", "DOUBLE")
+
+
+def group_of(declared: str) -> str:
+    """Say what a DuckDB type is to us: number, float, date or text (all the rest)."""
+    if declared in _EXACT or declared.startswith("DECIMAL"):
+        return "number"
+    if declared in _FLOATS:
+        return "float"
+    return "date" if declared == "DATE" or declared.startswith("TIMESTAMP") else "text"
+
+
+def cell(place: int, declared: str, null_values: Sequence[str], table: str = "") -> str:
+    """Write the SQL of a column's cells, NULL where missing; texts as they are, numbers and dates typed.
+
+    Parameters
+    ----------
+    table
+        The table's alias and a dot, where there are several.
+    """
+    name = f"{table}c{place}"
+    match group_of(declared):
+        case "number" | "date":
+            value = name
+        case "float":  # not-a-number is missing; adding 0 makes -0.0 and 0.0 one value
+            value = f"CASE WHEN isnan({name}) THEN NULL ELSE {name} + 0 END"
+        case _:
+            value = f"CAST({name} AS VARCHAR)"
+    if not null_values:
+        return value
+    # A time with a zone is what a clock in UTC shows, whatever the session's zone.
+    read = f"timezone('UTC', {name})" if declared == "TIMESTAMP WITH TIME ZONE" else name
+    return f"CASE WHEN {means_missing(f'CAST({read} AS VARCHAR)', null_values)} THEN NULL ELSE {value} END"
+
+
+def group(
+    con: duckdb.DuckDBPyConnection,
+    table: Table,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    null_values: Sequence[str],
+) -> None:
+    """Read a loaded table into the tables of this module."""
+
+    def cells(names: Sequence[str], letter: str) -> list[str]:
+        found = ((table.place(name), f"{letter}{number}") for number, name in enumerate(names))
+        return [f"{cell(at, table.types[at], null_values)} AS {alias}" for at, alias in found]
+
+    stars = " AND ".join(
+        f"coalesce(CAST(c{table.place(name)} AS VARCHAR) = {literal(SUPPRESSED)}, false)" for name in quasi
+    )
+    con.execute(
+        f"CREATE TABLE record AS SELECT {', '.join(cells(quasi, 'q') + cells(sensitive, 's'))}, "
+        f"{stars} AS suppressed FROM {table.name}"
+    )
+    keys = [f"q{number}" for number in range(len(quasi))]
+    con.execute(
+        f"CREATE TABLE classes AS SELECT row_number() OVER () AS class, * FROM (SELECT {', '.join(keys)}, "
+        f"count(*)::HUGEINT AS size FROM record WHERE NOT suppressed GROUP BY {', '.join(keys)})"
+    )
+    if sensitive:
+        # A suppressed record finds no class: none has '*' in every key.
+        same = " AND ".join(f"record.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
+        values = ", ".join(f"record.s{number}" for number in range(len(sensitive)))
+        con.execute(
+            f"CREATE TABLE member AS SELECT classes.class, {values} FROM record LEFT JOIN classes ON {same}"
+        )
+
+
+def count_records(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
+    """Count records, suppressed records and classes."""
+    records, suppressed = fetch_row(con, "SELECT count(*), count(*) FILTER (suppressed) FROM record")
+    (classes,) = fetch_row(con, "SELECT count(*) FROM classes")
+    return int(records), int(suppressed), int(classes)
+
+
+def smallest_class(con: duckdb.DuckDBPyConnection) -> int | None:
+    """Return k as reached; None if there is no class."""
+    (size,) = fetch_row(con, "SELECT min(size) FROM classes")
+    return None if size is None else int(size)
+
+
+def fetch_row(con: duckdb.DuckDBPyConnection, sql: str) -> tuple[Any, ...]:
+    """Run a query whose answer is one row."""
+    row = con.execute(sql).fetchone()
+    assert row is not None  # an aggregate always has one row
+    return tuple(row)

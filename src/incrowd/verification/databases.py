@@ -1,0 +1,178 @@
+"""Tables of PostgreSQL, SQLite and DuckDB, read whole by sessions of the verifier's own."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sqlite3
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import MissingExtraError, TableError
+from incrowd.verification.source import Part, literal
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Address", "is_address", "part_of"]
+
+_ADDRESS = re.compile(r"(?i)(postgres|postgresql|sqlite|duckdb)://")
+_SERVER = re.compile(r"(?P<host>[A-Za-z0-9._:,%\[\]-]*)(?P<base>/[^@/?#:]*)?(?:\?[^@]*)?")
+_NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+_AS_THEY_ARE = {
+    "int2": "BIGINT", "int4": "BIGINT", "int8": "BIGINT", "float4": "FLOAT", "float8": "DOUBLE",
+    "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP",
+}  # fmt: skip
+
+
+def is_address(named: str) -> bool:
+    """Say whether a text is the address of a database rather than the path of a file."""
+    return _ADDRESS.match(named) is not None
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is; nothing of it but `title` is ever shown."""
+
+    url: str = field(repr=False)
+
+    @property
+    def scheme(self) -> str:
+        """``postgresql``, ``sqlite`` or ``duckdb``."""
+        scheme = self.url.partition("://")[0].lower()
+        return "postgresql" if scheme == "postgres" else scheme
+
+    @property
+    def title(self) -> str:
+        """The address without user, password and options; of an odd one the scheme alone."""
+        if self.scheme != "postgresql":
+            rest = self.url.partition("://")[2]
+            return f"{self.scheme}://{rest}" if rest.startswith("/") else f"{self.scheme}://..."
+        rest = self.url.partition("://")[2]
+        plain = _SERVER.fullmatch(rest.rpartition("@")[2]) if rest.count("@") <= 1 else None
+        return f"postgresql://{plain['host']}{plain['base'] or ''}" if plain else "postgresql://..."
+
+    @property
+    def path(self) -> Path:
+        """The file of an SQLite or DuckDB address: relative after three slashes, absolute after four."""
+        rest = self.url.partition("://")[2]
+        if not rest.startswith("/") or len(rest) < 2:
+            raise TableError(f"{self.scheme}: write {self.scheme}:///path/of/the/file")
+        return Path(rest[1:])
+
+
+def part_of(con: duckdb.DuckDBPyConnection, url: str, table: str, scratch: Path) -> Part:
+    """Read a table of a database.
+
+    Raises
+    ------
+    TableError
+        There is no such database or table, or it cannot be read.
+    MissingExtraError
+        The driver of PostgreSQL is not installed.
+    """
+    address = Address(url)
+    parts = [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(table)]
+    if ".".join(match[0] for match in _NAME.finditer(table)) != table or not parts:
+        raise TableError(f"{table!r} is no name of a table; write people, or schema.people")
+    readers = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
+    try:
+        return readers[address.scheme](con, address, parts, scratch)
+    except (TableError, MissingExtraError):
+        raise
+    except Exception:
+        # A driver's message may quote the address, or a value.
+        raise TableError(f"{address.title}: the table {table} cannot be read") from None
+
+
+def _quoted(*parts: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _duckdb(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
+    if not address.path.is_file():
+        raise TableError(f"{address.title}: there is no such file")
+    base, copied = f"base_{secrets.token_hex(8)}", f"copied_{secrets.token_hex(8)}"
+    con.execute(f"ATTACH {literal(str(address.path.resolve()))} AS {base} (READ_ONLY)")
+    where = parts if len(parts) > 1 else ["main", *parts]
+    con.execute(f"CREATE TEMP TABLE {copied} AS SELECT * FROM {base}.{_quoted(*where)}")
+    con.execute(f"DETACH {base}")
+    described = con.execute(f"DESCRIBE SELECT * FROM {copied}").fetchall()
+    aliases = ", ".join(f"c{place}" for place in range(len(described)))
+    return Part(
+        f"(SELECT * FROM {copied}) AS t({aliases})",
+        tuple(row[0] for row in described),
+        tuple(str(row[1]) for row in described),
+    )
+
+
+def _sqlite(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
+    if not address.path.is_file():
+        raise TableError(f"{address.title}: there is no such file")
+    base = sqlite3.connect(f"{address.path.resolve().as_uri()}?mode=ro", uri=True)
+    copy = scratch / f"{secrets.token_hex(8)}.csv"
+    met: list[set[str]]
+    try:
+        cursor = base.execute(f"SELECT * FROM {_quoted(*parts)}")
+        names = tuple(entry[0] for entry in cursor.description)
+        met = [set() for _ in names]
+        with copy.open("w", encoding="utf-8", newline="") as file:
+            for row in cursor:
+                for kinds, value in zip(met, row, strict=True):
+                    if value is not None:
+                        kinds.add(type(value).__name__)
+                file.write(",".join(map(_field, row)) + "\n")
+    finally:
+        base.close()
+    types = []
+    for name, kinds in zip(names, met, strict=True):
+        if kinds == {"int", "float"}:
+            kinds.discard("int")
+        if len(kinds) > 1:
+            raise TableError(f"{address.title}: column {name!r} mixes values of several types")
+        types.append({"int": "BIGINT", "float": "DOUBLE"}.get(next(iter(kinds), "str"), "VARCHAR"))
+    columns = ", ".join(f"'c{place}': '{kind}'" for place, kind in enumerate(types))
+    return Part(
+        f"read_csv({literal(str(copy))}, auto_detect = false, header = false, columns = {{{columns}}}, "
+        "delim = ',', quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false)",
+        names,
+        tuple(types),
+    )
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    text = (
+        value.hex() if isinstance(value, bytes) else repr(value) if isinstance(value, float) else str(value)
+    )
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
+    try:
+        dbapi: Any = import_module("adbc_driver_postgresql.dbapi")
+    except ImportError:
+        raise MissingExtraError("adbc-driver-postgresql", "postgres", "reading PostgreSQL") from None
+    with dbapi.connect(address.url) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT a.attname::text, CASE t.typtype WHEN 'd' THEN b.typname ELSE t.typname END::text "
+            "FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
+            "LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype "
+            "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+            (_quoted(*parts),),
+        )
+        described = cursor.fetchall()
+        if not described:
+            raise TableError(f"{address.title}: there is no table {'.'.join(parts)}")
+        # Everything travels as text, so no driver's type comes between.
+        texts = ", ".join(f"{_quoted(name)}::text AS c{place}" for place, (name, _) in enumerate(described))
+        cursor.execute(f"SELECT {texts} FROM {_quoted(*parts)}")
+        arrow = cursor.fetch_arrow_table()
+    fetched = f"fetched_{secrets.token_hex(8)}"
+    con.register(fetched, arrow)
+    types = tuple(_AS_THEY_ARE.get(kind, "VARCHAR") for _, kind in described)
+    casts = ", ".join(f"CAST(c{place} AS {kind}) AS c{place}" for place, kind in enumerate(types))
+    return Part(f"(SELECT {casts} FROM {fetched})", tuple(name for name, _ in described), types)

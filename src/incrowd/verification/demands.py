@@ -1,0 +1,267 @@
+"""The models of a policy, read a second time: what each asks, of which column, and its limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from incrowd.errors import PolicyError
+
+__all__ = ["MODELS", "Demand", "Parameter", "read_demands"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One limit to check.
+
+    Attributes
+    ----------
+    model, quantity
+        The model, and the name of what is limited.
+    attribute
+        The sensitive column that it looks at; None where it looks at none, or at all together.
+    limit
+        The limit.
+    at_least
+        Whether the quantity must reach the limit; else it must not exceed it.
+    settings
+        The model's other settings.
+    """
+
+    model: str
+    quantity: str
+    attribute: str | None
+    limit: float
+    at_least: bool
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def needs_people(self) -> bool:
+        """Whether it compares the table with a population."""
+        return self.model in ("k-map", "delta-presence") or self.settings.get("attacker") == "journalist"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a model: `kind` is int, float, bool, str or a tuple of choices."""
+
+    kind: type | tuple[str, ...]
+    default: Any = None
+    least: float = -math.inf
+    largest: float = math.inf
+    needed: bool = False
+
+    def read(self, value: object, what: str) -> Any:
+        """Check a value.
+
+        Raises
+        ------
+        PolicyError
+        """
+        if isinstance(self.kind, tuple):
+            if value not in self.kind or not isinstance(value, str):
+                raise PolicyError(f"{what} is {value!r}; it must be one of {', '.join(self.kind)}")
+            return value
+        if self.kind in (bool, str):
+            if not isinstance(value, self.kind):
+                told = "true or false" if self.kind is bool else "a text"
+                raise PolicyError(f"{what} is {value!r}; it must be {told}")
+            return value
+        fits = type(value) is int or (self.kind is float and type(value) is float and math.isfinite(value))
+        if not fits or not self.least <= value <= self.largest:  # type: ignore[operator]
+            kind = "a whole number" if self.kind is int else "a number"
+            upper = "" if math.isinf(self.largest) else f" to {self.largest:g}"
+            raise PolicyError(f"{what} is {value!r}; it must be {kind} from {self.least:g}{upper}")
+        return value
+
+
+def _share(*, needed: bool = True, default: float = 0.0) -> Parameter:
+    return Parameter(float, default, 0, 1, needed)
+
+
+def _amount(least: float = 0, *, default: float | None = None) -> Parameter:
+    return Parameter(float, default, least, needed=default is None)
+
+
+_SIZE = Parameter(int, None, 1, needed=True)
+_ATTRIBUTE = {"attribute": Parameter(str)}
+_SENSITIVE = {**_ATTRIBUTE, "joint": Parameter(bool, False)}
+
+Reader = Callable[[str, dict[str, Any], Sequence[str], str], list[Demand]]
+
+
+def _plain(quantity: str, *, at_least: bool) -> Reader:
+    """Read a model with one limit, on the classes alone."""
+
+    def read(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+        rest = {name: value for name, value in given.items() if name != quantity}
+        return [Demand(model, quantity, None, given[quantity], at_least, rest)]
+
+    return read
+
+
+def _per_attribute(quantity: str, *, at_least: bool) -> Reader:
+    """Read a model with one limit, on each sensitive column or the one that is named."""
+
+    def read(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+        rest = {name: value for name, value in given.items() if name not in (quantity, "attribute")}
+        return [
+            Demand(model, quantity, name, given[quantity], at_least, rest)
+            for name in _attributes(given["attribute"], sensitive, where)
+        ]
+
+    return read
+
+
+def _l_diversity(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    if given["kind"] in ("distinct", "recursive") and given["l"] != int(given["l"]):
+        raise PolicyError(f"l of {where} is {given['l']!r}; it must be a whole number from 1")
+    if (given["kind"] == "recursive") != (given["c"] is not None):
+        raise PolicyError(f"{where}: c must be given for the kind recursive, and for no other")
+    return _per_attribute("l", at_least=True)(model, given, sensitive, where)
+
+
+def _alpha_k(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    shares = _per_attribute("alpha", at_least=False)(model, given, sensitive, where)
+    return [*shares, Demand(model, "k", None, given["k"], True)]
+
+
+def _lkc(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    shares = _per_attribute("C", at_least=False)(model, given, sensitive, where)
+    return [*shares, Demand(model, "K", None, given["K"], True, given)]
+
+
+def _delta_presence(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    if given["delta_min"] > given["delta_max"]:
+        raise PolicyError(f"{where}: delta_min must be at most delta_max")
+    bounds = (("delta_max", False), ("delta_min", True))
+    return [Demand(model, name, None, given[name], at_least) for name, at_least in bounds]
+
+
+def _p29(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    _attributes(None, sensitive, where)
+    return _plain("score", at_least=True)(model, given, sensitive, where)
+
+
+def _profitability(model: str, given: dict[str, Any], sensitive: Sequence[str], where: str) -> list[Demand]:
+    if given["attacker"] == "journalist" and given["definition"] == "table":
+        raise PolicyError(f"{where}: attacker journalist goes with definition record only")
+    return [Demand(model, "payoff", None, 0.0, True, given)]
+
+
+#: What can be verified: for each model its parameters and the reader of its entry.
+MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
+    "k-anonymity": ({"k": _SIZE}, _plain("k", at_least=True)),
+    "k-map": ({"k": _SIZE}, _plain("k", at_least=True)),
+    "l-diversity": (
+        {
+            "l": _amount(1),
+            "kind": Parameter(("distinct", "entropy", "grassberger", "recursive"), "distinct"),
+            "c": Parameter(float, None, 0),
+            **_SENSITIVE,
+        },
+        _l_diversity,
+    ),
+    "normalized-entropy": (
+        {"h": _share(), "over": Parameter(("minimum", "mean"), "minimum"), **_SENSITIVE},
+        _per_attribute("h", at_least=True),
+    ),
+    "t-closeness": (
+        {
+            "t": _share(),
+            "distance": Parameter(
+                ("auto", "ordered", "hierarchical", "equal", "maximal-frequency-difference"), "auto"
+            ),
+            **_SENSITIVE,
+        },
+        _per_attribute("t", at_least=False),
+    ),
+    "alpha-k-anonymity": ({"alpha": _share(), "k": _SIZE, "value": Parameter(str), **_SENSITIVE}, _alpha_k),
+    "lkc-privacy": (
+        {"L": _SIZE, "K": _SIZE, "C": _share(), "value": Parameter(str), **_ATTRIBUTE},
+        _lkc,
+    ),
+    "beta-likeness": (
+        {"beta": _amount(), "kind": Parameter(("basic", "enhanced"), "basic"), **_SENSITIVE},
+        _per_attribute("beta", at_least=False),
+    ),
+    "delta-disclosure": (
+        {"delta": _amount(), "absent": Parameter(("infinite", "skip"), "infinite"), **_SENSITIVE},
+        _per_attribute("delta", at_least=False),
+    ),
+    "delta-presence": ({"delta_max": _share(), "delta_min": _share(needed=False)}, _delta_presence),
+    "p29": (
+        {
+            "score": _amount(),
+            "w_k": _amount(default=0.5),
+            "w_l": _amount(default=0.25),
+            "w_t": _amount(default=0.25),
+            "strict": Parameter(bool, False),
+        },
+        _p29,
+    ),
+    "maximum-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
+    "average-risk": ({"risk": _share()}, _plain("risk", at_least=False)),
+    "records-at-risk": (
+        {"share": _share(), "threshold": _share()},
+        _plain("share", at_least=False),
+    ),
+    "profitability": (
+        {
+            "attack": Parameter(("allowed", "none"), "allowed"),
+            "definition": Parameter(("record", "table"), "record"),
+            "attacker": Parameter(("prosecutor", "journalist"), "prosecutor"),
+            "adversary_cost": _amount(default=4.0),
+            "adversary_gain": _amount(default=300.0),
+            "publisher_loss": _amount(default=300.0),
+            "publisher_benefit": _amount(default=1200.0),
+        },
+        _profitability,
+    ),
+}
+
+
+def read_demands(data: object, sensitive: Sequence[str]) -> tuple[Demand, ...]:
+    """Read the ``[[models]]`` of a policy.
+
+    Raises
+    ------
+    PolicyError
+        A model, or a parameter of one, is unknown, missing or out of its range.
+    """
+    if not isinstance(data, list) or not data:
+        raise PolicyError("names no models, so there is nothing to verify: add [[models]] and a limit")
+    demands: list[Demand] = []
+    for number, entry in enumerate(data, start=1):
+        where = f"model {number}"
+        if not isinstance(entry, dict):
+            raise PolicyError(f"{where} must be a table")
+        name = entry.get("model")
+        if not isinstance(name, str) or name not in MODELS:
+            raise PolicyError(f"{where} is {name!r}; verify knows {', '.join(MODELS)}")
+        where = f"{where} ({name})"
+        parameters, read = MODELS[name]
+        unknown = sorted(set(entry) - {"model", *parameters})
+        if unknown:
+            raise PolicyError(f"{where}: verify does not know {', '.join(map(repr, unknown))}")
+        given = {}
+        for key, parameter in parameters.items():
+            if key not in entry and parameter.needed:
+                raise PolicyError(f"{where}: {key} is missing")
+            given[key] = (
+                parameter.read(entry[key], f"{key} of {where}") if key in entry else parameter.default
+            )
+        demands += read(name, given, sensitive, where)
+    return tuple(demands)
+
+
+def _attributes(name: str | None, sensitive: Sequence[str], where: str) -> Sequence[str]:
+    if not sensitive:
+        raise PolicyError(f"{where} needs a column of role 'sensitive', and there is none")
+    if name is None:
+        return sensitive
+    if name not in sensitive:
+        raise PolicyError(f"{where}: attribute {name!r} is no column of role 'sensitive'")
+    return (name,)

@@ -1,0 +1,276 @@
+"""What a released table reaches of each demand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from incrowd.errors import PolicyError
+from incrowd.verification import quantities
+from incrowd.verification.attribute import Attribute, split_by_others
+from incrowd.verification.classes import fetch_row, smallest_class
+from incrowd.verification.demands import Demand
+from incrowd.verification.people import People
+from incrowd.verification.result import Finding
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Measuring"]
+
+_SLACK = 1e-12
+_MOST_SUBSETS = 10_000
+_LARGEST_T = 0.5
+
+
+@dataclass
+class Measuring:
+    """Measures the classes of a connection.
+
+    Attributes
+    ----------
+    con
+        Where the tables of `classes.group` are.
+    quasi
+        Number of quasi-identifiers.
+    classes, kept
+        Number of classes, and of the records in them.
+    attributes
+        The sensitive columns by name.
+    people
+        The population, where one was named.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    quasi: int
+    classes: int
+    kept: int
+    attributes: Mapping[str, Attribute]
+    people: People | None = None
+
+    def find(self, demand: Demand) -> Finding:
+        """Measure what a demand asks for, and compare.
+
+        Raises
+        ------
+        PolicyError
+            It cannot be measured.
+        HierarchyError
+            A hierarchy that a distance needs is no tree, or lacks a value.
+        """
+        if demand.needs_people and self.people is None:
+            raise PolicyError(
+                f"{demand.model} compares the release with a population; name it with --population "
+                "(population=)"
+            )
+        distance = None
+        if demand.model == "t-closeness" and demand.attribute is not None:
+            distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
+        reached = self._reached(demand, distance)
+        return Finding(
+            demand.model,
+            demand.attribute,
+            demand.limit,
+            reached,
+            reached is not None and _holds(demand, reached),
+            distance,
+            demand.quantity,
+        )
+
+    def _reached(self, demand: Demand, distance: str | None) -> float | None:
+        if not self.classes:
+            # The hierarchies and values that are named must be there all the same.
+            if demand.attribute is not None:
+                self._values(demand, distance)
+            return None
+        if demand.model == "p29":
+            return self._p29(demand)
+        if demand.attribute is None:
+            return self._of_classes(demand)
+        if demand.model == "lkc-privacy":
+            return self._lkc(demand)
+        values = self._values(demand, distance)
+        worst = "min" if demand.at_least else "max"
+        overall = "avg" if demand.settings.get("over") == "mean" else worst
+        (reached,) = fetch_row(
+            self.con,
+            f"SELECT {overall}(value) FROM (SELECT {worst}(value) AS value FROM ({values}) GROUP BY home)",
+        )
+        return _whole(reached) if demand.model == "l-diversity" else float(reached)
+
+    # --- sensitive values -------------------------------------------------------------------------------
+
+    def _values(self, demand: Demand, distance: str | None) -> str:
+        """Write the query of what every part of a class has."""
+        assert demand.attribute is not None
+        attribute = self.attributes[demand.attribute]
+        settings = demand.settings
+        # Two distances compare codes of their own; all else counts leaves, or values where there are none.
+        as_text = {"ordered": False, "hierarchical": True}.get(distance or "")
+        if settings.get("joint") and len(self.attributes) > 1:
+            counts = split_by_others([*self.attributes.values()], attribute, as_text=as_text)
+        else:
+            counts = f"counts_{attribute.coded(as_text=as_text)}"
+        if distance is not None:
+            return quantities.distance(attribute, counts, distance)
+        match demand.model:
+            case "l-diversity":
+                return quantities.diversity(attribute, counts, settings)
+            case "normalized-entropy":
+                return quantities.evenness(counts)
+            case "alpha-k-anonymity" | "lkc-privacy":
+                return quantities.share(attribute, counts, settings["value"])
+            case "beta-likeness":
+                return quantities.gain(attribute, counts, settings["kind"])
+            case "delta-disclosure":
+                return quantities.log_ratio(attribute, counts, settings["absent"])
+        raise PolicyError(f"verify cannot measure {demand.model}")
+
+    def _lkc(self, demand: Demand) -> float:
+        """Return the largest share in any group of records that agree in L quasi-identifiers."""
+        assert demand.attribute is not None
+        attribute = self.attributes[demand.attribute]
+        counts = f"counts_{attribute.coded()}"
+        largest = 0.0
+        for group in self._known(demand.settings["L"]):
+            merged = (
+                "(WITH joined AS (SELECT dense_rank() OVER (ORDER BY "
+                f"{group}) AS part, v, n FROM {counts} AS c JOIN classes ON c.part = classes.class), "
+                "summed AS (SELECT part, v, sum(n)::HUGEINT AS n FROM joined GROUP BY part, v) "
+                "SELECT part, part AS home, (sum(n) OVER (PARTITION BY part))::HUGEINT AS size, v, n "
+                "FROM summed)"
+            )
+            query = quantities.share(attribute, merged, demand.settings["value"])
+            (share,) = fetch_row(self.con, f"SELECT max(value) FROM ({query})")
+            largest = max(largest, float(share))
+        return largest
+
+    def _known(self, known: int) -> Sequence[str]:
+        """List what an attacker may know: for each set of quasi-identifiers their columns."""
+        known = min(known, self.quasi)
+        if math.comb(self.quasi, known) > _MOST_SUBSETS:
+            raise PolicyError(
+                f"lkc-privacy: {math.comb(self.quasi, known):,} sets of {known} quasi-identifiers are more "
+                f"than the {_MOST_SUBSETS:,} that are looked at"
+            )
+        return [
+            ", ".join(f"classes.q{number}" for number in subset)
+            for subset in combinations(range(self.quasi), known)
+        ]
+
+    # --- classes alone ----------------------------------------------------------------------------------
+
+    def _of_classes(self, demand: Demand) -> float:
+        smallest = smallest_class(self.con)
+        assert smallest is not None
+        settings = demand.settings
+        match demand.model:
+            case "k-anonymity" | "alpha-k-anonymity":
+                return smallest
+            case "maximum-risk":
+                return 1 / smallest
+            case "average-risk":
+                return self.classes / self.kept
+            case "lkc-privacy":
+                queries = (
+                    f"SELECT min(n) FROM (SELECT sum(size) AS n FROM classes GROUP BY {group})"
+                    for group in self._known(settings["L"])
+                )
+                return min(int(fetch_row(self.con, query)[0]) for query in queries)
+            case "records-at-risk":
+                (risky,) = fetch_row(
+                    self.con,
+                    "SELECT coalesce(sum(size), 0) FROM classes "
+                    f"WHERE 1 / size::DOUBLE > {float(settings['threshold'])!r}::DOUBLE",
+                )
+                return int(risky) / self.kept
+            case "k-map":
+                return min(people for _, people in self._sizes_and_people())
+            case "delta-presence":
+                assert self.people is not None
+                if demand.quantity == "delta_min" and self.people.outside():
+                    return 0.0
+                shares = [size / people if people else math.inf for size, people in self._sizes_and_people()]
+                return min(shares) if demand.at_least else max(shares)
+            case "profitability":
+                return self._payoff(demand)
+        raise PolicyError(f"verify cannot measure {demand.model}")
+
+    def _sizes_and_people(self) -> list[tuple[int, int]]:
+        assert self.people is not None
+        return self.people.sizes_and_people()
+
+    def _payoff(self, demand: Demand) -> float:
+        """Return what the publisher, or the attacker, is left with; see Wan et al. 2015."""
+        settings = demand.settings
+        cost, reward = float(settings["adversary_cost"]), float(settings["adversary_gain"])
+        loss, benefit = float(settings["publisher_loss"]), float(settings["publisher_benefit"])
+        allowed = settings["attack"] == "allowed"
+        if settings["attacker"] == "journalist":
+            sizes = [max(people, 1) for _, people in self._sizes_and_people()]
+        else:
+            sizes = [int(row[0]) for row in self.con.execute("SELECT size FROM classes").fetchall()]
+        if settings["definition"] == "table":
+            gains, risks = (benefit, loss) if allowed else (cost, reward)
+            per_class = (
+                (gains * size - risks / size) if allowed else (gains * size - risks) for size in sizes
+            )
+            return math.fsum(per_class)
+        smallest = min(sizes)
+        # A larger class is never worse for the publisher, nor better for the attacker.
+        left = cost - reward / smallest
+        if not allowed:
+            return left
+        return benefit - (loss / smallest if left < 0 else 0.0)
+
+    def _each(self, values: str) -> list[float]:
+        return [float(row[0]) for row in self.con.execute(f"SELECT value FROM ({values})").fetchall()]
+
+    # --- P29 --------------------------------------------------------------------------------------------
+
+    def _p29(self, demand: Demand) -> float | None:
+        smallest = smallest_class(self.con)
+        assert smallest is not None
+        zero = smallest == 1
+        evenness, closeness = [], []
+        for attribute in self.attributes.values():
+            counts = f"counts_{attribute.coded()}"
+            even = self._each(quantities.evenness(counts))
+            apart = self._each(quantities.distance(attribute, counts, "equal"))
+            zero |= min(even) == 0 or max(apart) > _LARGEST_T
+            evenness.append(math.fsum(even) / len(even))
+            least, extent = min(apart), max(apart) - min(apart)
+            if extent > _SLACK:
+                closeness.append(math.fsum((one - least) / extent for one in apart) / len(apart))
+            elif demand.settings["strict"]:
+                return None  # 0/0 leaves the score undefined, which satisfies no limit
+            else:
+                closeness.append(0.0)
+        if zero:
+            return 0.0
+        weights = [float(demand.settings[name]) for name in ("w_k", "w_l", "w_t")]
+        terms = (
+            1 - 1 / smallest,
+            sum(evenness) / len(evenness),
+            1 - sum(closeness) / len(closeness),
+        )
+        return math.fsum(weight * term for weight, term in zip(weights, terms, strict=True))
+
+
+def _whole(reached: float) -> float:
+    return int(reached) if float(reached).is_integer() else float(reached)
+
+
+def _holds(demand: Demand, reached: float) -> bool:
+    """Compare with the limit; meeting it exactly counts, and sums get a slack."""
+    if demand.model == "profitability":
+        settings = demand.settings
+        may_be_zero = settings["attack"] == "none" and (
+            settings["definition"] == "table" or not settings["adversary_gain"]
+        )
+        return reached >= 0 if may_be_zero else reached > 0
+    slack = _SLACK * max(1.0, demand.limit)
+    return reached >= demand.limit - slack if demand.at_least else reached <= demand.limit + slack

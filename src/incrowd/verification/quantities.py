@@ -1,0 +1,258 @@
+"""What a part of a class discloses of a sensitive column, in SQL: one value for every part.
+
+Every function returns a query of part, home and value. With N records in all and s in a part, a share in the
+part minus a share in the table is (n/s - N_v/N) = (n*N - N_v*s) / (N*s). So differences are sums of whole
+numbers (HUGEINT, 128 bits; DuckDB raises on overflow) with one division at the end. Only values that occur in
+a part are looked at; what all the other values add has a closed form, so nothing is ever as large as parts
+times values.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from incrowd.verification.attribute import Attribute
+from incrowd.verification.classes import fetch_row
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["distance", "diversity", "evenness", "gain", "log_ratio", "share"]
+
+_EULER = 0.57721566490153286
+_SLACK = 1e-12
+
+
+def diversity(attribute: Attribute, counts: str, settings: dict[str, Any]) -> str:
+    """Distinct values; the exp of an entropy; or the l of recursive diversity."""
+    kind = settings["kind"]
+    if kind == "distinct":
+        return f"SELECT part, home, count(*) AS value FROM {counts} GROUP BY part, home"
+    if kind == "entropy":
+        # With n of s records: exp(-sum n/s ln(n/s)) = s / exp(sum n ln n / s).
+        return (
+            f"SELECT part, home, size::DOUBLE / exp(sum(n::DOUBLE * ln(n::DOUBLE)) / size::DOUBLE) AS value "
+            f"FROM {counts} GROUP BY part, home, size"
+        )
+    if kind == "grassberger":
+        _tabulate_grassberger(attribute.con, counts)
+        return (
+            "SELECT part, home, least(exp(ln(size::DOUBLE) - sum(n::DOUBLE * g) / size::DOUBLE), "
+            f"count(*)::DOUBLE) AS value FROM {counts} JOIN grassberger USING (n) GROUP BY part, home, size"
+        )
+    # The largest l with r1 < c (rl + ... + rm), where r1 >= r2 >= ... are the counts.
+    return (
+        "SELECT part, home, coalesce(max(place) FILTER (largest::DOUBLE < "
+        f"{float(settings['c'])!r}::DOUBLE * tail::DOUBLE), 0) AS value FROM ("
+        "SELECT part, home, row_number() OVER down AS place, first_value(n) OVER down AS largest, "
+        "sum(n) OVER (PARTITION BY part ORDER BY n DESC, v ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) "
+        f"AS tail FROM {counts} WINDOW down AS (PARTITION BY part ORDER BY n DESC, v)) GROUP BY part, home"
+    )
+
+
+def _tabulate_grassberger(con: duckdb.DuckDBPyConnection, counts: str) -> None:
+    """Make the table `grassberger` (n, g) with Grassberger's G(n) for the counts that there are."""
+    present = {int(n) for (n,) in con.execute(f"SELECT DISTINCT n FROM {counts}").fetchall()}
+    found: list[tuple[int, float]] = []
+    # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2m + 2) = G(2m) + 2 / (2m + 1), and G(2m + 1) = G(2m).
+    g = -_EULER - math.log(2)
+    for n in range(1, max(present, default=0) + 1):
+        if n % 2 == 0:
+            g += 2 / (n - 1)
+        if n in present:
+            found.append((n, g))
+    con.execute(
+        "CREATE OR REPLACE TABLE grassberger AS SELECT unnest(?::HUGEINT[]) AS n, unnest(?::DOUBLE[]) AS g",
+        [[n for n, _ in found], [value for _, value in found]],
+    )
+
+
+def evenness(counts: str) -> str:
+    """Entropy over the logarithm of the number of values in the part; 0 for a single value."""
+    return (
+        "SELECT part, home, CASE WHEN count(*) = 1 THEN 0 ELSE "
+        "(ln(size::DOUBLE) - sum(n::DOUBLE * ln(n::DOUBLE)) / size::DOUBLE) / ln(count(*)::DOUBLE) END "
+        f"AS value FROM {counts} GROUP BY part, home, size"
+    )
+
+
+def share(attribute: Attribute, counts: str, value: str | None) -> str:
+    """Share of the most frequent value, or of the named one."""
+    amount = "n" if value is None else f"CASE WHEN v = {attribute.code_of(value)} THEN n ELSE 0 END"
+    return (
+        f"SELECT part, home, max({amount})::DOUBLE / size::DOUBLE AS value "
+        f"FROM {counts} GROUP BY part, home, size"
+    )
+
+
+def gain(attribute: Attribute, counts: str, kind: str) -> str:
+    """Largest relative gain (p - q) / q; enhanced: infinite where a gain is above -ln q."""
+    table_size = attribute.table_size()
+    whole = f"whole_{attribute.coded()}"
+    bounded = "gain"
+    if kind == "enhanced":
+        bounded = f"CASE WHEN gain > {_SLACK} - ln(q) THEN 'inf'::DOUBLE ELSE gain END"
+    return (
+        f"SELECT part, home, max({bounded}) AS value FROM (SELECT part, home, "
+        f"greatest(c.n * {table_size} - w.n * size, 0)::DOUBLE / (w.n * size)::DOUBLE AS gain, "
+        f"w.n::DOUBLE / {table_size} AS q FROM {counts} AS c JOIN {whole} AS w USING (v)) GROUP BY part, home"
+    )
+
+
+def log_ratio(attribute: Attribute, counts: str, absent: str) -> str:
+    """Largest absolute ln(p / q); where a value is absent from the part infinite, or passed over."""
+    table_size = attribute.table_size()
+    whole = f"whole_{attribute.coded()}"
+    value = f"max(abs(ln((c.n * {table_size})::DOUBLE / (w.n * size)::DOUBLE)))"
+    if absent == "infinite":
+        value = f"CASE WHEN count(*) < (SELECT count(*) FROM {whole}) THEN 'inf'::DOUBLE ELSE {value} END"
+    return (
+        f"SELECT part, home, {value} AS value FROM {counts} AS c JOIN {whole} AS w USING (v) "
+        "GROUP BY part, home"
+    )
+
+
+# --- distances to the whole table -----------------------------------------------------------------------
+
+
+def distance(attribute: Attribute, counts: str, name: str) -> str:
+    """Distance of a part to the whole table; `name` as `Attribute.distance_named` gives it.
+
+    For the ordered and the hierarchical one, `counts` must be made from the codes that they compare.
+    """
+    measures = {
+        "equal": _equal,
+        "ordered": _ordered,
+        "hierarchical": _hierarchical,
+        "maximal-frequency-difference": _most_different,
+    }
+    return measures[name](attribute, counts)
+
+
+def _equal(attribute: Attribute, counts: str) -> str:
+    """Half the sum of |n/s - N_v/N|; a value absent from the part adds N_v/N."""
+    table_size = attribute.table_size()
+    return f"""
+        SELECT part, home, apart::DOUBLE / (2 * {table_size}::HUGEINT * size)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, size,
+                sum(abs(c.n * {table_size} - w.n * size)) + size * ({table_size} - sum(w.n)) AS apart
+            FROM {counts} AS c JOIN whole_{attribute.coded()} AS w USING (v)
+            GROUP BY part, home, size
+        )
+    """
+
+
+def _most_different(attribute: Attribute, counts: str) -> str:
+    """Largest |n/s - N_v/N| of a value that the part has."""
+    table_size = attribute.table_size()
+    return f"""
+        SELECT
+            part, home,
+            max(abs(c.n * {table_size} - w.n * size)::DOUBLE / ({table_size}::HUGEINT * size)::DOUBLE)
+                AS value
+        FROM {counts} AS c JOIN whole_{attribute.coded()} AS w USING (v)
+        GROUP BY part, home
+    """
+
+
+def _ordered(attribute: Attribute, counts: str) -> str:
+    """Sum over i of |C_i/s - W_i/N| over m - 1, with C and W the cumulative counts of part and table.
+
+    From a value present in the part to the next one C stays the same while W rises. Up to the last value
+    with W_i*s < C*N the part is ahead, from then on behind; an ASOF join finds that value, and prefix
+    sums of W give both sides.
+    """
+    tables, table_size = attribute.coded(as_text=False), attribute.table_size()
+    (values,) = fetch_row(attribute.con, f"SELECT count(*) FROM whole_{tables}")
+    if values == 1:
+        return f"SELECT DISTINCT part, home, 0.0::DOUBLE AS value FROM {counts}"
+    return f"""
+        WITH
+        cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
+        -- before and after: the sum of w over the values below v, and up to v
+        prefix AS (
+            SELECT v, w, sum(w) OVER (ORDER BY v) - w AS before, sum(w) OVER (ORDER BY v) AS after
+            FROM cumulative
+        ),
+        total AS (SELECT max(after) AS w_sum FROM prefix),
+        step AS (
+            SELECT
+                part, home, size, v AS start,
+                sum(n) OVER by_value * {table_size} AS ahead,
+                lead(v) OVER by_value AS stop,
+                row_number() OVER by_value = 1 AS is_first
+            FROM {counts}
+            WINDOW by_value AS (PARTITION BY part ORDER BY v)
+        ),
+        bounded AS (
+            SELECT
+                part, home, size, start, ahead, is_first,
+                coalesce(stop, {values}) AS stop,
+                (ahead + size - 1) // size AS target,
+                opening.before AS at_start,
+                coalesce(closing.before, w_sum) AS at_stop
+            FROM step
+            JOIN prefix AS opening ON opening.v = step.start
+            LEFT JOIN prefix AS closing ON closing.v = step.stop
+            CROSS JOIN total
+        ),
+        crossed AS (
+            SELECT bounded.*, coalesce(prefix.v + 1, 0) AS crossing, prefix.after AS at_crossing
+            FROM bounded ASOF LEFT JOIN prefix ON bounded.target > prefix.w
+        ),
+        clipped AS (
+            SELECT
+                part, home, size, start, stop, ahead, is_first, at_start, at_stop,
+                greatest(start, least(crossing, stop)) AS middle,
+                CASE WHEN crossing <= start THEN at_start WHEN crossing >= stop THEN at_stop
+                     ELSE at_crossing END AS at_middle
+            FROM crossed
+        )
+        SELECT part, home, apart::DOUBLE / ({values - 1}::HUGEINT * {table_size} * size)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, size,
+                sum(
+                    ahead * (middle - start) - size * (at_middle - at_start)
+                    + size * (at_stop - at_middle) - ahead * (stop - middle)
+                    + CASE WHEN is_first THEN size * at_start ELSE 0 END
+                ) AS apart
+            FROM clipped
+            GROUP BY part, home, size
+        )
+    """
+
+
+def _hierarchical(attribute: Attribute, counts: str) -> str:
+    """Sum over the nodes below the root of (h(parent) - h(node)) / 2H times |P(node) - Q(node)|.
+
+    height(LCA)/H is the length of the way between two leaves when the edge above a node has the length
+    (h(parent) - h(node)) / 2H, since a leaf has height 0; and on a tree the earth mover's distance is the
+    sum over the edges of length times what must cross: the difference of the shares below the edge.
+    A missing value is one more leaf right under the root.
+    """
+    tables, table_size, height = attribute.coded(as_text=True), attribute.table_size(), attribute.climb()
+    return f"""
+        WITH
+        whole_node AS (
+            SELECT node, edge, sum(n) AS n FROM whole_{tables} JOIN above_{tables} USING (v)
+            GROUP BY node, edge
+        ),
+        part_node AS (
+            SELECT part, home, size, node, sum(n) AS n FROM {counts} JOIN above_{tables} USING (v)
+            GROUP BY part, home, size, node
+        ),
+        total AS (SELECT sum(edge * n) AS edge_sum FROM whole_node)
+        SELECT part, home, apart::DOUBLE / (2 * {height}::HUGEINT * {table_size} * size)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, size,
+                sum(edge * abs(part_node.n * {table_size} - whole_node.n * size))
+                    + size * (any_value(edge_sum) - sum(edge * whole_node.n)) AS apart
+            FROM part_node JOIN whole_node USING (node) CROSS JOIN total
+            GROUP BY part, home, size
+        )
+    """

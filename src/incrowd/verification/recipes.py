@@ -1,0 +1,256 @@
+"""Recipes of hierarchies, followed a second time: the tree over given values, and what a cell may be."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from incrowd.errors import HierarchyError, PolicyError
+from incrowd.verification.trees import Tree, TreeError
+
+__all__ = ["day_of", "exact_number", "is_bin", "is_calendar", "recipe_named", "tree_of"]
+
+_ROOT = "*"
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_LONGEST = 400
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
+_DECIMAL = r"-?[0-9]+(?:\.[0-9]+)?"
+_WHOLE_BIN = re.compile(r"\[(-?[0-9]+)(?:-(-?[0-9]+))?\]")
+_OPEN_BIN = re.compile(rf"\[({_DECIMAL}), ({_DECIMAL})\)")
+_CALENDAR = {
+    "day": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "month": re.compile(r"[0-9]{4}-[0-9]{2}"),
+    "quarter": re.compile(r"[0-9]{4}-Q[1-4]"),
+    "year": re.compile(r"[0-9]{4}"),
+    "decade": re.compile(r"[0-9]{3}0s"),
+}
+
+_Group = tuple[Hashable, str | None]  # what tells a node from its sisters, and its label
+_Paths = Iterator[tuple[str, Sequence[_Group]]]  # a leaf and the nodes above it, the root left out
+
+
+def recipe_named(spec: dict[str, Any], column: str) -> str:
+    """Return the name of a recipe.
+
+    Raises
+    ------
+    PolicyError
+        It is no recipe that verify knows, or has a setting that it does not know.
+    """
+    options = {"flat": (), "order": ("fanout",), "intervals": ("origin",), "prefix": (), "dates": ()}
+    names = [name for name in options if name in spec]
+    if len(names) != 1:
+        raise PolicyError(f"column {column!r}: the hierarchy must name one builder of {', '.join(options)}")
+    unknown = sorted(set(spec) - {names[0], *options[names[0]]})
+    if unknown:
+        raise PolicyError(
+            f"column {column!r}: verify does not know {', '.join(map(repr, unknown))} of {names[0]!r}"
+        )
+    return names[0]
+
+
+def tree_of(spec: dict[str, Any], values: Sequence[str], column: str) -> Tree:
+    """Follow a recipe.
+
+    Raises
+    ------
+    PolicyError
+        It is no recipe that verify knows.
+    HierarchyError
+        A value does not suit it.
+    """
+    builders: dict[str, Callable[[dict[str, Any], Sequence[str], str], _Paths]] = {
+        "flat": _flat,
+        "order": _order,
+        "intervals": _intervals,
+        "prefix": _prefix,
+        "dates": _dates,
+    }
+    build = builders[recipe_named(spec, column)]
+    tree = Tree()
+    tree.add(_ROOT, -1)
+    try:
+        for value, groups in build(spec, values, column):
+            if value == _ROOT:
+                raise TreeError("the root is no value")
+            node = 0
+            for key, label in reversed(groups):
+                known = tree.child(key, node)
+                node = tree.add(label, node, key) if known is None else known
+            tree.add(value, node, ("leaf", value))
+    except TreeError:
+        raise HierarchyError(
+            f"column {column!r}: a value is empty, '*' or the same text as a group that the recipe makes"
+        ) from None
+    return tree
+
+
+def _flat(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
+    if spec["flat"] is not True:
+        raise PolicyError(f"column {column!r}: the builder must be written flat = true")
+    for value in values:
+        yield value, ()
+
+
+def _order(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
+    texts, fanout = spec["order"], spec.get("fanout", 2)
+    if not isinstance(texts, list) or not texts or not all(isinstance(item, str) for item in texts):
+        raise PolicyError(f"column {column!r}: order must be a list of texts")
+    if not isinstance(fanout, int) or isinstance(fanout, bool) or fanout < 2:
+        raise PolicyError(f"column {column!r}: fanout must be a whole number from 2")
+    if len(set(texts)) != len(texts):
+        raise PolicyError(f"column {column!r}: order lists a value twice")
+    for place, text in enumerate(texts):
+        groups: list[_Group] = []
+        size, inside = fanout, 1
+        while size < len(texts):
+            first = place // size * size
+            last = min(first + size, len(texts))
+            # A group of one subgroup is no node of its own.
+            if last - first > inside:
+                groups.append(((size, first), f"[{texts[first]} - {texts[last - 1]}]"))
+            inside, size = size, size * fanout
+        yield text, groups
+
+
+def _intervals(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
+    widths, origin = _widths(spec, column)
+    wrong = sum(exact_number(value) is None for value in values)
+    if wrong:
+        raise HierarchyError(f"column {column!r}: {wrong} distinct value(s) are no numbers for intervals")
+    numbers = {value: Fraction(value) for value in values}
+    whole = all(number.denominator == 1 for number in (*widths, origin, *numbers.values()))
+    for value, number in numbers.items():
+        groups: list[_Group] = []
+        for width in widths:
+            start = origin + (number - origin) // width * width
+            groups.append(((width, start), _bin_label(start, start + width, whole=whole)))
+        yield value, groups
+
+
+def _widths(spec: dict[str, Any], column: str) -> tuple[list[Fraction], Fraction]:
+    listed = spec["intervals"]
+    if not isinstance(listed, list) or not listed:
+        raise PolicyError(f"column {column!r}: intervals must be a list of widths")
+    widths = [_exact(width, column) for width in listed]
+    if any(width <= 0 for width in widths) or any(
+        narrow == wide or (wide / narrow).denominator != 1 for narrow, wide in itertools.pairwise(widths)
+    ):
+        raise PolicyError(f"column {column!r}: each width must be above 0 and a multiple of the one before")
+    return widths, _exact(spec.get("origin", 0), column)
+
+
+def _bin_label(start: Fraction, end: Fraction, *, whole: bool) -> str:
+    if not whole:
+        return f"[{_decimal(start)}, {_decimal(end)})"
+    return f"[{start}]" if end - start == 1 else f"[{start}-{end - 1}]"
+
+
+def _decimal(number: Fraction) -> str:
+    """Write a fraction that is a finite decimal."""
+    scale = 0
+    while (number * 10**scale).denominator != 1:
+        scale += 1
+    digits = f"{abs(number * 10**scale)}".zfill(scale + 1)
+    sign = "-" if number < 0 else ""
+    return sign + (f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits)
+
+
+def is_bin(cell: str, spec: dict[str, Any], column: str) -> bool:
+    """Say whether a cell is a bin that a recipe of intervals can make."""
+    widths, origin = _widths(spec, column)
+    if whole := _WHOLE_BIN.fullmatch(cell):
+        start = Fraction(whole[1])
+        end = Fraction(whole[2] or whole[1]) + 1
+    elif half_open := _OPEN_BIN.fullmatch(cell):
+        start, end = Fraction(half_open[1]), Fraction(half_open[2])
+    else:
+        return False
+    return end - start in widths and ((start - origin) / (end - start)).denominator == 1
+
+
+def _prefix(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
+    if spec["prefix"] is not True:
+        raise PolicyError(f"column {column!r}: the builder must be written prefix = true")
+    longest = max(map(len, values), default=0)
+    for value in values:
+        padded = value.ljust(longest, "\0")
+        yield (
+            value,
+            [
+                (padded[:kept], _as_text(value[:kept] + "*" * (longest - kept)))
+                for kept in range(longest - 1, 0, -1)
+            ],
+        )
+
+
+def _as_text(label: str) -> str:
+    """Write a label that a spreadsheet would run as a formula the way releases write it."""
+    return "'" + label if label[:1] in "=+-@\t\r" and not _NUMBER.fullmatch(label) else label
+
+
+def _dates(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
+    levels = _calendar_levels(spec, column)
+    days = {value: day_of(value) for value in values}
+    wrong = sum(day is None for day in days.values())
+    if wrong:
+        raise HierarchyError(f"column {column!r}: {wrong} distinct value(s) are no dates such as 2020-03-31")
+    timed = any(len(value) > 10 for value in values)
+    for value, day in days.items():
+        if day is not None:
+            year = f"{day.year:04}"
+            parts = {
+                "month": f"{year}-{day.month:02}",
+                "quarter": f"{year}-Q{(day.month - 1) // 3 + 1}",
+                "year": year,
+                "decade": f"{year[:3]}0s",
+            }
+            groups = [f"{year}-{day.month:02}-{day.day:02}"] if timed else []
+            groups += [parts[level] for level in levels]
+            yield value, [((level, text), text) for level, text in enumerate(groups)]
+
+
+def _calendar_levels(spec: dict[str, Any], column: str) -> list[str]:
+    known = [level for level in _CALENDAR if level != "day"]
+    levels = known if spec["dates"] is True else spec["dates"]
+    if not isinstance(levels, list) or not levels or levels != [level for level in known if level in levels]:
+        raise PolicyError(f"column {column!r}: dates must list some of {', '.join(known)}, in this order")
+    return levels
+
+
+def is_calendar(cell: str, spec: dict[str, Any], column: str) -> bool:
+    """Say whether a cell is a part of the calendar that a recipe of dates can make."""
+    levels = ["day", *_calendar_levels(spec, column)]
+    return any(_CALENDAR[level].fullmatch(cell) for level in levels)
+
+
+def day_of(text: str) -> datetime.date | None:
+    """Read the day of a date written YYYY-MM-DD, with or without a time; None where the text is none."""
+    if _DATE.fullmatch(text) is None:
+        return None
+    try:
+        if text[10:]:
+            datetime.datetime.fromisoformat(text)
+        return datetime.date.fromisoformat(text[:10])
+    except ValueError:
+        return None
+
+
+def exact_number(text: str) -> Fraction | None:
+    """Read a number exactly, however it is written; None where the text is none."""
+    found = _NUMBER.fullmatch(text)
+    if found is None or len(text) > _LONGEST or (found[3] and abs(int(found[3][1:])) > _LONGEST):
+        return None
+    return Fraction(text)
+
+
+def _exact(number: object, column: str) -> Fraction:
+    """Read a number of a policy as it was written: 0.1 is a tenth."""
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+        raise PolicyError(f"column {column!r}: widths and origin must be numbers")
+    return Fraction(str(number))

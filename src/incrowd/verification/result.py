@@ -1,0 +1,102 @@
+"""What a verification found, as plain data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Finding", "Verification"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One limit of a model on one attribute: what was asked and what the file reaches.
+
+    Attributes
+    ----------
+    model
+        Name of the model.
+    attribute
+        The sensitive column; None where a model looks at none, or at all together.
+    asked
+        The limit, in the model's own measure.
+    reached
+        What the worst class has, or the table where the model is a condition on it. None if there is no
+        class, or the measure is not defined.
+    holds
+        Whether the limit is met; meeting it exactly counts.
+    distance
+        For t-closeness the distance that was taken, else None.
+    quantity
+        What was limited: the model's parameter, as ``k`` or ``alpha``.
+    """
+
+    model: str
+    attribute: str | None
+    asked: float
+    reached: float | None
+    holds: bool
+    distance: str | None = None
+    quantity: str = ""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found in a release.
+
+    Attributes
+    ----------
+    file
+        The file, folder or database, as it was named; of a database without user and password.
+    records, suppressed, classes
+        Counts. Suppressed records have ``*`` in every quasi-identifier and are in no class.
+    max_suppression
+        The policy's limit on the share of suppressed records.
+    findings
+        One for each limit of a model and attribute.
+    problems
+        Whatever else is wrong, in words.
+    unchecked
+        What could not be checked with what was given, in words.
+    """
+
+    file: str
+    records: int
+    suppressed: int
+    max_suppression: float
+    classes: int
+    findings: tuple[Finding, ...]
+    problems: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def suppressed_share(self) -> float:
+        """Suppressed records over all records, 0 to 1."""
+        return self.suppressed / self.records
+
+    @property
+    def ok(self) -> bool:
+        """Whether every model holds and nothing else is wrong."""
+        return not self.problems and all(finding.holds for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain types, ready for JSON, which has no infinity."""
+        findings = []
+        for finding in self.findings:
+            plain = asdict(finding)
+            if finding.reached is not None and math.isinf(finding.reached):
+                plain["reached"] = "infinity"
+            findings.append(plain)
+        return {
+            "file": self.file,
+            "ok": self.ok,
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "suppressed_share": self.suppressed_share,
+            "max_suppression": self.max_suppression,
+            "classes": self.classes,
+            "findings": findings,
+            "problems": list(self.problems),
+            "unchecked": list(self.unchecked),
+        }

@@ -1,0 +1,164 @@
+"""Opening what a user names: a file, a folder or pattern of files, a table of a database."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from incrowd.errors import ParameterError, TableError
+from incrowd.verification.databases import Address, is_address, part_of
+from incrowd.verification.source import CsvFormat, Part, Table, literal, open_file, reworded
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["load", "title_of"]
+
+_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def title_of(named: str) -> str:
+    """Return what a table is called in messages: of a database without user and password."""
+    return Address(named).title if is_address(named) else named
+
+
+def load(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    named: str,
+    table: str | None,
+    wanted: Collection[str],
+    csv_format: CsvFormat,
+    scratch: Path,
+    *,
+    everything: bool,
+) -> Table:
+    """Load a table into the connection.
+
+    Parameters
+    ----------
+    name
+        Its name there.
+    named
+        A file, a folder, a pattern or the address of a database.
+    table
+        The table of a database.
+    wanted
+        The columns that are looked for.
+    everything
+        Whether the other columns are loaded, too.
+
+    Raises
+    ------
+    ParameterError
+        A table was named for a file, or none for a database.
+    TableError
+        It cannot be read, or its files have different columns.
+    """
+    if is_address(named):
+        if table is None:
+            raise ParameterError(
+                "an address is no file; name a table of its database with --table, or --against-table of the "
+                "raw one (table=, against_table=)"
+            )
+        return _load_parts(
+            con, name, Address(named).title, [part_of(con, named, table, scratch)], wanted, everything, False
+        )
+    if table is not None:
+        raise ParameterError("a table is named for databases; leave it out for files")
+    parts = _parts(con, named, wanted, csv_format, scratch)
+    return _load_parts(con, name, named, parts, wanted, everything, True)
+
+
+def _load_parts(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    title: str,
+    parts: Sequence[Part] | Iterator[Part],
+    wanted: Collection[str],
+    everything: bool,
+    in_order: bool,
+) -> Table:
+    first: Part | None = None
+    for part in parts:
+        places = [n for n, column in enumerate(part.names) if everything or column in wanted]
+        # Without any a count of the rows is left.
+        columns = (
+            ", ".join(f"trim(c{n}, ' ') AS c{n}" if part.trimmed else f"c{n}" for n in places)
+            or "1 AS nothing"
+        )
+        verb = f"CREATE TABLE {name} AS" if first is None else f"INSERT INTO {name}"
+        with reworded(Path(title)):
+            con.execute(f"{verb} SELECT {columns} FROM {part.relation}")
+        first = first or part
+    assert first is not None
+    return Table(name, title, first.names, first.types, in_order)
+
+
+def _parts(
+    con: duckdb.DuckDBPyConnection,
+    named: str,
+    wanted: Collection[str],
+    csv_format: CsvFormat,
+    scratch: Path,
+) -> Iterator[Part]:
+    files = _files(named)
+    told = _told_by_folders(named, files)
+    first: Part | None = None
+    for file, partition in zip(files, told, strict=True):
+        part = open_file(con, file, wanted, csv_format, scratch)
+        new = [column for column in partition if column not in part.names]
+        if new:
+            values = (f"{literal(v)} AS c{n}" if (v := partition[c]) is not None else f"NULL::VARCHAR AS c{n}"
+                      for n, c in enumerate(new, len(part.names)))  # fmt: skip
+            part = replace(
+                part,
+                relation=f"(SELECT *, {', '.join(values)} FROM {part.relation})",
+                names=(*part.names, *new),
+                types=(*part.types, *("VARCHAR" for _ in new)),
+            )
+        if first is not None and (part.names, part.types) != (first.names, first.types):
+            raise TableError(f"{file}: its columns are not those of {files[0]}")
+        first = first or part
+        yield part
+
+
+def _files(named: str) -> list[Path]:
+    path = Path(named)
+    if path.is_dir():
+        found = [
+            file
+            for file in sorted(path.rglob("*"))
+            if file.name.lower().endswith(_ENDINGS)
+            and not any(step[0] in "._" for step in file.relative_to(path).parts)
+        ]
+    elif any(mark in named for mark in "*?[") and not path.exists():
+        found = sorted(Path(each) for each in glob.glob(named, recursive=True))
+    else:
+        found = [path]
+    if not found:
+        raise TableError(f"{named}: there is no Parquet or CSV file")
+    return found
+
+
+def _told_by_folders(named: str, files: Sequence[Path]) -> list[dict[str, str | None]]:
+    """Read the columns that folders named as ``year=2024`` tell, for each file."""
+    base = Path(named)
+    while any(mark in str(base) for mark in "*?[") and not base.exists():
+        base = base.parent
+    if not base.is_dir():
+        return [{} for _ in files]
+    told = []
+    for file in files:
+        steps = (step.partition("=") for step in file.relative_to(base).parts[:-1] if "=" in step)
+        told.append(
+            {unquote(name): None if value == _NO_VALUE else unquote(value) for name, _, value in steps}
+        )
+        if told[-1].keys() != told[0].keys():
+            raise TableError(f"{file}: its folders do not tell the columns that those of {files[0]} tell")
+    return told
