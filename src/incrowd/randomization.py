@@ -209,7 +209,7 @@ def _numbers(frame: nw.DataFrame[Any], name: str, mechanism: Laplace) -> NDArray
     import numpy as np
     import polars as pl
 
-    column = frame.select(name).to_polars()[name]
+    column = frame[name].to_polars().alias("")
     numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
     missing = int(numbers.null_count())
     if missing:
@@ -255,7 +255,7 @@ def _ranks(frame: nw.DataFrame[Any], name: str, mechanism: RandomizedResponse) -
     import numpy as np
     import polars as pl
 
-    texts = frame.select(name).to_polars()[name].cast(pl.String)
+    texts = frame[name].to_polars().alias("").cast(pl.String)
     place = {category: rank for rank, category in enumerate(mechanism.categories)}
     met = texts.unique()
     strange = sum(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.io.columns import columns_named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -176,7 +177,7 @@ class _World:
         frame: pl.DataFrame = nw.from_native(loaded(raw), eager_only=True).to_polars()
         # The order of rows would only get in the way.
         policy = replace(policy, shuffle=False)
-        values = frame[secret].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        values = frame[secret].alias("").rank("dense").fill_null(0).to_numpy().astype(np.int64)
         return cls(frame, policy, secret, cls._made(frame, policy), values)
 
     @staticmethod
@@ -186,7 +187,7 @@ class _World:
         from incrowd.release import anonymize
 
         made: pl.DataFrame = anonymize(frame, policy).table
-        return made.select(pl.col(each.name for each in policy.schema.quasi)).cast(pl.String)
+        return made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)
 
     def is_of(self, release: Any) -> bool:
         """Say whether a release has these rows, in whatever order."""
@@ -198,7 +199,7 @@ class _World:
         other: pl.DataFrame = nw.from_native(loaded(release), eager_only=True).to_polars()
         names = [*self.released.columns, self.secret]
         mine = self.released.with_columns(self.frame[self.secret].cast(pl.String))
-        theirs = other.select(names).cast(pl.String)
+        theirs = other.select(columns_named(names)).cast(pl.String)
         return Counter(mine.rows()) == Counter(theirs.rows())
 
     def classes(self) -> list[NDArray[np.int64]]:

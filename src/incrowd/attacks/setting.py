@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.errors import TableError
+from incrowd.io.columns import column_named
 from incrowd.observed import ranks_of, read_intervals
 from incrowd.schema import Attribute, Schema, require_columns
 
@@ -142,7 +143,8 @@ class Setting:
         def columns_of(table: Any, what: str) -> pl.DataFrame:
             engine = engine_for(loaded(table))
             require_columns(names, engine.columns, f"{what}: ")
-            frame: pl.DataFrame = nw.from_native(loaded(table), eager_only=True).select(names).to_polars()
+            whole = nw.from_native(loaded(table), eager_only=True)
+            frame = pl.DataFrame({name: whole[name].to_polars() for name in names})
             if not len(frame):
                 raise TableError(f"{what}: the table has no rows")
             return frame
@@ -223,7 +225,7 @@ def counted(frame: pl.DataFrame, attribute: Attribute, nulls: tuple[str, ...]) -
 
     from incrowd.engines import engine_for
 
-    alone = frame.select(attribute.name, pl.lit("").alias(_SPARE))
+    alone = frame.select(column_named(attribute.name), pl.lit("").alias(_SPARE))
     schema = Schema.of([attribute, Attribute(_SPARE, "quasi")], null_values=nulls)
     return engine_for(alone).count(schema).sensitive[0]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from incrowd.addresses import file_path
 from incrowd.errors import IncrowdError, SchemaError, TableError
 from incrowd.hierarchy import Hierarchy, find_files
+from incrowd.io.columns import column_named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -217,7 +218,7 @@ def _cost(metric: Metric, raw: StrPath, anonymized: StrPath, folder: StrPath) ->
     if columns != course.columns:
         raise TableError(f"{anonymized}: the columns are not those of {raw}, in their order")
     frame = frame.with_columns(
-        pl.when(pl.col(name) == root).then(pl.lit(_TOP)).otherwise(pl.col(name)).alias(name)
+        pl.when(column_named(name) == root).then(pl.lit(_TOP)).otherwise(column_named(name)).alias(name)
         for name, root in course.roots.items()
     )
     quasi = Schema.of(course.schema.quasi)

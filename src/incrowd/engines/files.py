@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import SchemaError, TableError
+from incrowd.io.columns import column_named, nameless
 from incrowd.missing import null_values_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _PAIR_BYTES = 40
 _ENUMERATED = 100_000
 """Distinct texts up to which a column is grouped by their numbers."""
 
+_KEY = "\0key"
 _DATABASE_SHARE = 0.3
 _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
 _LEAST = 64 * 2**20
@@ -142,7 +144,7 @@ class FilesEngine(ScanEngine):
         counted += [target] if target in self.columns else []
         # DuckDB knows no upper case in names, and has columns of its own by these.
         names = {*(name.lower() for name in self.columns), "file_index", "file_row_number"}
-        clash = len(names) < len(self.columns) + 2
+        clash = len(names) < len(self.columns) + 2 or "" in names
         alike = all(self._read_alike(name, schema.null_values) for name in counted)
         if self._files.stored is None or clash or not alike:
             return super().count(schema, joint=joint, target=target)
@@ -290,17 +292,18 @@ class FilesEngine(ScanEngine):
             f"JOIN {self._saved('keys')} k ON {same}"
             + (" ORDER BY p.file_row_number" if len(columns) > 1 else " ORDER BY key, p.c" + str(len(names))),
         )
-        counted = counted.rename({f"c{j}": name for j, name in enumerate(columns)} | {"n": ROWS})
+        named = {f"c{j}": name for j, name in enumerate(columns)}
+        counted = counted.rename(named | {"n": ROWS, "key": _KEY})
         found = counted.select(pl.len()).collect().item()
         self._check_room(found, found * _PAIR_BYTES, "pairs of a key and a sensitive value")
         keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
         totals = [frame.select(pl.last().sum()) for frame in (keys.select("n"), pairs.select(ROWS))]
-        sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(pl.col(ROWS).sum())])}
+        sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(column_named(ROWS).sum())])}
         if len(sums) > 1:
             raise TableError(_CHANGED)
         grouped = self._coded_values(counted, columns, null_values)
         numbers = key_of[key_of.columns[-1]].to_numpy()
-        return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()])
+        return grouped.drop(_KEY), np.asarray(numbers[grouped[_KEY].to_numpy()])
 
     def _group(
         self, table: str, names: Sequence[str], null_values: tuple[str, ...], *, ordered: bool = True
@@ -409,10 +412,8 @@ class FilesEngine(ScanEngine):
         self, frame: pl.LazyFrame, names: Sequence[str], null_values: tuple[str, ...]
     ) -> pl.DataFrame:
         """Read saved combinations in their order as codes, learning the values of new columns."""
-        import polars as pl
-
         plain = [name for name in names if self._packed[name].plain]
-        frame = frame.with_columns(pl.col(name).cast(self._read_as(name)) for name in plain)
+        frame = frame.with_columns(column_named(name).cast(self._read_as(name)) for name in plain)
         self._learn(frame, plain, null_values)
         coded = self._coded(frame, plain, null_values, ordered=True).collect(engine="streaming")
         return coded.with_columns(
@@ -424,7 +425,7 @@ class FilesEngine(ScanEngine):
         import numpy as np
         import polars as pl
 
-        name = numbers.name
+        name, numbers = numbers.name, nameless(numbers)
         packed = self._packed[name]
         met = numbers.unique().sort(nulls_last=True)
         if packed.texts is not None:
@@ -433,7 +434,7 @@ class FilesEngine(ScanEngine):
             kind = self._types[name]
             days = kind == pl.Date
             values = (met.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
-        values = pl.DataFrame([values.alias(name)]).select(self._cleaned(name, null_values)).to_series()
+        values = nameless(pl.DataFrame({name: values}).select(self._cleaned(name, null_values)).to_series())
         known = self._values.setdefault((name, null_values), values.unique().sort())
         order = pl.DataFrame([known.alias("value")]).with_row_index("place")
         found = pl.DataFrame([values.alias("value")]).join(

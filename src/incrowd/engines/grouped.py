@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.engines.memory import dictionary
 from incrowd.errors import SchemaError, TableError
+from incrowd.io.columns import address, column_named, columns_named
 from incrowd.missing import null_values_of
 from incrowd.progress import Progress, Silent
 
@@ -126,6 +127,10 @@ class GroupedEngine(ABC):
         from incrowd.kernels.grouping import group_columns
 
         schema.check_columns(self.columns)
+        odd = [name for name in self.columns if "\0" in name]
+        if odd:
+            # Columns of our own have it in their names.
+            raise SchemaError(f"column {odd[0]!r} has the character NUL in its name; rename it first")
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
         names = [attribute.name for attribute in schema.quasi]
@@ -147,8 +152,8 @@ class GroupedEngine(ABC):
         ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
         numbers = np.full(len(grouped), -1, np.int32)
         numbers[~gone] = ids
-        key_of = grouped.select(names).with_columns(pl.Series(_FIRST, numbers))
-        self._keys = written.select(names), ids
+        key_of = grouped.select(columns_named(names)).with_columns(pl.Series(_FIRST, numbers))
+        self._keys = written.select(columns_named(names)), ids
         keys = len(first)
         weights = np.bincount(ids, written[ROWS].to_numpy(), keys).astype(np.int64)
         wanted = None if target is None else schema.target(target, self.columns)
@@ -174,7 +179,7 @@ class GroupedEngine(ABC):
         import polars as pl
 
         kind = self._types[name]
-        column = pl.col(name)
+        column = column_named(name)
         if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
             column, kind = column.cast(pl.String), pl.String()
         if kind.is_float():
@@ -201,7 +206,7 @@ class GroupedEngine(ABC):
         for name in names:
             distinct = self._distinct(name, null_values)
             kind = smallest(len(distinct))
-            places = pl.Series(form.format(name), range(len(distinct)), dtype=kind)
+            places = pl.Series(range(len(distinct)), dtype=kind)
             cleaned = self._cleaned(name, null_values)
             known = distinct.is_not_null()
             if len(distinct) <= _LOOKED_UP and known.any():
@@ -212,10 +217,10 @@ class GroupedEngine(ABC):
                 code = code.fill_null(missing[0]) if len(missing) else code
                 frame = frame.with_columns(code.alias(form.format(name)))
             else:
-                table = pl.DataFrame([distinct.alias(_FIRST + name), places])
+                table = pl.DataFrame({_FIRST + name: distinct, form.format(name): places})
                 frame = frame.with_columns(cleaned.alias(_FIRST + name))
                 if form == "{}":
-                    frame = frame.drop(name)
+                    frame = frame.drop(address(name))
                 frame = frame.join(
                     table.lazy(),
                     on=_FIRST + name,
@@ -259,8 +264,8 @@ class GroupedEngine(ABC):
         )
         cells = [CELL.format(name) for name in names]
         return made.with_columns(
-            pl.when(pl.col(_FIRST))
-            .then(pl.col(cell).cast(pl.String))
+            pl.when(column_named(_FIRST))
+            .then(column_named(cell).cast(pl.String))
             .otherwise(pl.lit(SUPPRESSED))
             .alias(cell)
             for cell in cells
@@ -290,9 +295,11 @@ class GroupedEngine(ABC):
         """Count columns together with the quasi-identifiers, and number each row's key (-1: suppressed)."""
         own = [name for name in columns if name not in names]
         grouped = self._grouped([*names, *own], null_values)
-        keys = grouped.select(names).join(
-            key_of, on=names, how="left", nulls_equal=True, maintain_order="left"
-        )
+        places = [_KEY.format(place) for place in range(len(names))]
+        table = key_of.rename(dict(zip(names, places, strict=True)))
+        keys = grouped.select(
+            column.alias(place) for column, place in zip(columns_named(names), places, strict=True)
+        ).join(table, on=places, how="left", nulls_equal=True, maintain_order="left")
         return grouped, keys[_FIRST].to_numpy()
 
     def _counted(
@@ -393,33 +400,31 @@ class FetchedEngine(GroupedEngine):
         -------
         The quasi-identifiers' values as they were fetched, and the released text of each (`CELL`).
         """
-        import polars as pl
-
         assert self._fetched is not None
         names = [attribute.name for attribute in schema.quasi]
         found = self._with_cells(self._fetched.lazy(), schema, recoding)
-        return found.select(*names, *(pl.col(CELL.format(name)) for name in names)).collect()
+        return found.select(columns_named([*names, *map(CELL.format, names)])).collect()
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
         """Leave it to the groupings, which bring the values."""
 
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
-        import polars as pl
 
         raw = self.combinations(names)
         if self._fetched is None:
-            self._fetched = raw.select(names)
+            self._fetched = raw.select(columns_named(names))
             self._fetched_rows = int(raw[ROWS].sum())
         same = int(raw[ROWS].sum()) == self._fetched_rows
         for name in names:
             self._types.setdefault(name, raw.schema[name])
-            found = raw.select(self._cleaned(name, null_values).alias(name).unique())[name].sort()
+            found = raw.select(self._cleaned(name, null_values).unique().alias("")).to_series().sort()
             known = self._values.setdefault((name, null_values), found)
             same &= found.is_in(known.implode(), nulls_equal=True).all()
         if not same:
             raise TableError(CHANGED)
         coded = self._coded(raw.lazy(), names, null_values)
-        return coded.group_by(names).agg(pl.col(ROWS).sum()).sort(names).collect()
+        columns = columns_named(names)
+        return coded.group_by(columns).agg(column_named(ROWS).sum()).sort(columns).collect()
 
 
 def smallest(size: int) -> type[pl.DataType]:

@@ -123,7 +123,7 @@ class MemoryEngine:
         from incrowd.io.files import CsvFormat as Format
         from incrowd.io.files import read_table, write_table
 
-        rows = pl.DataFrame([self._series(name).alias(name) for name in self._names])
+        rows = pl.DataFrame({name: self._series(name) for name in self._names})
         write_table(rows, path, target, csv_format)
         mark = (csv_format.delimiter or ",")[0]
         return read_table(path, Format(mark, csv_format.encoding, escaped=csv_format.escaped))[0]
@@ -132,11 +132,13 @@ class MemoryEngine:
         """Return a column as a Polars series."""
         import polars as pl
 
+        from incrowd.io.columns import nameless
+
         column = self._frame[name]
         if str(column.dtype) == "Object" and self._frame.implementation.is_polars():
             raise _unreadable(name, TypeError())
         try:
-            return column.to_polars().rechunk()
+            return nameless(column.to_polars()).rechunk()
         except ImportError:
             raise MissingExtraError("pyarrow", "pandas", "reading a pandas frame") from None
         except (
@@ -215,8 +217,10 @@ def dictionary(
     import polars as pl
 
     from incrowd.domain import Dictionary
+    from incrowd.io.columns import nameless
     from incrowd.missing import null_values_of
 
+    series = nameless(series)
     dtype = series.dtype
     if isinstance(dtype, pl.Categorical | pl.Enum) or dtype in (pl.Null, pl.Boolean):
         series = series.cast(pl.String)

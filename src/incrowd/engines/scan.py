@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, GroupedEngine
+from incrowd.io.columns import column_named, columns_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,16 +59,14 @@ class ScanEngine(GroupedEngine):
         from incrowd.io.frames import written_anew
 
         def anew(part: pl.DataFrame) -> pl.DataFrame:
-            return pl.DataFrame([written_anew(series) for series in part.get_columns()])
+            return pl.DataFrame({series.name: written_anew(series) for series in part.get_columns()})
 
         return self._recoded(self._frame, schema, recoding).map_batches(anew, streamable=True)
 
     def _recoded(self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding) -> pl.LazyFrame:
-        import polars as pl
-
         names = {attribute.name for attribute in schema.quasi}
         return self._with_cells(frame, schema, recoding, ordered=True).select(
-            (pl.col(CELL.format(name)) if name in names else self._plain(name)).alias(name)
+            (column_named(CELL.format(name)) if name in names else self._plain(name)).alias(name)
             for name in schema.released(self.columns)
         )
 
@@ -84,8 +83,8 @@ class ScanEngine(GroupedEngine):
 
         kind = self._types[name]
         if isinstance(kind, pl.Categorical | pl.Enum):
-            return pl.col(name).cast(pl.String)
-        return pl.col(name)
+            return column_named(name).cast(pl.String)
+        return column_named(name)
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
         self._learn(self._frame, names, null_values)
@@ -96,20 +95,21 @@ class ScanEngine(GroupedEngine):
 
         wanted = [name for name in dict.fromkeys(names) if (name, null_values) not in self._values]
         frames = pl.collect_all(
-            [frame.select(self._cleaned(name, null_values).alias(name).unique()) for name in wanted],
+            [frame.select(self._cleaned(name, null_values).unique().alias("")) for name in wanted],
             engine="streaming",
         )
         for name, found in zip(wanted, frames, strict=True):
-            self._values[name, null_values] = found[name].sort()
+            self._values[name, null_values] = found.to_series().sort()
 
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
         """Count the combinations of some columns by their codes, in the order of their first row."""
         import polars as pl
 
+        columns = columns_named(names)
         frame: pl.DataFrame = (
-            self._coded(self._frame.select(names).with_row_index(_FIRST), names, null_values)
-            .group_by(names)
-            .agg(pl.len().alias(ROWS), pl.col(_FIRST).min())
+            self._coded(self._frame.select(columns).with_row_index(_FIRST), names, null_values)
+            .group_by(columns)
+            .agg(pl.len().alias(ROWS), column_named(_FIRST).min())
             .collect(engine="streaming")
         )
         return frame.sort(_FIRST)

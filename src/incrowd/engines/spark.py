@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from incrowd.engines.grouped import CELL, CHANGED, ROWS, FetchedEngine
+from incrowd.engines.grouped import CHANGED, ROWS, FetchedEngine
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError
+from incrowd.io.columns import column_named, columns_named
 from incrowd.io.targets import refuse_other_files, seal_of, writing
 from incrowd.recoding import READS_AS_MISSING
 
@@ -203,7 +204,7 @@ class SparkEngine(FetchedEngine):
 
         names = [attribute.name for attribute in schema.quasi]
         frame, _ = positional(self._frame)
-        frame = self._joined(frame, names, table, [CELL.format(name) for name in names], "")
+        frame = self._joined(frame, names, table, "")
         return frame, {
             name: sf.when(sf.col(_KNOWN.format("")), sf.col(_CELL.format(j))).otherwise(_star())
             for j, name in enumerate(names)
@@ -217,38 +218,38 @@ class SparkEngine(FetchedEngine):
         from incrowd.recoding import SUPPRESSED
 
         names = [attribute.name for attribute in schema.quasi]
-        cells = [CELL.format(name) for name in names]
-        gone = pl.all_horizontal((pl.col(cell) == SUPPRESSED).fill_null(value=False) for cell in cells)
-        kept = table.filter(~gone)
+        keys, cells = ([f"{letter}{j}" for j in range(len(names))] for letter in "qc")
+        table = table.rename(dict(zip(table.columns, [*keys, *cells], strict=True)))
+        starred = (column.eq_missing(pl.lit(SUPPRESSED)) for column in columns_named(cells))
+        kept = table.filter(~pl.all_horizontal(starred))
         frame, _ = positional(self._frame)
         found = {}
         deviates = pl.lit(value=False)
         known = sf.lit(True)
-        for j, (name, cell) in enumerate(zip(names, cells, strict=True)):
-            of_value = kept.select(name, cell).unique(maintain_order=True)
+        for j, (name, key, cell) in enumerate(zip(names, keys, cells, strict=True)):
+            of_value = kept.select(key, cell).unique(maintain_order=True)
             # A value that only suppressed combinations have gets a cell, too, which no row is to show.
-            others = table.select(name).unique().join(of_value, on=name, how="anti", nulls_equal=True)
+            others = table.select(key).unique().join(of_value, on=key, how="anti", nulls_equal=True)
             of_value = pl.concat([of_value, others.with_columns(pl.lit(SUPPRESSED).alias(cell))])
             meant = of_value.rename({cell: "meant"})
-            table = table.join(meant, on=name, how="left", nulls_equal=True, maintain_order="left")
-            deviates |= ~pl.col("meant").eq_missing(pl.col(cell))
+            table = table.join(meant, on=key, how="left", nulls_equal=True, maintain_order="left")
+            deviates |= ~pl.col("meant").eq_missing(column_named(cell))
             table = table.with_columns(deviates.alias("deviates")).drop("meant")
             deviates = pl.col("deviates")
-            frame = self._joined(frame, [name], of_value, [cell], str(j))
+            frame = self._joined(frame, [name], of_value, str(j))
             found[name] = sf.col(_CELL.format(f"{j}_0"))
             known = known & sf.col(_KNOWN.format(j)).isNotNull()
-        apart = table.filter(deviates)
+        apart = table.filter(deviates).select(keys)
         if len(apart):
-            frame = self._joined(frame, names, apart, [], "")
+            frame = self._joined(frame, names, apart, "")
             known = known & sf.col(_KNOWN.format("")).isNull()
         return frame, {name: sf.when(known, cell).otherwise(_star()) for name, cell in found.items()}
 
-    def _joined(
-        self, frame: Any, names: Sequence[str], table: pl.DataFrame, cells: Sequence[str], mark: str
-    ) -> Any:
+    def _joined(self, frame: Any, names: Sequence[str], table: pl.DataFrame, mark: str) -> Any:
         """Join rows with a table from the driver by some columns, missing values being equal.
 
-        What is found stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
+        The table has the columns' values and then cells, by place, whatever it calls them. What is
+        found stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
         """
         import polars as pl
         from pyspark.sql import functions as sf
@@ -261,7 +262,7 @@ class SparkEngine(FetchedEngine):
             kind = fields[place].dataType
             kinds.append(st.StringType() if isinstance(kind, st.StringType) else kind)
         prefix = f"{mark}_" if mark else ""
-        made = [_CELL.format(f"{prefix}{j}") for j in range(len(cells))]
+        made = [_CELL.format(f"{prefix}{j}") for j in range(table.width - len(names))]
         keys = [f"j{mark}_{j}" for j in range(len(names))]
         fetched = st.StructType(
             [
@@ -270,7 +271,7 @@ class SparkEngine(FetchedEngine):
                 st.StructField(_KNOWN.format(mark), st.BooleanType()),
             ]
         )
-        local = table.select(*names, *cells).with_columns(pl.lit(value=True).alias("\0known"))
+        local = table.with_columns(pl.lit(value=True).alias("\0known"))
         local.columns = fetched.names
         other = self._frame.sparkSession.createDataFrame(local.to_arrow(), schema=fetched)
         if len(local) <= BROADCAST_KEYS:
@@ -349,7 +350,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
     fetched = pl.DataFrame(pl.from_arrow(frame.toArrow()))
     zoned = [
-        pl.col(name).dt.convert_time_zone("UTC")
+        column_named(name).dt.convert_time_zone("UTC")
         for name, kind in fetched.schema.items()
         if isinstance(kind, pl.Datetime) and kind.time_zone not in (None, "UTC")
     ]
@@ -529,12 +530,12 @@ def _star() -> Any:
     return sf.lit(SUPPRESSED)
 
 
-def _polars_name(frame: Any, name: str) -> str:
+def _polars_name(frame: Any, place: str) -> str:
     """Name a column's Spark type as a frame in memory would."""
-    empty = as_arrow(frame.select(name))
+    empty = as_arrow(frame.select(place))
     if empty is None:
         # Spark has types that Arrow lacks, as some intervals.
-        return str(frame.schema[name].dataType.simpleString())
+        return str(frame.schema[place].dataType.simpleString())
     return str(empty.dtypes[0])
 
 

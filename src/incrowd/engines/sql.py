@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
 from incrowd.errors import SchemaError, TableError
+from incrowd.io.columns import column_named, columns_named
 from incrowd.io.databases import DatabaseTable
 from incrowd.io.dialects.base import Upload, cast_all
 from incrowd.recoding import SUPPRESSED
@@ -29,6 +30,7 @@ __all__ = ["RecodedEngine", "RecodedTable", "SqlEngine"]
 
 
 _KNOWN = "\0known"
+_PLACE = "\0place {}"
 
 
 class SqlEngine(FetchedEngine):
@@ -146,20 +148,25 @@ class RecodedTable:
         """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
         import polars as pl
 
-        joined = rows.join(
-            self.keys.with_columns(pl.lit(value=True).alias(_KNOWN)),
-            on=self.quasi,
+        places = [_PLACE.format(place) for place in range(len(self.quasi))]
+        renamed = dict(zip(self.quasi, places, strict=True))
+        joined = rows.rename(renamed).join(
+            self.keys.rename(renamed).with_columns(pl.lit(value=True).alias(_KNOWN)),
+            on=places,
             how="left",
             nulls_equal=True,
             maintain_order="left",
         )
         # A released text may be missing itself.
         texts = [
-            pl.when(pl.col(_KNOWN)).then(pl.col(CELL.format(name))).otherwise(pl.lit(SUPPRESSED)).alias(name)
+            pl.when(column_named(_KNOWN))
+            .then(column_named(CELL.format(name)))
+            .otherwise(pl.lit(SUPPRESSED))
+            .alias(name)
             for name in names
         ]
         others = [name for name in rows.columns if name not in self.quasi]
-        return joined.select(*texts, *others)
+        return joined.select(*texts, *columns_named(others))
 
     def fetch(self) -> pl.DataFrame:
         """Fetch all released rows into memory, as a Polars frame."""
@@ -189,7 +196,7 @@ class RecodedTable:
             batch = cast_all(rows, [*names, *passed], kinds)
             if names:
                 batch = self.recoded(batch, names)
-            yield batch.select(self.columns)
+            yield batch.select(columns_named(self.columns))
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows to a file while they stream, and open it."""
@@ -246,7 +253,9 @@ class RecodedTable:
         frame = self.keys.rename(dict(zip(self.keys.columns, [*keys, *cells], strict=True)))
         # Numbers that Arrow does not carry go as the texts that they were fetched as.
         as_text = [key for key in keys if types[key].upper().startswith(("TEXT", "VARCHAR"))]
-        frame = frame.with_columns(pl.col(as_text).cast(pl.String), pl.lit(1, pl.Int32).alias("known"))
+        frame = frame.with_columns(
+            *(column_named(key).cast(pl.String) for key in as_text), pl.lit(1, pl.Int32).alias("known")
+        )
 
         def same(places: Sequence[int], alias: str) -> str:
             return " AND ".join(
@@ -299,7 +308,7 @@ def _by_column(
     """Part keys into the suppressed and a table per column, where a text follows from the one value."""
     import polars as pl
 
-    gone = pl.all_horizontal(pl.col(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
+    gone = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
     kept = frame.filter(~gone)
     tables = [
         kept.select(key, cell, "known").unique(maintain_order=True)
@@ -343,15 +352,14 @@ class RecodedEngine(FetchedEngine):
 
     def combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Recode combinations; see `FetchedEngine.combinations`."""
-        import polars as pl
-
         table = self.table
         quasi = table.quasi if set(names) & set(table.quasi) else []
         passed = [name for name in names if name not in quasi]
         raw = table.engine.combinations([*quasi, *passed])
         if quasi:
             raw = table.recoded(raw, [name for name in names if name in quasi])
-        return raw.group_by(names).agg(pl.col(ROWS).sum()).select(*names, ROWS)
+        columns = columns_named(names)
+        return raw.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Refuse: what is released is not recoded again before it is written."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
 from incrowd.errors import TableError
+from incrowd.io.columns import column_named
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.targets import writing
 from incrowd.schema import repeated_columns
@@ -254,7 +255,8 @@ def missing_alone(name: str) -> pl.Expr:
     """
     import polars as pl
 
-    return pl.when(pl.col(name) != "").then(pl.col(name)).alias(name)
+    column = column_named(name)
+    return pl.when(column != "").then(column).alias(name)
 
 
 def null_text(columns: int) -> str:

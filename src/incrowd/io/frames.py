@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import SchemaError
+from incrowd.io.columns import nameless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ def column_like(
     used = np.bincount(codes, minlength=len(labels)) > 0
     shown = [label for label, met in zip(labels, used.tolist(), strict=True) if met]
     place = (np.cumsum(used) - 1).astype(np.uint32)
-    texts = pl.Series(name, shown, dtype=pl.String).gather(place[codes])
+    texts = pl.Series(shown, dtype=pl.String).gather(place[codes]).alias(name)
     if frame.implementation.is_polars():
         return nw.from_native(texts, series_only=True)
     native: Any
@@ -55,7 +56,8 @@ def plain(series: nw.Series[Any]) -> nw.Series[Any]:
     """Turn categories into text: those that no longer occur would travel along inside the type."""
     import narwhals as nw
 
-    return series.cast(nw.String) if isinstance(series.dtype, nw.Categorical | nw.Enum) else series
+    held = isinstance(series.dtype, nw.Categorical | nw.Enum)
+    return series.alias("").cast(nw.String).alias(series.name) if held else series
 
 
 def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
@@ -69,8 +71,9 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
     if frame.implementation.is_polars():
         import polars as pl
 
+        # Of a list, a series with an empty name would be renamed.
         return pl.DataFrame(
-            [written_anew(series.to_native().alias(name)) for name, series in columns.items()]
+            {name: written_anew(series.to_native().alias(name)) for name, series in columns.items()}
         )
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
@@ -105,14 +108,15 @@ def written_anew(series: pl.Series) -> pl.Series:
     import polars as pl
 
     name, kind = series.name, _without_categories(series.dtype)
+    series = nameless(series)
     if kind != series.dtype:
         series = series.cast(kind)
     if kind == pl.String:
         joined: pl.Series = pl.select(pl.concat_str([pl.lit(series), pl.lit("")])).to_series()
-        return joined.alias(name) if len(series) else series.clear()
+        return (joined if len(series) else series.clear()).alias(name)
     if not (kind.is_nested() or kind in (pl.Binary, pl.Object)):
         # Gathering writes nothing beneath a missing value.
-        return series.gather(np.arange(len(series), dtype=np.uint32))
+        return series.gather(np.arange(len(series), dtype=np.uint32)).alias(name)
     if kind == pl.Object:
         raise _refuse(name, kind)
     try:

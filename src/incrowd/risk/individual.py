@@ -87,6 +87,6 @@ def _column(table: Any, name: str) -> NDArray[np.float64]:
     if name not in frame.columns:
         raise SchemaError(f"weights: the table has no column {name!r}")
     numbers: NDArray[np.float64] = (
-        frame.select(name).to_polars()[name].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+        frame[name].to_polars().alias("").cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     )
     return numbers

@@ -41,6 +41,7 @@ from incrowd.compat.petworks._levels import precision as _precision
 from incrowd.compat.petworks._page import page
 from incrowd.compat.petworks.attributetypes import SENSITIVE_ATTRIBUTE
 from incrowd.errors import ParameterError, TableError
+from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
@@ -246,9 +247,8 @@ def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
     """Mark ``*``, so that rows of it throughout are a group as any other; k-anonymity alone drops them."""
     import polars as pl
 
-    marked = (
-        pl.when(pl.col(name) == "*").then(pl.lit(_STAR + "*")).otherwise(pl.col(name)) for name in quasi
-    )
+    columns = columns_named(quasi)
+    marked = (pl.when(column == "*").then(pl.lit(_STAR + "*")).otherwise(column) for column in columns)
     return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
 
 
@@ -278,13 +278,13 @@ def _marked(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
     for column in levels:
         tree = set(column.tree().labels)
         names = {}
-        for label in frame[column.name].unique():
+        for label in nameless(frame[column.name]).unique():
             level = column.level_of.get(label)
             if level is None:
                 raise TableError(f"column {column.name!r} has values that its hierarchy file does not name")
             name = f"\0{level}\0{label}"
             names[label] = name if name in tree else label
-        marked.append(pl.col(column.name).replace_strict(names, return_dtype=pl.String))
+        marked.append(column_named(column.name).replace_strict(names, return_dtype=pl.String))
     return frame.with_columns(marked)
 
 
@@ -585,13 +585,13 @@ def _anonymize(
     # Rows keep their order, and sensitive values the way they are written.
     result = result.with_columns(frame[name] for name in names)
     cells = [
-        pl.col(column.name).replace_strict(
-            {label: shown(label) for label in result[column.name].unique()}, return_dtype=pl.String
+        column_named(column.name).replace_strict(
+            {label: shown(label) for label in nameless(result[column.name]).unique()}, return_dtype=pl.String
         )
         for column in levels
     ]
     result = result.with_columns([*cells, *(pl.lit("*").alias(name) for name in hidden)])
-    return result.select(frame.columns).to_pandas()
+    return result.select(columns_named(frame.columns)).to_pandas()
 
 
 def _recoded(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels]) -> pl.DataFrame:
@@ -599,7 +599,7 @@ def _recoded(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels
     import polars as pl
 
     return frame.with_columns(
-        pl.col(column.name).replace_strict(column.at(level), return_dtype=pl.String)
+        column_named(column.name).replace_strict(column.at(level), return_dtype=pl.String)
         for column, level in zip(levels, chosen, strict=True)
     )
 

@@ -193,7 +193,7 @@ def cast_all(frame: pl.DataFrame, names: Sequence[str], dtypes: Sequence[Any]) -
     """Name the columns of a result, and turn those into their type that have one."""
     import polars as pl
 
-    columns = []
+    columns = {}
     for series, name, dtype in zip(frame.get_columns(), names, dtypes, strict=True):
-        columns.append((series if dtype is None else series.cast(dtype)).alias(name))
+        columns[name] = series if dtype is None else series.cast(dtype)
     return pl.DataFrame(columns)

@@ -81,7 +81,7 @@ class SQLite(Dialect):
             while True:
                 columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
                 # A column is of one type, as `read` has seen to.
-                yield pl.DataFrame([pl.Series(n, v) for n, v in zip(names, columns, strict=True)])
+                yield pl.DataFrame({n: pl.Series(v) for n, v in zip(names, columns, strict=True)})
                 rows = cursor.fetchmany(BATCH)
                 if not rows:
                     return

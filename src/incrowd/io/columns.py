@@ -1,0 +1,42 @@
+"""Columns by their names, letter by letter.
+
+Polars takes a name as ``^name$`` or ``*`` for a pattern of names wherever it is given as a text, so columns
+that users name are addressed by these functions alone. Series look themselves up by their name in much of
+what they do, so one of a user's column is made `nameless` before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+__all__ = ["address", "column_named", "columns_named", "nameless"]
+
+
+def address(name: str) -> str:
+    """Return the text by which Polars finds the column of a name and no other."""
+    if name != "*" and not (name.startswith("^") and name.endswith("$")):
+        return name
+    letters = (mark if mark.isascii() and mark.isalnum() else f"\\x{{{ord(mark):x}}}" for mark in name)
+    return f"^{''.join(letters)}$"
+
+
+def column_named(name: str) -> pl.Expr:
+    """Return the column of a name, whatever the name looks like."""
+    import polars as pl
+
+    return pl.col(address(name))
+
+
+def nameless(series: pl.Series) -> pl.Series:
+    """Return a series without its name."""
+    return series.alias("")
+
+
+def columns_named(names: Iterable[str]) -> list[pl.Expr]:
+    """Return the columns of some names, in this order."""
+    return [column_named(name) for name in names]
