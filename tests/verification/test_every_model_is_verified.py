@@ -1,0 +1,158 @@
+"""Every model that a policy can ask for: what verify measures, against a slow reading and against assess."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.privacy import MODELS
+from incrowd.verification import demands, verify
+from model_readings import KINDS, at_limit, limits, overall, people_of, rows_of, variants
+
+TABLES = [
+    [[2, 1, 0], [1, 1, 3], [0, 2, 2]],
+    [[3, 0], [1, 1]],
+    [[1, 2, 3, 0, 1], [4, 0, 1, 1, 1], [1, 1, 1, 1, 1]],
+    [[2, 2], [2, 2]],
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_verify_reads_every_model_with_every_setting(model):
+    assert model.name in demands.MODELS, f"verify has no reading of {model.name}"
+    known = demands.MODELS[model.name][0]
+    assert [*known] == [*model.parameters()]
+    for field in fields(model):
+        declared, mine = model.parameters()[field.name], known[field.name]
+        assert mine.needed == (field.name in model.needed())
+        assert mine.kind == (declared.choices or declared.kind)
+        if declared.kind in (int, float):
+            assert mine.least == (-float("inf") if declared.low is None else declared.low)
+            assert mine.largest == (float("inf") if declared.high is None else declared.high)
+        if not mine.needed:
+            assert mine.default == field.default
+
+
+def written(folder, rows, population, models, kind, values):
+    names = [str(value) for value in range(values)]
+    tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
+    schema = ic.Schema(["q"], {"s": {"number": "number", "category": "category", "tree": tree}[kind]})
+    pl.DataFrame(rows, schema=["q", "s"], orient="row").write_csv(folder / "t.csv")
+    pl.DataFrame({"q": population}).write_csv(folder / "p.csv")
+    ic.Policy(schema, tuple(models)).write(folder / "policy.toml")
+
+
+def measured(folder):
+    return verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv")
+
+
+def people(table, outside):
+    return [f"c{n}" for n, row in enumerate(table) for _ in range(people_of(row))] + ["nowhere"] * outside
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", range(len(TABLES)))
+def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number):
+    table, outside = TABLES[number], number % 2
+    models = variants(kind)
+    written(tmp_path, rows_of(table), people(table, outside), models, kind, len(table[0]))
+    found = iter(measured(tmp_path).findings)
+    for model in models:
+        for quantity in [part.limit_name for part in model.parts()]:
+            finding = next(found)
+            assert (finding.model, finding.quantity) == (model.name, quantity)
+            expected = overall(model, quantity, kind, table, outside)
+            assert finding.reached == pytest.approx(float(expected), rel=1e-12, abs=1e-12), model
+    assert next(found, None) is None
+
+
+def tampered(rows, how):
+    """Return the rows after somebody has changed them, each change at a place that hurts or does not."""
+    rows = list(rows)
+    place = how % len(rows)
+    key, value = rows[place]
+    other = next((at for at, row in enumerate(rows) if row[0] != key), place)
+    changes = [
+        lambda: rows.__setitem__(place, (f"{key} alone", value)),
+        lambda: (
+            rows.__setitem__(place, (key, rows[other][1])),
+            rows.__setitem__(other, (rows[other][0], value)),
+        ),
+        lambda: rows.append(rows[place]),
+        lambda: rows.pop(place),
+    ]
+    changes[how % len(changes)]()
+    return rows
+
+
+def counted(rows, values):
+    keys = sorted({key for key, _ in rows})
+    return keys, [[sum(row == (key, str(v)) for row in rows) for v in range(values)] for key in keys]
+
+
+@pytest.mark.parametrize("how", range(8))
+def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
+    """Limits are what the table reaches, so they hold with equality; after a change the reading decides."""
+    kind, table = KINDS[how % 3], TABLES[how % 3]
+    models = [
+        made
+        for model in variants(kind)
+        for quantity in limits(model)
+        if (made := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
+    ]
+    written(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]))
+    assert len(models) > 20
+    rows = tampered(rows_of(table), how)
+    keys, changed = counted(rows, len(table[0]))
+    population = [key for key, row in zip(keys, changed, strict=True) for _ in range(people_of(row))]
+    before = measured(tmp_path)
+    later = tmp_path / "later"
+    later.mkdir()
+    written(later, rows, population, models, kind, len(table[0]))
+    after = iter(measured(later).findings)
+    assert all(finding.holds for finding in before.findings)
+    for model in models:
+        for part in model.parts():
+            finding = next(after)
+            expected = float(overall(model, part.limit_name, kind, changed))
+            assert finding.reached == pytest.approx(expected, rel=1e-12, abs=1e-12), model
+            slack = 1e-12 * max(1.0, abs(part.limit))
+            holds = expected >= part.limit - slack if part.more_is_safer else expected <= part.limit + slack
+            assert finding.holds == holds, model
+
+
+def reaching(model, quantity, value):
+    """Return the model with the limit that a table reaches, where it may have that limit."""
+    declared = model.parameters()[quantity]
+    limit = int(value) if declared.kind is int or (quantity == "l" and value == int(value)) else float(value)
+    try:
+        return at_limit(model, quantity, limit)
+    except ic.ParameterError:
+        return None
+
+
+def test_joint_settings_and_several_attributes_agree_with_assess(tmp_path):
+    draw = random.Random(3)
+    rows = [(draw.choice("ab"), draw.choice("xyz"), draw.choice("123"), draw.choice("ab")) for _ in range(40)]
+    pl.DataFrame(rows, schema=["q", "s", "n", "r"], orient="row").write_csv(tmp_path / "t.csv")
+    schema = ic.Schema(["q", "r"], ["s", "n"])
+    models = [
+        type(model).from_settings(model.settings() | {"joint": True})
+        for entry in MODELS
+        for model in entry.variants()
+        if "joint" in entry.parameters()
+    ]
+    models += [ic.AlphaKAnonymity(1.0, 1, value="x", attribute="s"), ic.LKCPrivacy(1, 1, 1.0), ic.P29(0.0)]
+    ic.Policy(schema, tuple(models)).write(tmp_path / "policy.toml")
+    found = verify(tmp_path / "t.csv", tmp_path / "policy.toml").findings
+    expected = ic.assess(tmp_path / "t.csv", schema, models).privacy
+    assert [(f.model, f.quantity, f.attribute) for f in found] == [
+        (m.model, m.quantity, m.attribute) for m in expected if m.limit is not None
+    ]
+    for mine, other in zip(found, (m for m in expected if m.limit is not None), strict=True):
+        assert mine.reached == pytest.approx(other.value, rel=1e-12), other
+        assert mine.holds == other.holds
