@@ -78,3 +78,10 @@ def test_a_pattern_is_anchored():
     assert pattern is not None
     assert not re.search(pattern, "x1")
     assert not re.search(pattern, "2x")
+
+
+@pytest.mark.parametrize("null_value", ["1e300", "1" * 50, "0." + "1" * 60])
+@pytest.mark.parametrize("kind", [pl.Decimal(38, 2), pl.Float64, pl.Int64, pl.Float32])
+def test_a_null_value_that_a_type_cannot_hold_means_nothing_there(null_value, kind):
+    column = pl.Series([1, 2], dtype=kind)
+    assert null_values_of((null_value,)).without(column).null_count() == 0

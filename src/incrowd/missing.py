@@ -183,6 +183,7 @@ def _fits(value: Any, kind: pl.DataType) -> bool:
         kind = pl.Datetime(kind.time_unit)  # type: ignore[attr-defined]
     try:
         held = pl.Series([value], dtype=kind)
-    except (pl.exceptions.PolarsError, OverflowError, TypeError, ValueError):
+    except (pl.exceptions.PolarsError, OverflowError, TypeError, ValueError, RuntimeError):
+        # What is beyond 128 bits is a RuntimeError of its binding.
         return False
     return bool(held[0] == value)

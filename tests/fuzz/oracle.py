@@ -394,12 +394,12 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
     if column.paths is not None:
         if cell in column.paths.get(key, ()):
             return True
-        if column.style != "set":
+        if column.style != "set" and not column.by_number:
             return False
     parts = parts_of_set(cell)
     if parts is not None and any(same_value(column, key, part) for part in parts):
         return True
-    if column.ordered and key in column.numbers:
+    if (column.ordered or column.by_number) and key in column.numbers:
         ends = ends_of_range(cell, column.kind)
         if ends is not None:
             low, high = ends
