@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -86,6 +87,7 @@ def _terminated(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> None:
     """Run the command line and exit with its status."""
     signal.signal(signal.SIGTERM, _terminated)
+    warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"  # type: ignore[assignment]
     try:
         app(prog_name="incrowd")
     except IncrowdError as error:

@@ -12,6 +12,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.cache import keep_machine_code
+
 __all__ = ["compiled", "each_on_a_core", "over_ranges", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,7 +26,9 @@ PARALLEL_FROM = 50_000
 
 def compiled(function: F) -> F:
     """Compile a kernel: no interpreter lock, machine code kept on disk between runs."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    kernel = numba.njit(nogil=True, error_model="numpy")(function)
+    keep_machine_code(kernel)
+    return cast(F, kernel)
 
 
 def thread_count() -> int:

@@ -1,0 +1,122 @@
+"""Machine code between runs: installations that cannot be written, and files that were damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import incrowd
+from incrowd.kernels import cache
+
+DATA = "age,zip\n" + "".join(f"{20 + i % 7},{i % 3}\n" for i in range(30))
+SETTINGS = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A copy of the package; its folder of machine code is a file, so that even root cannot write there."""
+    home = tmp_path / "site"
+    shutil.copytree(
+        Path(incrowd.__file__).parent, home / "incrowd", ignore=shutil.ignore_patterns("__pycache__", "*.nb?")
+    )
+    (home / "incrowd" / "kernels" / "__pycache__").write_text("")
+    (tmp_path / "people.csv").write_text(DATA)
+    (tmp_path / "temporary").mkdir()
+    return home
+
+
+def init(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run the command that compiles least, with a home folder that is none."""
+    folder = home.parent
+    environment = {**SETTINGS, "PYTHONPATH": str(home), "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"TMPDIR": str(folder / "temporary"), "XDG_CACHE_HOME": "/dev/null/cache", **settings}
+    command = [sys.executable, "-m", "incrowd", "init", str(folder / "people.csv")]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def machine_code(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.nb[ci]"))
+
+
+def test_a_read_only_installation_keeps_machine_code_in_a_private_temporary_folder(installed):
+    done = init(installed)
+    assert done.returncode == 0, done.stderr
+    assert "[columns.age]" in done.stdout
+    assert done.stderr.startswith("incrowd: compiled code can be kept neither beside the package nor in the")
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert done.stderr.count("\n") == 1
+    kept = installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    files = machine_code(kept)
+    assert files
+    times = [file.stat().st_mtime_ns for file in files]
+    assert init(installed).stdout == done.stdout
+    assert [file.stat().st_mtime_ns for file in files] == times, "found, and not compiled anew"
+
+
+def test_without_any_folder_every_run_compiles(installed):
+    (installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}").write_text("in the way")
+    done = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
+    assert done.returncode == 0, done.stderr
+    assert "[columns.age]" in done.stdout
+    assert "every run compiles anew" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not machine_code(installed.parent)
+
+
+def test_damaged_machine_code_is_made_again(installed):
+    kept = installed.parent / "kept"
+    good = init(installed, NUMBA_CACHE_DIR=str(kept))
+    assert (good.returncode, good.stderr) == (0, "")
+    files = machine_code(kept)
+    assert {file.suffix for file in files} == {".nbi", ".nbc"}
+    contents = [file.read_bytes() for file in files]
+    for number, (file, content) in enumerate(zip(files, contents, strict=True)):
+        damage = (b"", b"garbled", content[: len(content) // 2], _flipped(content))
+        file.write_bytes(damage[number % len(damage)])
+    again = init(installed, NUMBA_CACHE_DIR=str(kept))
+    assert (again.returncode, again.stderr, again.stdout) == (0, "", good.stdout)
+    for file in files:
+        assert cache._unsealed(str(file))
+
+
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbled" * 9, None], ids=["empty", "garbled", "one bit"])
+def test_a_file_that_does_not_fit_its_digest_counts_as_not_there(tmp_path, damage):
+    file = cache._SealedFile(str(tmp_path), "kernel", b"stamp")
+    file.save("key", {"machine": "code"})
+    assert file.load("key") == {"machine": "code"}
+    for path in machine_code(tmp_path):
+        content = path.read_bytes()
+        path.write_bytes(_flipped(content) if damage is None else damage)
+        assert file.load("key") is None
+        file.save("key", {"machine": "code"})
+        assert file.load("key") == {"machine": "code"}
+
+
+def test_machine_code_of_other_sources_is_not_taken(tmp_path):
+    cache._SealedFile(str(tmp_path), "kernel", b"stamp").save("key", 1)
+    assert cache._SealedFile(str(tmp_path), "kernel", b"other").load("key") is None
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o750])
+def test_a_folder_that_others_may_write_is_not_trusted(tmp_path, monkeypatch, mode):
+    folder = tmp_path / f"incrowd-kernels-{os.getuid()}"
+    folder.mkdir()
+    folder.chmod(mode)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    cache._temporary_folder.cache_clear()
+    with pytest.warns(UserWarning, match="every run compiles anew"):
+        assert cache._temporary_folder() is None
+    cache._temporary_folder.cache_clear()
