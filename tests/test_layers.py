@@ -21,7 +21,7 @@ ROWS = (
     {"domain"},
     {"frequency"},
     {"classes"},
-    {"recoding"},
+    {"recoding", "_recoding_file"},
     {"io", "population", "class_table", "union"},
     {"observed", "engines"},
     {"privacy", "utility", "risk"},
@@ -51,6 +51,9 @@ ROW = {name: number for number, names in enumerate(ROWS) for name in names}
 BESIDE = {
     ("schema", "hierarchy"),
     ("policy", "_policy_file"),
+    # What saved it reads it, and what is read is checked before it is one.
+    ("recoding", "_recoding_file"),
+    ("_recoding_file", "recoding"),
     ("guess", "policy"),
     ("__main__", "cli"),
     ("cli", "__init__"),

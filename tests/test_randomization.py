@@ -152,7 +152,7 @@ def test_a_file_of_mechanisms(tmp_path):
         5,
     )
     for text, words in (
-        ("x", "is no TOML file"),
+        ("x", "not readable as TOML"),
         ("", "write .columns.NAME."),
         ("colums.a = 1", "write .columns.NAME."),
         ("budget = 0\n[columns.a]\nmechanism='laplace'", "budget must be"),

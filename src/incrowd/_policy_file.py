@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -19,7 +21,10 @@ from pydantic import (
 from incrowd.errors import PolicyError
 from incrowd.schema import Kind, Role, Style
 
-__all__ = ["PolicyFile", "validate"]
+__all__ = ["PolicyFile", "read_toml", "validate"]
+
+_PROBLEMS = 8
+"""How many wrong settings a message names."""
 
 
 class ColumnTable(BaseModel):
@@ -57,6 +62,27 @@ class PolicyFile(BaseModel):
         return version
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    PolicyError
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{path}: byte {error.start} is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{path}: not readable as TOML ({error})") from None
+    except RecursionError:
+        raise PolicyError(f"{path}: not readable as TOML (nested too deep)") from None
+    except ValueError:
+        raise PolicyError(f"{path}: not readable as TOML (a number of too many digits)") from None
+
+
 def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     """Check a document.
 
@@ -68,10 +94,13 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     try:
         checked = PolicyFile.model_validate(dict(document))
     except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
         problems = []
-        for problem in error.errors(include_url=False, include_input=False):
+        for problem in found[:_PROBLEMS]:
             place = ".".join(str(part) for part in problem["loc"])
             problems.append(f"{place}: {problem['msg']}")
+        if len(found) > _PROBLEMS:
+            problems.append(f"and {len(found) - _PROBLEMS:,} more")
         raise PolicyError(f"{source}: " + "; ".join(problems)) from None
     for number, model in enumerate(checked.models):
         if not isinstance(model.get("model"), str):

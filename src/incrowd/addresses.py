@@ -35,10 +35,13 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     TableError
-        When it is an address; the message does not name it, since it may have a password.
+        When it is an address; the message does not name it, since it may have a password. Also when it holds
+        a NUL character.
     """
     if looks_like_address(path):
         raise TableError("an address is no file; open a database with ic.Database(address).table(name)")
+    if "\0" in os.fspath(path):
+        raise TableError("a NUL character is no part of a file's name; look at what wrote the path")
     return Path(path)
 
 

@@ -17,6 +17,7 @@ A message names the thing, the place and the way out; it never contains a person
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 __all__ = [
@@ -29,13 +30,47 @@ __all__ = [
     "PolicyError",
     "SchemaError",
     "TableError",
+    "named",
+    "quoted",
 ]
+
+_NAMED = 20
+_QUOTED = 60
+_LONGEST = 1_500
+
+
+def quoted(value: object) -> str:
+    """Quote what the caller gave, cut to some 60 characters; never for a value of the table."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python writes no numbers of more than some thousand digits.
+        return f"a {type(value).__name__} of very many digits"
+    return (
+        text if len(text) <= _QUOTED else f"{text[: _QUOTED - 20]}...{text[-10:]} ({len(text):,} characters)"
+    )
+
+
+def named(names: Iterable[object], most: int = _NAMED) -> str:
+    """List names for a message, quoted, with commas between; of many the first few and how many more."""
+    listed = list(names)
+    shown = ", ".join(map(quoted, listed[:most]))
+    return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
 
 
 class IncrowdError(Exception):
-    """Base of every error that incrowd raises on purpose."""
+    """Base of every error that incrowd raises on purpose.
+
+    A message that would not fit a screen is cut in its middle: its beginning names the thing, its end the
+    way out.
+    """
 
     exit_status: ClassVar[int] = 2
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        half = _LONGEST // 2
+        return text if len(text) <= _LONGEST else f"{text[:half]} [...] {text[-half:]}"
 
 
 class InputError(IncrowdError, ValueError):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from incrowd.errors import ParameterError, PolicyError
+from incrowd.errors import ParameterError, PolicyError, quoted
 
 __all__ = ["Configured", "Parameter", "Registry", "parameter"]
 
@@ -67,7 +67,7 @@ class Parameter:
         """
         if value is None and self.optional:
             return None
-        wrong = ParameterError(f"{owner}: {name} must be {self.describe()}, got {value!r}")
+        wrong = ParameterError(f"{owner}: {name} must be {self.describe()}, got {quoted(value)}")
         # A whole number is a number, too, and stays one: l=2 is not written l=2.0.
         fits = isinstance(value, int | float) if self.kind is float else isinstance(value, self.kind)
         if not fits or (self.kind is not bool and isinstance(value, bool)):
@@ -167,7 +167,7 @@ class Configured:
         for name in settings:
             if name not in known:
                 raise ParameterError(
-                    f"{cls.name}: unknown parameter {name!r}; it has {', '.join(known) or 'none'}"
+                    f"{cls.name}: unknown parameter {quoted(name)}; it has {', '.join(known) or 'none'}"
                 )
         for name in cls.needed():
             if name not in settings:
@@ -247,7 +247,9 @@ class Registry(Generic[E]):
         try:
             return self._entries[name]
         except KeyError:
-            raise PolicyError(f"no {name!r} among the {self.what}: {', '.join(self._entries)}") from None
+            raise PolicyError(
+                f"no {quoted(name)} among the {self.what}: {', '.join(self._entries)}"
+            ) from None
 
     def parse(self, text: str) -> E:
         """Read ``name``, ``name:value`` or ``name:parameter=value,...``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
-from incrowd.errors import InputError, ParameterError, PolicyError
+from incrowd.errors import InputError, ParameterError
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.schema import STYLES, Attribute, Schema, Style
 
@@ -116,16 +115,10 @@ class Policy:
         PolicyError
             When the file cannot be read, or has an unknown or wrong setting; the message says where.
         """
+        from incrowd._policy_file import read_toml
+
         path = file_path(path)
-        try:
-            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
-        except UnicodeDecodeError as error:
-            raise PolicyError(f"{path}: byte {error.start} is not UTF-8") from None
-        except tomllib.TOMLDecodeError as error:
-            raise PolicyError(f"{path}: not readable as TOML ({error})") from None
-        return cls.from_dict(document, path.parent, str(path))
+        return cls.from_dict(read_toml(path), path.parent, str(path))
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], folder: Path, source: str = "policy") -> Policy:

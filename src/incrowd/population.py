@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from incrowd.exact import MOMENT, NUMBER, Line, moment_of, number_of
 from incrowd.frequency import FrequencyTable, PopulationCounts
 from incrowd.hierarchy import Hierarchy
-from incrowd.recoding import SUPPRESSED
+from incrowd.recoding import SUPPRESSED, parts_of_set
 from incrowd.schema import Attribute
 
 __all__ = ["cells_of", "cover", "parts_of_set", "recoded"]
@@ -177,21 +177,6 @@ class _People:
                 yield self._named(part)
                 yield self._same(part)
                 yield [] if part else self._named(None)
-
-
-def parts_of_set(text: str) -> list[str]:
-    """Split the inside of a set at its commas, and take the escapes away."""
-    parts = [""]
-    marks = iter(text)
-    for mark in marks:
-        if mark == "\\":
-            parts[-1] += next(marks, "")
-        elif mark == ",":
-            parts.append("")
-            next(marks, None)  # the blank after the comma
-        else:
-            parts[-1] += mark
-    return parts
 
 
 def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
-from incrowd.errors import MissingExtraError, ParameterError, TableError
+from incrowd.errors import MissingExtraError, ParameterError, PolicyError, TableError
 from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
@@ -309,16 +309,13 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
     ParameterError
         When the file cannot be read or says something else.
     """
-    import tomllib
+    from incrowd._policy_file import read_toml
 
     path = file_path(path)
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
-    except OSError as error:
-        raise ParameterError(f"{path}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path}: is no TOML file ({error})") from None
+        document = read_toml(path)
+    except PolicyError as error:
+        raise ParameterError(str(error)) from None
     budget = document.pop("budget", None)
     columns = document.pop("columns", {})
     if document or not isinstance(columns, dict) or not columns:

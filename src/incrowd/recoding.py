@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from incrowd.addresses import file_path
 from incrowd.classes import EquivalenceClasses
 from incrowd.domain import Domain
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.errors import ParameterError, SchemaError
 from incrowd.frequency import FrequencyTable, smallest_codes
-from incrowd.hierarchy import Hierarchy
 from incrowd.missing import null_values_of
 from incrowd.schema import Style
 
@@ -39,6 +38,8 @@ __all__ = [
     "interval_cells",
     "level_cells",
     "node_cells",
+    "parts_of_set",
+    "range_label",
 ]
 
 SUPPRESSED = "*"
@@ -223,39 +224,9 @@ class Recoding(ABC):
         TableError
             When the folder holds no recoding that this version can read.
         """
-        import polars as pl
+        from incrowd._recoding_file import read_recoding
 
-        path = file_path(folder)
-        try:
-            document = json.loads((path / "recoding.json").read_text(encoding="utf-8"))
-            table = pl.read_parquet(path / "keys.parquet")
-        except (OSError, ValueError, pl.exceptions.PolarsError):
-            raise TableError(f"{path}: no readable recoding.json and keys.parquet there") from None
-        if document.get("version") != FORMAT_VERSION:
-            raise TableError(f"{path}: recoding of version {document.get('version')}, not {FORMAT_VERSION}")
-        attributes = document["attributes"]
-        common = {
-            "domains": tuple(_domain_from_dict(entry) for entry in attributes),
-            "keys": tuple(table[f"key{j}"].to_numpy() for j in range(len(attributes))),
-            "cells": tuple(
-                Cells(
-                    table[f"cell{j}"].to_numpy(),
-                    tuple(entry["labels"]),
-                    np.array(entry["lo"], np.int32),
-                    np.array(entry["hi"], np.int32),
-                    np.array(entry["loss"], np.float64),
-                    np.array(entry["depth"], np.int32),
-                )
-                for j, entry in enumerate(attributes)
-            ),
-            "suppressed": table["suppressed"].to_numpy(),
-        }
-        kinds: dict[str, type[Local | FullDomain | SingleDimensional]] = {
-            Local.kind: Local,
-            FullDomain.kind: FullDomain,
-            SingleDimensional.kind: SingleDimensional,
-        }
-        return kinds[document["kind"]]._restore(common, document, table)
+        return read_recoding(file_path(folder), FORMAT_VERSION)
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {}
@@ -322,16 +293,6 @@ class Local(Recoding):
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"class": self.class_of_key}
 
-    @classmethod
-    def _restore(cls, common: dict[str, Any], document: dict[str, Any], table: Any) -> Local:
-        decisions = document["decisions"]
-        return cls(
-            **common,
-            class_of_key=table["class"].to_numpy(),
-            count=decisions["classes"],
-            algorithm=decisions["algorithm"],
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FullDomain(Recoding):
@@ -392,10 +353,6 @@ class FullDomain(Recoding):
         """Return the level of each quasi-identifier."""
         names = (domain.name for domain in self.domains)
         return {"levels": dict(zip(names, self.levels, strict=True))}
-
-    @classmethod
-    def _restore(cls, common: dict[str, Any], document: dict[str, Any], table: Any) -> FullDomain:
-        return cls(**common, levels=tuple(document["decisions"]["levels"].values()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -460,16 +417,6 @@ class SingleDimensional(Recoding):
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"round": self.round_of_key}
-
-    @classmethod
-    def _restore(cls, common: dict[str, Any], document: dict[str, Any], table: Any) -> SingleDimensional:
-        decisions = document["decisions"]
-        return cls(
-            **common,
-            round_of_key=table["round"].to_numpy(),
-            count=decisions["rounds"],
-            algorithm=decisions["algorithm"],
-        )
 
 
 def effective_style(style: Style, domain: Domain) -> Style:
@@ -669,12 +616,13 @@ def _range_cells(
     domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]
 ) -> tuple[list[str | None], NDArray[np.int32], NDArray[np.int32]]:
     """Labels of intervals of numbers, and what they stand for: joined with the missing value, everything."""
-    labels = [_range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+    labels = [range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
     starred = np.array([label == SUPPRESSED for label in labels], np.bool_)
     return labels, np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
 
 
-def _range_label(domain: Domain, lo: int, hi: int) -> str | None:
+def range_label(domain: Domain, lo: int, hi: int) -> str | None:
+    """Released text of an interval of ranks of numbers or dates."""
     low, high = domain.values[lo], domain.values[hi]
     if lo == hi:
         return low
@@ -690,6 +638,21 @@ def _escape(text: str | None) -> str:
     for mark in "\\,{}":
         text = text.replace(mark, "\\" + mark)
     return text
+
+
+def parts_of_set(text: str) -> list[str]:
+    """Split the inside of a set at its commas, and take the escapes away."""
+    parts = [""]
+    marks = iter(text)
+    for mark in marks:
+        if mark == "\\":
+            parts[-1] += next(marks, "")
+        elif mark == ",":
+            parts.append("")
+            next(marks, None)  # the blank after the comma
+        else:
+            parts[-1] += mark
+    return parts
 
 
 def _distinct_sets(
@@ -766,20 +729,3 @@ def _domain_to_dict(domain: Domain) -> dict[str, Any]:
         if tree is None
         else {"labels": list(tree.labels), "parents": tree.parents.tolist()},
     }
-
-
-def _domain_from_dict(entry: Mapping[str, Any]) -> Domain:
-    kinds: dict[str, Literal["number", "date", "category"]] = {
-        "number": "number",
-        "date": "date",
-        "category": "category",
-    }
-    tree = entry["hierarchy"]
-    return Domain(
-        entry["name"],
-        kinds[entry["kind"]],
-        tuple(entry["values"]),
-        None if tree is None else Hierarchy(tree["labels"], tree["parents"]),
-        np.array([np.nan if number is None else number for number in entry["numbers"]], np.float64),
-        entry["missing"],
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from incrowd.addresses import file_path
-from incrowd.errors import SchemaError
+from incrowd.errors import SchemaError, named
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Builder, Hierarchy
@@ -260,7 +260,7 @@ class Schema:
         unnamed = [name for name in columns if name not in self._attributes]
         if unnamed and self.others is None:
             # Of a schema without columns nobody knows whether the first line of the file is a header.
-            which = _names(unnamed) if self._attributes else f"1 to {len(unnamed)}"
+            which = named(unnamed) if self._attributes else f"1 to {len(unnamed)}"
             raise SchemaError(
                 f"no role was given to column {which}; name each as quasi, sensitive, identifying "
                 "(dropped) or insensitive (released as it is), or say others='drop' or others='keep'"
@@ -274,13 +274,7 @@ class Schema:
 
 
 _SHOWN = 20
-"""How many names a message lists."""
-
-
-def _names(names: Iterable[str]) -> str:
-    listed = [repr(name) for name in names]
-    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
+"""How many places a message lists."""
 
 
 def require_columns(
@@ -311,13 +305,13 @@ def require_columns(
     if not missing:
         return
     if have.intersection(wanted) or have.intersection(known):
-        has = f"it has {_names(columns)}"
+        has = f"it has {named(columns)}"
     else:
         has = (
             f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
             "the first line is a row and no header, name the columns (--names, CsvFormat(names=...))"
         )
-    raise SchemaError(f"{where}the table has no column {_names(missing)}; {has}")
+    raise SchemaError(f"{where}the table has no column {named(missing)}; {has}")
 
 
 def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str | None:

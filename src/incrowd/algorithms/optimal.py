@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import FullDomainAlgorithm
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, quoted
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ class Optimal(FullDomainAlgorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.budget is not None and not re.fullmatch(r"[1-9][0-9]*[sm]?", self.budget):
+        if self.budget is not None and not re.fullmatch(r"[1-9][0-9]{0,8}[sm]?", self.budget):
             raise ParameterError(
-                f"optimal: budget must be seconds (30s), minutes (2m) or nodes (5000), got {self.budget!r}"
+                "optimal: budget must be seconds (30s), minutes (2m) or nodes (5000), got "
+                + quoted(self.budget)
             )
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:

@@ -87,7 +87,7 @@ def _terminated(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> None:
     """Run the command line and exit with its status."""
     signal.signal(signal.SIGTERM, _terminated)
-    warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"  # type: ignore[assignment]
+    warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:
         app(prog_name="incrowd")
     except IncrowdError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from incrowd.addresses import is_address, looks_like_address
 from incrowd.algorithms import ALGORITHMS, Algorithm
-from incrowd.errors import MissingExtraError, ParameterError, SchemaError
+from incrowd.errors import MissingExtraError, ParameterError, SchemaError, quoted
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
@@ -414,8 +415,10 @@ def levels_of(text: str | None) -> dict[str, int] | None:
     levels = {}
     for part in listed(text):
         name, equals, level = part.rpartition("=")
-        if not equals or not level.strip().isdecimal():
-            raise ParameterError(f"--levels: write column=level with whole numbers from 0, not {part!r}")
+        if not equals or not re.fullmatch(r"\s*[0-9]{1,9}\s*", level):
+            raise ParameterError(
+                f"--levels: write column=level with whole numbers from 0, not {quoted(part)}"
+            )
         levels[name.strip()] = int(level)
     return levels
 
@@ -467,7 +470,7 @@ def numbers_of(text: str | None, option: str, kind: type[int] | type[float] = in
         return [kind(part) for part in listed(text)]
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
-        raise ParameterError(f"{option}: write {what} with commas between, not {text!r}") from None
+        raise ParameterError(f"{option}: write {what} with commas between, not {quoted(text)}") from None
 
 
 def models_of(k: int | None, l: int | None, t: float | None, models: list[str] | None) -> list[PrivacyModel]:  # noqa: E741

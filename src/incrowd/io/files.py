@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import os
 import re
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.addresses import file_path
-from incrowd.errors import TableError
+from incrowd.errors import TableError, quoted
 from incrowd.io.columns import column_named
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.targets import writing
@@ -36,6 +38,7 @@ __all__ = [
 DELIMITERS = ",;\t|"
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
+_NO_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,23 @@ class CsvFormat:
         if mark is not None and (
             not 1 <= len(mark) <= 2 or mark[1:] not in ("", " ") or mark[0] in '"\n\r' or ord(mark[0]) > 127
         ):
-            raise TableError(f"delimiter {mark!r} is not one ASCII character, or one followed by a blank")
-        try:
-            "".encode(self.encoding)
-        except LookupError:
-            raise TableError(f"encoding {self.encoding!r} is not known; try utf-8 or latin-1") from None
+            raise TableError(
+                f"delimiter {quoted(mark)} is not one ASCII character, or one followed by a blank"
+            )
+        if not _writes_text(self.encoding):
+            raise TableError(
+                f"encoding {quoted(self.encoding)} is not known as one of text files; try utf-8 or latin-1"
+            )
+
+
+def _writes_text(encoding: str) -> bool:
+    """Say whether Python knows an encoding, and it is one in which a file is read and written."""
+    try:
+        codec = codecs.lookup(encoding)
+        # Others turn bytes into bytes, need the text whole, or read escapes as what they stand for.
+        return codec._is_text_encoding and codec.name not in _NO_FILES
+    except (LookupError, ValueError):
+        return False
 
 
 def escaping(csv_format: CsvFormat | None, escaped: bool) -> CsvFormat:
@@ -116,7 +131,7 @@ def read_table(
     if data[:2] == _GZIP:
         try:
             data = gzip.decompress(data)
-        except (OSError, EOFError):
+        except (OSError, EOFError, zlib.error):
             raise TableError(f"{path}: the gzip file is damaged or cut off") from None
     return _read_csv(data, path, csv_format)
 

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from incrowd.addresses import file_path
-from incrowd.errors import ParameterError, TableError
+from incrowd.errors import ParameterError, TableError, quoted
 from incrowd.io.files import CsvFormat, checked_csv, is_parquet, missing_alone, null_text
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.scratch import PrivateFolder
@@ -87,13 +87,18 @@ def bytes_of(text: str | int) -> int:
     Raises
     ------
     ParameterError
-        When it is none, or less than 64 MiB.
+        When it is none, less than 64 MiB or more than any machine has.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
-    amount = int(float(found[1]) * _UNITS[found[2]]) if found else 0
-    if amount < 64 * 2**20:
-        raise ParameterError(f"memory must be an amount of at least 64MiB, as 2GiB or 800M, got {text!r}")
-    return amount
+    try:
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?\s*", str(text).lower())
+        amount = float(found[1]) * _UNITS[found[2]] if found else 0.0
+    except ValueError:
+        amount = 0.0  # a number of very many digits
+    if not 64 * 2**20 <= amount <= 2**60:
+        raise ParameterError(
+            f"memory must be an amount from 64MiB to {2**20}TiB, as 2GiB or 800M, got {quoted(text)}"
+        )
+    return int(amount)
 
 
 def usual_memory() -> int:

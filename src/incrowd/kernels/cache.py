@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
+from numba import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 __all__ = ["keep_machine_code"]
@@ -33,7 +33,7 @@ def keep_machine_code(dispatcher: Any) -> None:
         dispatcher._cache = _KernelCache(dispatcher.py_func)
         return
     if _temporary_folder() is not None:
-        numba.config.CACHE_DIR = str(_temporary_folder())
+        config.CACHE_DIR = str(_temporary_folder())  # type: ignore[attr-defined]
         with contextlib.suppress(RuntimeError):
             dispatcher._cache = _KernelCache(dispatcher.py_func)
 
@@ -69,7 +69,7 @@ def _sources() -> bytes:
     return digest.digest()
 
 
-class _SealedFile(IndexDataCacheFile):  # type: ignore[misc]
+class _SealedFile(IndexDataCacheFile):
     """Files that begin with a digest of the rest; what does not fit it counts as not there."""
 
     @contextlib.contextmanager
@@ -100,7 +100,7 @@ def _unsealed(path: str) -> bytes:
     return content[_DIGEST:]
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):
     """Machine code of one kernel; to keep it and to find it is a convenience that never fails a run."""
 
     def __init__(self, function: Any) -> None:
