@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
 )
 
+from incrowd.addresses import read_bytes
 from incrowd.errors import PolicyError
 from incrowd.schema import Kind, Role, Style
 
@@ -70,7 +71,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     PolicyError
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = read_bytes(path).decode("utf-8-sig")
+        return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
     except OSError as error:
         raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from pathlib import Path
 
 from incrowd.errors import TableError
 
-__all__ = ["SCHEMES", "file_path", "is_address", "looks_like_address", "without_secrets"]
+__all__ = [
+    "SCHEMES",
+    "file_path",
+    "is_address",
+    "looks_like_address",
+    "read_bytes",
+    "require_regular",
+    "without_secrets",
+]
 
 SCHEMES = ("postgresql", "postgres", "sqlite", "duckdb")
 """The databases that incrowd opens."""
@@ -43,6 +53,31 @@ def file_path(path: str | os.PathLike[str]) -> Path:
     if "\0" in os.fspath(path):
         raise TableError("a NUL character is no part of a file's name; look at what wrote the path")
     return Path(path)
+
+
+def require_regular(path: Path) -> None:
+    """Refuse what has no end that anybody knows beforehand, or none at all.
+
+    Raises
+    ------
+    OSError
+        For a pipe, a socket or a device, and where there is nothing.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "a pipe, socket or device; save what it gives to a file first")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read, or is no regular file.
+    """
+    require_regular(path)
+    return path.read_bytes()
 
 
 def without_secrets(text: str) -> str:

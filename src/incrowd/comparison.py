@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import IncrowdError, ParameterError
+from incrowd.errors import IncrowdError, ParameterError, TableError
 from incrowd.policy import Policy
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent
@@ -21,6 +21,8 @@ from incrowd.schema import Schema
 from incrowd.utility import METRICS
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.algorithms import Algorithm
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
@@ -237,8 +239,9 @@ def compare(
     InputError
         When the table cannot be read, or there is nothing to run.
     """
-    from incrowd.engines import engine_for
-    from incrowd.io.files import read_table
+    import polars as pl
+
+    from incrowd.engines import MemoryEngine, engine_for, loaded
 
     policy = schema if isinstance(schema, Policy) else Policy(schema)
     policy = policy.with_models(models)
@@ -266,8 +269,15 @@ def compare(
     progress = progress or Silent()
     if isinstance(table, str | os.PathLike):
         progress.stage("read")
-        table, csv_format = read_table(table, csv_format)
+        table = loaded(table, csv_format)
     engine = engine_for(table)
+    lazy = _lazy(table)
+    if lazy is None and not isinstance(engine, MemoryEngine):
+        raise TableError("compare: takes frames and files; fetch the rows of a database or of Spark first")
+    if lazy is not None and shuffle:
+        raise ParameterError(
+            "compare: rows that stream are not shuffled; leave shuffle out, or read them whole"
+        )
     policy.schema.released(engine.columns)
     progress.stage("warm up")
     _warm_up(table, settings, population)
@@ -277,7 +287,8 @@ def compare(
         progress.advance(done, len(grid))
         rows = table if seed is None or not shuffle else _shuffled(table, seed)
         runs.append(_run(Compared(algorithm.brief(), k_, l_, t_, seed), rows, setting, population))
-    return Comparison(len(_frame(table)), tuple(runs))
+    records = len(_frame(table)) if lazy is None else lazy.select(pl.len()).collect().item()
+    return Comparison(records, tuple(runs))
 
 
 def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741
@@ -289,6 +300,17 @@ def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]
     if t is not None:
         models.append(TCloseness(t))
     return models
+
+
+def _lazy(table: Any) -> pl.LazyFrame | None:
+    """Return the rows of opened files or of a lazy frame; None where they are in memory or elsewhere."""
+    import polars as pl
+
+    from incrowd.io.streams import Files
+
+    if isinstance(table, Files):
+        return table.frame
+    return table if isinstance(table, pl.LazyFrame) else None
 
 
 def _frame(table: Any) -> Any:
@@ -306,7 +328,8 @@ def _shuffled(table: Any, seed: int) -> Any:
 
 def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
     """Load the kernels of every algorithm, so that no run is charged for it."""
-    few = _frame(table)[:_WARM].to_native()
+    lazy = _lazy(table)
+    few = _frame(table)[:_WARM].to_native() if lazy is None else lazy.head(_WARM).collect()
     for setting in {str(setting.algorithm): setting for setting in settings}.values():
         _run(Compared("", None, None, None, None), few, replace(setting, max_suppression=1.0), population)
 

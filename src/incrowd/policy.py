@@ -239,8 +239,10 @@ class Policy:
 
 def hierarchy_files(path: Path) -> list[Path]:
     """Return the hierarchy files that a policy file names; none where it cannot be read."""
+    from incrowd._policy_file import read_toml
+
     try:
-        columns = tomllib.loads(path.read_text(encoding="utf-8-sig"))["columns"].values()
+        columns = read_toml(path)["columns"].values()
         return [path.parent / each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return []

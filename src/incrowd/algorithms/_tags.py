@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Tags"]
 
-_MOST_NODES = 2**24
-
 
 class Tags:
     """Predictive tagging: above an anonymous node all are, below a failing one none is.
@@ -35,7 +33,7 @@ class Tags:
     Raises
     ------
     ParameterError
-        When the models do not allow tagging, or the lattice is too large for it.
+        When the models do not allow tagging.
     """
 
     def __init__(self, explorer: Explorer, name: str) -> None:
@@ -45,11 +43,6 @@ class Tags:
             raise ParameterError(
                 f"{name} needs models under which generalizing never hurts (with suppression: under which a "
                 "class that holds absorbs any other); use optimal for these"
-            )
-        if explorer.lattice.size > _MOST_NODES:
-            raise ParameterError(
-                f"{name} keeps a mark for each of the lattice's {explorer.lattice.size:,} nodes, which are "
-                "too many; use optimal with a budget, or bound the levels"
             )
         self.explorer = explorer
         self.lattice = explorer.lattice

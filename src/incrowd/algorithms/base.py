@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from incrowd.classes import EquivalenceClasses
     from incrowd.frequency import FrequencyTable
-    from incrowd.lattice import Explorer, Node, SolutionSpace
+    from incrowd.lattice import Explorer, Lattice, Node, SolutionSpace
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
@@ -223,6 +223,9 @@ class FullDomainAlgorithm(Algorithm):
 
     Attributes
     ----------
+    most_nodes
+        How many nodes it may have to look at; a larger lattice is refused. None where effort is bounded
+        otherwise.
     tags
         Whether it rests on models under which generalizing never hurts (with suppression: under which a
         class that holds absorbs any other), and refuses others.
@@ -243,6 +246,7 @@ class FullDomainAlgorithm(Algorithm):
     )
 
     full_domain: ClassVar[bool] = True
+    most_nodes: ClassVar[int | None] = None
     tags: ClassVar[bool] = False
 
     def search(
@@ -256,10 +260,11 @@ class FullDomainAlgorithm(Algorithm):
         seed: int = 0,
     ) -> Solution:
         """Choose a node of the lattice; see `Algorithm.search`."""
-        from incrowd.lattice import Explorer
+        from incrowd.lattice import Explorer, Lattice
         from incrowd.recoding import FullDomain
 
         metric = METRICS.get(self.metric)()
+        self.check_effort(Lattice.of(frequency, attributes))
         explorer = Explorer(frequency, attributes, models, max_suppression, metric, self.aggregate)
         best, proved = self.choose(explorer, progress)
         if best is None:
@@ -269,6 +274,26 @@ class FullDomainAlgorithm(Algorithm):
         if self.recode_suppressed and suppressed.any():
             return Solution(self._rounds(explorer, best.levels, suppressed, progress), space)
         return Solution(FullDomain.build(frequency, best.levels, suppressed), space)
+
+    def check_effort(self, lattice: Lattice) -> None:
+        """Refuse a lattice that the algorithm would look at for days, before it begins.
+
+        Raises
+        ------
+        ParameterError
+            When it may have to look at more nodes than `most_nodes`.
+        """
+        nodes = self.nodes_at_most(lattice)
+        if self.most_nodes is not None and nodes > self.most_nodes:
+            raise ParameterError(
+                f"{self.name}: {len(lattice.names)} quasi-identifiers have {nodes:,} combinations of levels, "
+                f"and it looks at {self.most_nodes:,} at most; fix or bound levels (--levels), "
+                "name fewer quasi-identifiers, or use optimal with a budget, datafly or mondrian"
+            )
+
+    def nodes_at_most(self, lattice: Lattice) -> int:
+        """Return how many nodes the algorithm may have to look at."""
+        return lattice.size
 
     def _rounds(
         self, explorer: Explorer, levels: tuple[int, ...], suppressed: NDArray[np.bool_], progress: Progress

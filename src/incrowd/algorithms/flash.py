@@ -39,6 +39,7 @@ class Flash(FullDomainAlgorithm):
     name: ClassVar[str] = "flash"
     summary: ClassVar[str] = "finds all minimal nodes by binary search along greedy paths, takes the best"
     paper: ClassVar[str] = "Kohlmayer et al. 2012"
+    most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:

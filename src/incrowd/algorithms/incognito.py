@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
 from incrowd.algorithms.base import FullDomainAlgorithm
 
 if TYPE_CHECKING:
-    from incrowd.lattice import Explorer, Node
+    from incrowd.lattice import Explorer, Lattice, Node
     from incrowd.progress import Progress
 
 __all__ = ["Incognito"]
@@ -35,7 +36,12 @@ class Incognito(FullDomainAlgorithm):
     name: ClassVar[str] = "incognito"
     summary: ClassVar[str] = "finds all minimal nodes by subsets of the quasi-identifiers, takes the best"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
+    most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True
+
+    def nodes_at_most(self, lattice: Lattice) -> int:
+        """Count the nodes of the lattices of all subsets."""
+        return prod(count + 1 for count in lattice.shape)
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Search the subsets of quasi-identifiers, the small ones first."""

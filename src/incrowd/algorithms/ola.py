@@ -36,6 +36,7 @@ class OLA(FullDomainAlgorithm):
     name: ClassVar[str] = "ola"
     summary: ClassVar[str] = "finds all minimal nodes by halving sub-lattices, takes the best"
     paper: ClassVar[str] = "El Emam et al. 2009"
+    most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:

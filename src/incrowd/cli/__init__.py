@@ -6,14 +6,14 @@ import os
 import signal
 import sys
 import warnings
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from incrowd.addresses import without_secrets
 from incrowd.cli import check, data, demo, hierarchy, options
+from incrowd.cli.interruption import Interruption
 from incrowd.errors import IncrowdError
 
 __all__ = ["app", "main"]
@@ -79,17 +79,34 @@ def _options(
     """Take the options of the bare command."""
 
 
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    # Leave by an exception, so that temporary files are removed on the way out.
-    raise SystemExit(128 + number)
-
-
 def main() -> None:
     """Run the command line and exit with its status."""
-    signal.signal(signal.SIGTERM, _terminated)
+    watch = Interruption()
+    stopped = False
+    try:
+        _run(watch)
+    except SystemExit as stop:
+        # Database drivers that take Ctrl-C for themselves raise KeyboardInterrupt, which comes out as 130.
+        stopped = stop.code == 128 + signal.SIGINT
+        raise
+    finally:
+        options.close_sessions()
+        watch.stop()
+        if stopped or watch.number is not None:
+            # Whatever a library made of the exception, and however long its threads would go on.
+            watch.leave()
+
+
+def _run(watch: Interruption) -> None:
     warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:
-        app(prog_name="incrowd")
+        try:
+            app(prog_name="incrowd")
+        except Exception:
+            if watch.number is not None:
+                # What a library says of being interrupted is no error of the run.
+                raise SystemExit(128 + watch.number) from None
+            raise
     except IncrowdError as error:
         typer.echo(f"incrowd: {without_secrets(str(error))}", err=True)
         raise SystemExit(error.exit_status) from None
@@ -114,5 +131,3 @@ def main() -> None:
             err=True,
         )
         raise SystemExit(2) from None
-    finally:
-        options.close_sessions()

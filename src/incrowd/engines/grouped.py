@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.engines.memory import dictionary
-from incrowd.errors import SchemaError, TableError
+from incrowd.engines.memory import dictionary, require_countable
+from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
 from incrowd.missing import null_values_of
 from incrowd.progress import Progress, Silent
@@ -67,7 +67,7 @@ class TooManyKeysError(TableError):
     def of(cls, found: int, limit: int, columns: Sequence[str]) -> TooManyKeysError:
         """Say how many there are of which columns, and what can be done."""
         error = cls(
-            f"{found:,} distinct combinations of {', '.join(map(repr, columns))} are more than the "
+            f"{found:,} distinct combinations of {named(columns)} are more than the "
             f"{limit:,} that may come to the driver (driver_keys); raise driver_keys where memory allows, "
             "name fewer quasi-identifiers or coarsen them first; strict Mondrian on Spark does without"
         )
@@ -134,6 +134,9 @@ class GroupedEngine(ABC):
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
         names = [attribute.name for attribute in schema.quasi]
+        for name in [*names, *(attribute.name for attribute in schema.sensitive)]:
+            if name in self._types:
+                require_countable(name, self._types[name])
         self._look([*names, *(attribute.name for attribute in schema.sensitive)], schema.null_values)
         grouped = self._grouped(names, schema.null_values)
         if not len(grouped):

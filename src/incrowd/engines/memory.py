@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.schema import Attribute, Schema
 
-__all__ = ["MemoryEngine", "dictionary"]
+__all__ = ["MemoryEngine", "dictionary", "require_countable"]
 
 
 class MemoryEngine:
@@ -203,6 +203,23 @@ def _ranked(
     return domain, everywhere
 
 
+def require_countable(column: str, dtype: pl.DataType) -> None:
+    """Refuse columns of lists, bytes, times of day and the like.
+
+    Raises
+    ------
+    SchemaError
+        When the column is neither text, number nor date.
+    """
+    import polars as pl
+
+    texts = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+    if not (dtype.is_numeric() or dtype in (*texts, pl.Date, pl.Datetime)):
+        raise SchemaError(
+            f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
+        )
+
+
 def dictionary(
     series: pl.Series, column: str, null_values: tuple[str, ...]
 ) -> tuple[Dictionary, NDArray[np.integer]]:
@@ -222,6 +239,7 @@ def dictionary(
 
     series = nameless(series)
     dtype = series.dtype
+    require_countable(column, dtype)
     if isinstance(dtype, pl.Categorical | pl.Enum) or dtype in (pl.Null, pl.Boolean):
         series = series.cast(pl.String)
         dtype = series.dtype
@@ -251,7 +269,7 @@ def dictionary(
         texts = distinct.dt.to_string("iso").to_list()
         numbers = distinct.cast(pl.Int32).cast(pl.Float64).to_numpy()
         kind = "date"
-    elif isinstance(dtype, pl.Datetime):
+    else:
         series = series.dt.replace_time_zone(None)
         distinct = series.drop_nulls().unique().sort()
         whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
@@ -259,10 +277,6 @@ def dictionary(
         days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
         numbers = days.to_numpy()
         kind = "date"
-    else:
-        raise SchemaError(
-            f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
-        )
     has_missing = series.null_count() > 0
     if dtype.is_decimal() or str(dtype).endswith("Int128"):
         # NumPy has no such integers; their texts are as good for finding places.

@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 ROOT = "*"
+_PREFIXES = 500_000_000
+"""Characters of all groups of prefixes up to which they are made; some gigabytes at most."""
+
 DATE_LEVELS = ("month", "quarter", "year", "decade")
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -220,6 +223,12 @@ class Prefix(Builder):
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
         """Mask every value."""
         longest = max((len(value) for value in values), default=0)
+        # Every value has a group per character, each as long as the longest value.
+        if len(values) * longest**2 > _PREFIXES:
+            raise HierarchyError(
+                f"column {column!r}: the texts are up to {longest:,} characters long, and the prefixes of "
+                f"{len(values):,} distinct ones are too many; shorten the texts, or use another hierarchy"
+            )
         paths = []
         # Compare as padded with what sorts before every other character.
         for value in sorted(values, key=lambda text: text.ljust(longest, "\0")):

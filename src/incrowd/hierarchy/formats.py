@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.addresses import file_path
-from incrowd.errors import HierarchyError, TableError
+from incrowd.addresses import file_path, require_regular
+from incrowd.errors import HierarchyError, TableError, quoted
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 
 __all__ = ["read", "write"]
@@ -32,6 +32,7 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
         raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(readers)}")
     largest = _LARGEST.get(path.suffix.lower(), 1 << 28)
     try:
+        require_regular(path)
         with path.open("rb") as file:
             data = file.read(largest + 1)
         if len(data) > largest:
@@ -43,7 +44,9 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     except OSError as error:
         raise HierarchyError(f"{path}: cannot be read ({error.strerror})") from None
     except LookupError:
-        raise HierarchyError(f"{path}: {encoding!r} is no known encoding; try utf-8 or latin-1") from None
+        raise HierarchyError(
+            f"{path}: {quoted(encoding)} is no known encoding; try utf-8 or latin-1"
+        ) from None
     except UnicodeDecodeError as error:
         raise HierarchyError(
             f"{path}: byte {error.start} is not {encoding}; save the file as UTF-8"

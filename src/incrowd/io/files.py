@@ -9,11 +9,12 @@ import io
 import os
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.addresses import file_path
+from incrowd.addresses import file_path, read_bytes
 from incrowd.errors import TableError, quoted
 from incrowd.io.columns import column_named
 from incrowd.io.formulas import escape, unescape
@@ -21,6 +22,8 @@ from incrowd.io.targets import writing
 from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
+    import mmap
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -29,8 +32,11 @@ __all__ = [
     "CsvFormat",
     "checked_csv",
     "escaping",
+    "has_blank_lines",
+    "has_parquet_ends",
     "is_parquet",
     "read_table",
+    "require_text",
     "write_file",
     "write_table",
 ]
@@ -77,6 +83,15 @@ class CsvFormat:
             )
 
 
+def has_parquet_ends(start: bytes, end: bytes, size: int) -> bool:
+    """Say whether a file is Parquet by its first 4 and last 8 bytes: marks at both ends, and a footer inside.
+
+    A CSV may begin with the same four letters.
+    """
+    footer = int.from_bytes(end[:4], "little")
+    return start == end[4:] == _PARQUET and footer + 12 <= size
+
+
 def _writes_text(encoding: str) -> bool:
     """Say whether Python knows an encoding, and it is one in which a file is read and written."""
     try:
@@ -120,10 +135,10 @@ def read_table(
     csv_format = csv_format or CsvFormat()
     path = file_path(path)
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
-    if data[:4] == _PARQUET or is_parquet(path):
+    if is_parquet(path) or has_parquet_ends(data[:4], data[-8:], len(data)):
         try:
             return pl.read_parquet(data, hive_partitioning=False), csv_format
         except pl.exceptions.PolarsError:
@@ -140,6 +155,8 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     import numpy as np
     import polars as pl
 
+    from incrowd.kernels.lines import without_blank_lines
+
     data = _as_utf8(data, path, asked.encoding)
     if not data.strip():
         raise TableError(f"{path}: the file is empty")
@@ -148,6 +165,10 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     used, names, expected = checked_csv(np.frombuffer(data, np.uint8), data[: 1 << 20], path, asked)
     mark = (used.delimiter or ",")[0]
     fields = len(names)
+    if fields > 1 and has_blank_lines(data):
+        kept = np.empty(len(data), np.uint8)
+        length = without_blank_lines(np.frombuffer(data, np.uint8), mark, kept)
+        data = kept[:length].tobytes()
     try:
         table = pl.read_csv(
             data,
@@ -167,6 +188,11 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     if len(used.delimiter or ",") > 1:
         table = table.with_columns(pl.all().str.strip_chars(" "))
     return (unescape(table) if used.escaped else table), used
+
+
+def has_blank_lines(data: bytes | mmap.mmap) -> bool:
+    """Say whether a CSV may have blank lines, of which parsers make rows; perhaps they stand in quotes."""
+    return data[:1] in (b"\n", b"\r") or data.find(b"\n\n") >= 0 or data.find(b"\n\r\n") >= 0
 
 
 def checked_csv(
@@ -227,7 +253,8 @@ def checked_csv(
 
 
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
-    if data[:3] == b"\xef\xbb\xbf":
+    # Programs that add a byte order mark to a file that has one leave two.
+    while data[:3] == codecs.BOM_UTF8:
         data = data[3:]
     try:
         text = data.decode(encoding)
@@ -238,7 +265,7 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
         ) from None
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         return data
-    return text.removeprefix("\ufeff").encode()
+    return text.lstrip("\ufeff").encode()
 
 
 def _sniff(content: Any) -> str:
@@ -283,6 +310,23 @@ def null_text(columns: int) -> str:
     return "" if columns > 1 else '""'
 
 
+def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
+    """Refuse to write columns to a CSV that have no text of their own there.
+
+    Raises
+    ------
+    TableError
+    """
+    import polars as pl
+
+    for name, dtype in types.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
+            raise TableError(
+                f"{target}: column {name!r} is of type {dtype}, which a CSV cannot hold; write .parquet, or "
+                "leave the column out"
+            )
+
+
 def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
     """Write a table to `path` in the format that `target` is named for.
 
@@ -294,6 +338,7 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     if is_parquet(target):
         table.write_parquet(path)
         return
+    require_text(target, table.schema)
     mark = (csv_format.delimiter or ",")[0]
     if csv_format.escaped:
         table = escape(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import glob
 import gzip
+import mmap
 import os
 import re
 import shutil
@@ -17,16 +18,27 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from incrowd.addresses import file_path
+from incrowd.addresses import file_path, require_regular
 from incrowd.errors import ParameterError, TableError, quoted
-from incrowd.io.files import CsvFormat, checked_csv, is_parquet, missing_alone, null_text
+from incrowd.io.files import (
+    CsvFormat,
+    checked_csv,
+    has_blank_lines,
+    has_parquet_ends,
+    is_parquet,
+    missing_alone,
+    null_text,
+    require_text,
+)
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
 from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = ["Files", "bytes_of", "is_scan", "scan", "stream_batches", "stream_table", "usual_memory"]
 
@@ -117,7 +129,7 @@ def usual_memory() -> int:
 def is_scan(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is a folder, or a pattern as ``big/*.parquet``, whose files are not read whole."""
     text = os.fspath(file_path(path))
-    return is_pattern(text) or Path(text).is_dir()
+    return is_pattern(text) or os.path.isdir(text)
 
 
 def scan(
@@ -200,7 +212,7 @@ def scan(
 
 def _found(text: str) -> list[Path]:
     folder = Path(text)
-    if folder.is_dir():
+    if os.path.isdir(text):
         found = sorted(
             file
             for file in folder.rglob("*")
@@ -216,8 +228,12 @@ def _found(text: str) -> list[Path]:
 
 def _holds_parquet(file: Path) -> bool:
     try:
+        require_regular(file)
         with file.open("rb") as opened:
-            return opened.read(4) == b"PAR1" or is_parquet(file)
+            start = opened.read(4)
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(max(size - 8, 0))
+            return is_parquet(file) or has_parquet_ends(start, opened.read(8), size)
     except OSError as error:
         raise TableError(f"{file}: cannot be read ({error.strerror})") from None
 
@@ -246,7 +262,7 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
     import numpy as np
     import polars as pl
 
-    plain = folder / "plain.csv"
+    plain, kept = folder / "plain.csv", folder / "kept.csv"
     source = _as_plain(file, plain, asked.encoding)
     try:
         if not source.stat().st_size:
@@ -256,6 +272,8 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
             start = opened.read(1 << 20)
         used, names, expected = checked_csv(content, start, file, asked)
         mark = (used.delimiter or ",")[0]
+        if len(names) > 1:
+            source = _without_blank_lines(source, content, mark, kept)
         frame = pl.scan_csv(
             source,
             separator=mark,
@@ -279,7 +297,25 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
             raise TableError(f"{file}: {expected} rows were expected and {rows} read; check the quotes")
     finally:
         plain.unlink(missing_ok=True)
+        kept.unlink(missing_ok=True)
     return used
+
+
+def _without_blank_lines(source: Path, content: NDArray[np.uint8], mark: str, kept: Path) -> Path:
+    """Return a CSV without blank lines: the file, if it is one, or a copy."""
+    import numpy as np
+
+    from incrowd.kernels.lines import without_blank_lines
+
+    with source.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if not has_blank_lines(data):
+            return source
+    copy = np.memmap(kept, np.uint8, "w+", shape=content.shape)
+    length = without_blank_lines(content, mark, copy)
+    copy.flush()
+    del copy
+    os.truncate(kept, length)
+    return kept
 
 
 def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
@@ -295,7 +331,7 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
             return file
         with plain.open("w", encoding="utf-8", newline="") as target:
             for number, text in enumerate(_decoded(file, encoding, zipped=zipped)):
-                target.write(text if number else text.removeprefix("\ufeff"))
+                target.write(text if number else text.lstrip("\ufeff"))
     except OSError as error:
         raise TableError(f"{file}: cannot be read ({error.strerror})") from None
     return plain
@@ -343,6 +379,7 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     if is_parquet(target):
         table.sink_parquet(path, maintain_order=True)
         return
+    require_text(target, table.collect_schema())
     mark = (csv_format.delimiter or ",")[0]
     if csv_format.escaped:
         table = escape(table)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["scan"]
+__all__ = ["scan", "without_blank_lines"]
 
 _QUOTE, _LF, _CR = 34, 10, 13
 
@@ -96,3 +96,52 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
     """
     fields, records, line, found, blank = _scan(data, np.uint8(ord(delimiter)), limit)
     return int(fields), int(records), int(line), int(found), int(blank)
+
+
+@compiled
+def _without_blank_lines(data, delimiter, kept):
+    n = data.size
+    length = 0
+    began = 0  # where the record begins in what is kept
+    quoted = False
+    closed = -1  # where a quote was closed last; one right after it is a doubled quote
+    fresh = True
+    empty = True
+    for i in range(n):
+        byte = data[i]
+        kept[length] = byte
+        length += 1
+        if quoted:
+            if byte == 34:
+                quoted = False
+                closed = i
+        elif byte == 34 and (fresh or (closed >= 0 and closed == i - 1)):
+            quoted = True
+            fresh = False
+            empty = False
+        elif byte == delimiter:
+            fresh = True
+            empty = False
+        elif byte == 10:
+            if empty:
+                length = began
+            began = length
+            fresh = True
+            empty = True
+        elif byte != 13 or (i + 1 < n and data[i + 1] != 10):
+            fresh = False
+            empty = False
+    return length
+
+
+def without_blank_lines(data: NDArray[np.uint8], delimiter: str, kept: NDArray[np.uint8]) -> int:
+    """Copy a CSV without its blank lines, those within quotes excepted; return how many bytes are left.
+
+    Parameters
+    ----------
+    data
+        uint8[bytes], in which every record has as many fields as the first.
+    kept
+        uint8[bytes], filled from its beginning.
+    """
+    return int(_without_blank_lines(data, np.uint8(ord(delimiter)), kept))

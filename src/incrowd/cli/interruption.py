@@ -1,0 +1,85 @@
+"""Ctrl-C and SIGTERM: the run ends within a second or two, whatever computes, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import weakref
+from types import FrameType
+from typing import NoReturn
+
+__all__ = ["Interruption"]
+
+_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_GRACE = 1.0
+"""Seconds in which Python can end a run by itself. It cannot while compiled code runs."""
+
+
+class Interruption:
+    """Watches for signals from a thread of its own while a command runs.
+
+    Python's handlers run in the main thread, and only between two of its instructions: a kernel or a query
+    holds them up for as long as it takes. So the first signal raises SystemExit there, which removes files
+    and closes sessions on the way out; where that does not happen soon, or a second signal comes, the watcher
+    removes the private folders and ends the process.
+
+    Attributes
+    ----------
+    number
+        The signal that came, None as long as none did.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._leaving = threading.Lock()
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        self._handlers = {number: signal.signal(number, self._raise) for number in _SIGNALS}
+        self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        self._watcher = threading.Thread(target=self._watch, name="incrowd-signals", daemon=True)
+        self._watcher.start()
+
+    def stop(self) -> None:
+        """Stop watching, and give the handlers back."""
+        signal.set_wakeup_fd(self._wakeup)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        os.write(self._writer, b"\0")
+        self._watcher.join()
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def leave(self) -> NoReturn:
+        """Remove the private folders, say why in one line and end the process, threads or not."""
+        if not self._leaving.acquire(blocking=False):
+            threading.Event().wait()  # the other thread ends the process
+        for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+            # Folders alone: what else is to be finalized may be in use by a thread that still computes.
+            with contextlib.suppress(Exception):
+                _, work, _, _ = finalizer.peek()
+                if str(work.__module__).partition(".")[0] in ("shutil", "tempfile", "incrowd"):
+                    finalizer()
+        number = signal.SIGINT if self.number is None else signal.Signals(self.number)
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            os.write(2, f"incrowd: {_SIGNALS[number]} before it was done\n".encode())
+        os._exit(128 + number)
+
+    def _raise(self, number: int, frame: FrameType | None) -> NoReturn:
+        self.number = number
+        raise SystemExit(128 + number)
+
+    def _watch(self) -> None:
+        """Read the bytes that Python's C handlers write at once: the number of each signal, 0 to stop."""
+        while (number := os.read(self._reader, 1)[0]) not in _SIGNALS:
+            if not number:
+                return
+        self.number = number
+        again, _, _ = select.select([self._reader], [], [], _GRACE)
+        if not again or os.read(self._reader, 1) != b"\0":
+            self.leave()
