@@ -16,6 +16,9 @@ from incrowd.errors import ParameterError, PolicyError, quoted
 
 __all__ = ["Configured", "Parameter", "Registry", "parameter"]
 
+_BEYOND = 2**63
+"""Numbers from here on fit no machine word; nothing has a limit like that."""
+
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -75,6 +78,8 @@ class Parameter:
         if isinstance(value, float) and not math.isfinite(value):
             raise wrong
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if abs(value) >= _BEYOND:
+                raise wrong
             if self.low is not None and value < self.low:
                 raise wrong
             if self.high is not None and value > self.high:

@@ -243,7 +243,8 @@ def hierarchy_files(path: Path) -> list[Path]:
 
     try:
         columns = read_toml(path)["columns"].values()
-        return [path.parent / each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
+        named = [each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
+        return [path.parent / file for file in named if "\0" not in file]
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return []
 

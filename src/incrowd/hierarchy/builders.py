@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from incrowd.errors import HierarchyError, ParameterError
+from incrowd.errors import HierarchyError, ParameterError, quoted
 from incrowd.hierarchy.tree import Hierarchy
 
 __all__ = [
@@ -109,12 +109,12 @@ def _extra(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
 
 def _number(value: object, what: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"hierarchy intervals: {what} must be a number, got {value!r}")
+        raise ParameterError(f"hierarchy intervals: {what} must be a number, got {quoted(value)}")
     try:
         # The shortest decimal of a float is what the user wrote: 0.1 is a tenth.
         return Fraction(str(value))
     except ValueError:
-        raise ParameterError(f"hierarchy intervals: {what} must be finite, got {value!r}") from None
+        raise ParameterError(f"hierarchy intervals: {what} must be finite, got {quoted(value)}") from None
 
 
 def _decimal(value: Fraction) -> str:

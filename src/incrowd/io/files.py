@@ -97,7 +97,7 @@ def _writes_text(encoding: str) -> bool:
     try:
         codec = codecs.lookup(encoding)
         # Others turn bytes into bytes, need the text whole, or read escapes as what they stand for.
-        return codec._is_text_encoding and codec.name not in _NO_FILES
+        return codec._is_text_encoding and codec.name.replace("-", "_") not in _NO_FILES
     except (LookupError, ValueError):
         return False
 
