@@ -184,7 +184,7 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("version = 2\n", "version: Input should be 1"),
+        ("version = 2\n", "version: Value error, must be 1"),
         ("version = 1\nk = 5\n", "k: Extra inputs are not permitted"),
         ('version = 1\n[columns.age]\nrole = "spy"\n', "columns.age.role: Input should be"),
         ("version = [", "not readable as TOML"),
