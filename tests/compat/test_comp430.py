@@ -125,6 +125,8 @@ def test_files_that_do_not_fit(tmp_path):
     (tmp_path / "twice.csv").write_text("q,q\na,b\n")
     (tmp_path / "other.csv").write_text("s,q\nx,a\n")
     (tmp_path / "above.csv").write_text("q,s\nC,x\nR,y\n")
+    (tmp_path / "unknown.csv").write_text("q,s\nz,x\nR,y\n")
+    (tmp_path / "short.csv").write_text("q,s\na,x\n")
     for file, words in (
         ("two.csv", "one column is sensitive and has no hierarchy, but 2 have none"),
         ("ragged.csv", "record 1 has 1 values and the header 2"),
@@ -137,7 +139,62 @@ def test_files_that_do_not_fit(tmp_path):
         cost_MD(raw, tmp_path / "other.csv", folder)
     with pytest.raises(ic.IncrowdError, match="column 'q' has values that are not above"):
         cost_MD(raw, tmp_path / "above.csv", folder)
+    with pytest.raises(ic.IncrowdError, match=r"short.csv has 1 records and .*raw.csv 2"):
+        cost_LM(raw, tmp_path / "short.csv", folder)
+    with pytest.raises(ic.HierarchyError, match="column 'q' has values that are not in its hierarchy"):
+        cost_LM(tmp_path / "unknown.csv", raw, folder)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.fixture
+def one_line(tmp_path):
+    """Hierarchies of one line beside one with an end on a higher level."""
+    return write(
+        tmp_path,
+        {"q": {"Any": {"A": ["a", "b"], "c": []}}, "r": {"only": []}, "t": {"*": []}},
+        [("a", "only", "*", "x"), ("b", "only", "*", "y"), ("c", "only", "*", "x"), ("c", "only", "*", "y")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "cells"),
+    [
+        (lambda *files: random_anonymizer(*files[:2], 4, 1, files[2]), ["Any"] * 4),
+        (lambda *files: clustering_anonymizer(*files[:2], 2, files[2]), ["A", "A", "c", "c"]),
+        (lambda *files: bottomup_anonymizer(*files[:2], 2, 2, files[2]), None),
+    ],
+)
+def test_a_hierarchy_may_be_a_root_alone(one_line, tmp_path, call, cells):
+    """Such a column cannot be generalized: it costs nothing, and weighs in LM as a third."""
+    raw, folder = one_line
+    target = tmp_path / "out.csv"
+    call(raw, folder, target)
+    with open(target, newline="") as file:
+        out = list(csv.reader(file))[1:]
+    assert {tuple(row[1:3]) for row in out} == {("only", "*")}
+    cells = cells or ["A", "A", "Any", "Any"]
+    assert [row[0] for row in out] == cells
+    depth, leaves = {"a": 2, "b": 2, "c": 1, "A": 1, "Any": 0}, {"A": 2, "Any": 3}
+    climbed = [depth[value] - depth[label] for value, label in zip("abcc", cells, strict=True)]
+    assert cost_MD(raw, target, folder) == sum(climbed)
+    lost = sum(Fraction(leaves.get(label, 1) - 1, 2) for label in cells) / 3
+    assert cost_LM(raw, target, folder) == float(lost)
+
+
+def test_raw_values_above_others(one_line, tmp_path):
+    """The costs take a value of any level as it is; the anonymizers say that they do not."""
+    raw, folder = one_line
+    (tmp_path / "raw.csv").write_text("q,r,t,s\nA,only,*,x\na,only,*,y\nAny,only,*,x\nc,only,*,x\n")
+    (tmp_path / "out.csv").write_text("q,r,t,s\nAny,only,*,x\nA,only,*,y\nAny,only,*,x\nc,only,*,x\n")
+    assert cost_MD(raw, tmp_path / "out.csv", folder) == 2
+    assert cost_LM(raw, tmp_path / "out.csv", folder) == pytest.approx((1 + 1 / 2 + 1) / 3, abs=1e-15)
+    assert cost_LM(raw, raw, folder) == pytest.approx((1 / 2 + 1) / 3, abs=1e-15)
+    for call in (random_anonymizer, bottomup_anonymizer):
+        with pytest.raises(ic.SchemaError, match="column 'q' has 2 distinct values that stand above others"):
+            call(raw, folder, 2, 1, tmp_path / "made.csv")
+    with pytest.raises(ic.SchemaError, match="stand above others"):
+        clustering_anonymizer(raw, folder, 2, tmp_path / "made.csv")
+    assert not (tmp_path / "made.csv").exists()
 
 
 # --- a plain reading of the text ----------------------------------------------------------------------

@@ -9,11 +9,14 @@ from __future__ import annotations
 import csv
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from incrowd.addresses import file_path
-from incrowd.errors import IncrowdError, SchemaError, TableError
+from incrowd.compat._arguments import check_path, check_whole_number
+from incrowd.errors import HierarchyError, IncrowdError, SchemaError, TableError
 from incrowd.hierarchy import Hierarchy, find_files
 from incrowd.io.columns import column_named
 
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms import Algorithm
     from incrowd.privacy import PrivacyModel
     from incrowd.schema import Schema
-    from incrowd.utility import Lost, Metric
 
 __all__ = ["bottomup_anonymizer", "clustering_anonymizer", "cost_LM", "cost_MD", "random_anonymizer"]
 
@@ -41,16 +43,18 @@ def cost_MD(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_fol
     raw_dataset_file, anonymized_dataset_file
         CSV files with a header, row N of one generalized from row N of the other.
     DGH_folder
-        A folder with a tab-indented hierarchy file for every column but the sensitive one.
+        A folder with a tab-indented hierarchy file for every column but the sensitive one. A hierarchy may
+        be a root alone, whose column costs nothing, and a raw value may stand above others.
 
     Raises
     ------
     InputError
-        When a file cannot be read or does not fit the others.
+        When a file cannot be read or does not fit the others; the message names it, or the argument.
     """
-    from incrowd.utility import Distortion
-
-    return int(_cost(Distortion(), raw_dataset_file, anonymized_dataset_file, DGH_folder)[0].value)
+    climbed = 0
+    for pairs in _pairs(raw_dataset_file, anonymized_dataset_file, DGH_folder):
+        climbed += sum(pair.levels * pair.records for pair in pairs)
+    return climbed
 
 
 def cost_LM(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_folder: StrPath) -> float:  # noqa: N802, N803
@@ -58,10 +62,9 @@ def cost_LM(raw_dataset_file: StrPath, anonymized_dataset_file: StrPath, DGH_fol
 
     Parameters and errors are those of `cost_MD`.
     """
-    from incrowd.utility import Loss
-
-    lost, records = _cost(Loss(), raw_dataset_file, anonymized_dataset_file, DGH_folder)
-    return lost.value * records
+    columns = _pairs(raw_dataset_file, anonymized_dataset_file, DGH_folder)
+    lost = sum(sum(pair.lost * pair.records for pair in pairs) for pairs in columns)
+    return float(Fraction(lost) / len(columns)) if columns else 0.0
 
 
 def random_anonymizer(
@@ -76,13 +79,15 @@ def random_anonymizer(
     Raises
     ------
     InputError
-        When a file cannot be read or does not fit the others, or k (at most the records) or s is out of
-        range.
+        When a file cannot be read or does not fit the others, a raw value stands above others in its
+        hierarchy, or k (at most the records) or s is out of range.
     """
     from incrowd.algorithms import Random
     from incrowd.privacy import KAnonymity
 
-    _anonymize(raw_dataset_file, DGH_folder, [KAnonymity(k)], Random(), output_file, seed=s)
+    models = [KAnonymity(check_whole_number(k, "k", least=1))]
+    seed = check_whole_number(s, "s", least=0)
+    _anonymize(raw_dataset_file, DGH_folder, models, Random(), output_file, seed=seed)
 
 
 def clustering_anonymizer(
@@ -98,7 +103,8 @@ def clustering_anonymizer(
     from incrowd.algorithms import Clustering
     from incrowd.privacy import KAnonymity
 
-    _anonymize(raw_dataset_file, DGH_folder, [KAnonymity(k)], Clustering(), output_file)
+    models = [KAnonymity(check_whole_number(k, "k", least=1))]
+    _anonymize(raw_dataset_file, DGH_folder, models, Clustering(), output_file)
 
 
 def bottomup_anonymizer(
@@ -119,7 +125,10 @@ def bottomup_anonymizer(
     from incrowd.algorithms import BottomUp
     from incrowd.privacy import KAnonymity, LDiversity
 
-    models = [KAnonymity(k), LDiversity(l)]
+    models = [
+        KAnonymity(check_whole_number(k, "k", least=1)),
+        LDiversity(check_whole_number(l, "l", least=1)),
+    ]
     _anonymize(raw_dataset_file, DGH_folder, models, BottomUp(), output_file)
 
 
@@ -129,10 +138,10 @@ class _Course(NamedTuple):
     columns: list[str]
     frame: pl.DataFrame
     schema: Schema
-    roots: dict[str, str]
+    trees: dict[str, Hierarchy]
 
 
-def _read(path: StrPath, folder: StrPath) -> _Course:
+def _read(path: Path, folder: Path) -> _Course:
     from incrowd.schema import Attribute, Schema
 
     columns, frame = _table(path)
@@ -145,22 +154,34 @@ def _read(path: StrPath, folder: StrPath) -> _Course:
             f"{path}: one column is sensitive and has no hierarchy, but {len(others)} have none in {folder}: "
             f"{named}"
         )
-    attributes, roots = [], {}
-    for name in columns:
-        if name in files:
-            tree = Hierarchy.read(files[name])
-            roots[name] = tree.labels[0]
-            tree = Hierarchy([_TOP, *tree.labels[1:]], tree.parents)
-            attributes.append(Attribute(name, "quasi", kind="category", hierarchy=tree))
-        else:
-            attributes.append(Attribute(name, "sensitive", kind="category"))
-    return _Course(columns, frame, Schema.of(attributes), roots)
+    trees = {name: _tree(files[name]) for name in columns if name in files}
+    attributes = [
+        Attribute(name, "quasi", kind="category", hierarchy=_renamed(trees[name]))
+        if name in trees
+        else Attribute(name, "sensitive", kind="category")
+        for name in columns
+    ]
+    return _Course(columns, frame, Schema.of(attributes), trees)
 
 
-def _table(path: StrPath) -> tuple[list[str], pl.DataFrame]:
+def _tree(path: Path) -> Hierarchy:
+    """Read a hierarchy, which may be a root alone."""
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError):
+        lines = []  # what is wrong is said below
+    if len(lines) == 1 and path.suffix.lower() == ".txt":
+        return Hierarchy([lines[0].strip()], [-1])
+    return Hierarchy.read(path)
+
+
+def _renamed(tree: Hierarchy) -> Hierarchy:
+    return Hierarchy([_TOP, *tree.labels[1:]], tree.parents)
+
+
+def _table(path: Path) -> tuple[list[str], pl.DataFrame]:
     import polars as pl
 
-    path = file_path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.reader(file, strict=True))
@@ -189,14 +210,28 @@ def _anonymize(
     *,
     seed: int = 0,
 ) -> None:
+    import polars as pl
+
     from incrowd.io.targets import writing
     from incrowd.release import anonymize
 
-    course = _read(path, folder)
-    release = anonymize(course.frame, course.schema, models, algorithm, seed=seed)
+    path, target = check_path(path, "raw_dataset_file"), check_path(target, "output_file")
+    course = _read(path, check_path(folder, "DGH_folder"))
+    frame = course.frame
+    for name, tree in course.trees.items():
+        # A root alone is a value itself, and goes by the root's other name.
+        if tree.n_leaves == len(tree.labels):
+            frame = frame.with_columns(column_named(name).replace({tree.labels[0]: _TOP}))
+        above = set(frame[name]) & set(tree.labels) - set(tree.values)
+        if above:
+            raise SchemaError(
+                f"{path}: column {name!r} has {len(above)} distinct values that stand above others in its "
+                "hierarchy; the anonymizers take values from its ends, as raw data has them"
+            )
+    release = anonymize(frame, course.schema, models, algorithm, seed=seed)
     columns = {name: release.table[name].to_list() for name in course.columns}
-    for name, root in course.roots.items():
-        columns[name] = [root if value == _TOP else value for value in columns[name]]
+    for name, tree in course.trees.items():
+        columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]
     with (
         writing(target, force=True, sources=(path, folder)) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
@@ -206,31 +241,48 @@ def _anonymize(
         writer.writerows(zip(*columns.values(), strict=True))
 
 
-def _cost(metric: Metric, raw: StrPath, anonymized: StrPath, folder: StrPath) -> tuple[Lost, int]:
-    import polars as pl
+class _Pair(NamedTuple):
+    """A raw value and what it became: the records, the levels climbed, and LM of the new value in 0..1."""
 
-    from incrowd.engines import engine_for
-    from incrowd.observed import observe
-    from incrowd.schema import Schema
+    records: int
+    levels: int
+    lost: Fraction
 
-    course = _read(raw, folder)
+
+def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pair]]:
+    """Return, per quasi-identifier, what its distinct values became."""
+    raw = check_path(raw, "raw_dataset_file")
+    anonymized = check_path(anonymized, "anonymized_dataset_file")
+    course = _read(raw, check_path(folder, "DGH_folder"))
     columns, frame = _table(anonymized)
     if columns != course.columns:
         raise TableError(f"{anonymized}: the columns are not those of {raw}, in their order")
-    frame = frame.with_columns(
-        pl.when(column_named(name) == root).then(pl.lit(_TOP)).otherwise(column_named(name)).alias(name)
-        for name, root in course.roots.items()
-    )
-    quasi = Schema.of(course.schema.quasi)
-    before = engine_for(course.frame).count(quasi)
-    after = engine_for(frame).count(quasi.measured())
-    frequency, recoding = observe(before, after)
-    strange = [name for name, records in recoding.summarized.items() if records]
-    if strange:
+    if len(frame) != len(course.frame):
         raise TableError(
-            f"{anonymized}: column {strange[0]!r} has values that are not above those of {raw} in the DGH"
+            f"{anonymized} has {len(frame)} records and {raw} {len(course.frame)}; record N is one person"
         )
-    return metric.measure(frequency, recoding), frequency.rows
+    made = []
+    for name, tree in course.trees.items():
+        # Of nodes with one label the ends stand for values, and then the topmost.
+        nodes = {label: node for node, label in reversed(list(enumerate(tree.labels)))}
+        nodes |= dict(zip(tree.values, tree.leaves.tolist(), strict=True))
+        most = max(tree.n_leaves - 1, 1)
+        pairs = []
+        for (value, label), records in Counter(zip(course.frame[name], frame[name], strict=True)).items():
+            node, levels = nodes.get(value, -1), 0
+            if node < 0:
+                raise HierarchyError(
+                    f"{raw}: column {name!r} has values that are not in its hierarchy; add them to it"
+                )
+            while node >= 0 and tree.labels[node] != label:
+                node, levels = int(tree.parents[node]), levels + 1
+            if node < 0:
+                raise TableError(
+                    f"{anonymized}: column {name!r} has values that are not above those of {raw} in the DGH"
+                )
+            pairs.append(_Pair(records, levels, Fraction(int(tree.hi[node] - tree.lo[node]) - 1, most)))
+        made.append(pairs)
+    return made
 
 
 _USAGE = """Usage: python -m incrowd.compat.comp430 algorithm DGH-folder raw.csv anonymized.csv k [seed | l]

@@ -11,8 +11,18 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.compat._arguments import (
+    WrongTypeError,
+    check_column,
+    check_columns,
+    check_frame,
+    check_items,
+    check_mapping,
+    check_number,
+    check_series,
+    check_whole_number,
+)
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
-from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +46,7 @@ __all__ = [
 
 def get_spans(df: pd.DataFrame, partition: pd.Index) -> dict[str, Any]:
     """Return the span of every column in a partition: max - min of numbers, else the number of values."""
-    part = df.loc[partition]
+    part = _part(df, partition)
     return {column: _span(part[column]) for column in df.columns}
 
 
@@ -46,7 +56,7 @@ def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index,
     Numbers: below the median, and from the median up. Categories: values in the order in which they first
     appear, halved, the smaller half first.
     """
-    cells = df[column].loc[partition]
+    cells = _part(df, partition)[check_column(column, "column", df)]
     if not _is_number(cells):
         values = cells.unique()
         left = cells.isin(list(values[: len(values) // 2]))
@@ -59,19 +69,21 @@ def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str,
     """Say whether a partition has k records or more."""
     if isinstance(df, _Probe):
         return df.asked(partition, sensitive_column, "k", sensitive_column, k)
-    return len(partition) >= k
+    limit = check_whole_number(k, "k", least=1)
+    return len(_part(df, partition)) >= limit
 
 
 def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
     """Return the number of distinct values of a column in a partition; missing is a value."""
-    return int(df[column].loc[partition].nunique(dropna=False))
+    return int(_part(df, partition)[check_column(column, "column", df)].nunique(dropna=False))
 
 
 def is_l_diverse(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, l: int = 2) -> bool:  # noqa: E741
     """Say whether a partition has l distinct sensitive values or more."""
     if isinstance(df, _Probe):
         return df.asked(partition, None, "l", sensitive_column, l)
-    return diversity(df, partition, sensitive_column) >= l
+    limit = check_whole_number(l, "l", least=1)
+    return diversity(df, partition, sensitive_column) >= limit
 
 
 def t_closeness(
@@ -82,8 +94,19 @@ def t_closeness(
     Only values that the partition has are looked at: the maximal difference of two frequencies, which is
     neither the Earth Mover's distance nor, for more than two values, the Kolmogorov-Smirnov distance.
     """
-    shares = df[column].loc[partition].value_counts(normalize=True)
-    return max((abs(share - global_freqs[value]) for value, share in shares.items() if share), default=0.0)
+    cells = _part(df, partition)[check_column(column, "column", df)]
+    wanted = "a dict of every value's share of the table"
+    known = check_mapping(global_freqs, "global_freqs", wanted)
+    found = cells.value_counts()
+    shares = {value: count / len(cells) for value, count in found.items() if count}
+    missing = sum(value not in known for value in shares)
+    if missing:
+        raise ParameterError(f"global_freqs: {missing} values of the partition have no share; give {wanted}")
+    apart = (
+        abs(share - check_number(known[value], "global_freqs", low=0, high=1, wanted=wanted))
+        for value, share in shares.items()
+    )
+    return max(apart, default=0.0)
 
 
 def is_t_close(
@@ -102,10 +125,12 @@ def is_t_close(
     """
     if isinstance(df, _Probe):
         return df.asked(partition, None, "t", sensitive_column, (global_freqs, p))
-    if _is_number(df[sensitive_column]):
+    check_frame(df, "df", empty=True)
+    if _is_number(df[check_column(sensitive_column, "sensitive_column", df)]):
         raise SchemaError(f"column {sensitive_column!r}: this method only works for categorical values")
     # 1/3 and 13/30 are 1/10 apart, and a little more in floats.
-    return t_closeness(df, partition, sensitive_column, global_freqs) <= p + 1e-12
+    limit = check_number(p, "p", low=0)
+    return t_closeness(df, partition, sensitive_column, global_freqs) <= limit + 1e-12
 
 
 Validity = Callable[[Any, Any, str], Any]
@@ -141,6 +166,8 @@ def partition_dataset(
         When a column is missing or has missing numbers, or the index names a row twice.
     """
     _check(df, feature_columns, sensitive_column)
+    if not callable(is_valid):
+        raise WrongTypeError("is_valid: give a function of (df, partition, sensitive_column)")
     asked = _recognized(is_valid)
     if asked is not None:
         fast = _models(df, asked, sensitive_column)
@@ -168,13 +195,21 @@ def partition_dataset(
 
 
 def agg_categorical_column(series: pd.Series[Any]) -> list[str]:
-    """Return the values of a column, joined by commas in order."""
-    return [",".join(sorted(str(value) for value in series.dropna().unique()))]
+    """Return the values of a column, joined by commas in order; an empty text where there are none."""
+    return [",".join(sorted(set(map(str, check_series(series, "series").dropna()))))]
 
 
 def agg_numerical_column(series: pd.Series[Any]) -> list[float]:
-    """Return the mean of a column."""
-    return [float(series.mean())]
+    """Return the mean of a column, NaN where it has no numbers.
+
+    Raises
+    ------
+    TableError
+        When the column is none of numbers.
+    """
+    if len(check_series(series, "series")) and not _is_number(series):
+        raise TableError("series: the column holds no numbers; use agg_categorical_column")
+    return [float(series.mean()) if len(series) else float("nan")]
 
 
 def build_anonymized_dataset(
@@ -191,8 +226,14 @@ def build_anonymized_dataset(
     import pandas as pd
 
     _check(df, feature_columns, sensitive_column)
-    places = [df.index.get_indexer(partition) for partition in partitions]
-    rows = np.concatenate(places) if places else np.zeros(0, np.int64)
+    if "count" in (*feature_columns, sensitive_column):
+        raise SchemaError("feature_columns: the table that is made has a column 'count'; rename yours")
+    wanted = "a list of partitions, each an index of rows"
+    held = [check_items(part, "partitions", wanted) for part in check_items(partitions, "partitions", wanted)]
+    if not any(held):
+        raise ParameterError(f"partitions: there is no row in it; give {wanted}")
+    places = [df.index.get_indexer(pd.Index(part)) for part in held if part]
+    rows = np.concatenate(places)
     if (rows < 0).any() or len(np.unique(rows)) < len(rows):
         raise TableError("partitions: a row is not in the table, or in two partitions")
     group = np.repeat(np.arange(len(places)), [len(rows) for rows in places])
@@ -208,9 +249,11 @@ def build_anonymized_dataset(
 
     sensitive = part[sensitive_column].reset_index(drop=True).rename(sensitive_column)
     counts = sensitive.groupby([group, sensitive], observed=True, dropna=False).size()
-    at = counts.index.get_level_values(0)
+    # Levels by names of our own: pandas takes a number for the name of a level, as of a column named 0.
+    counts.index = counts.index.set_names(["group", "value"])
+    at = counts.index.get_level_values("group")
     released = {column: values.loc[at].to_numpy() for column, values in columns.items()}
-    released[sensitive_column] = counts.index.get_level_values(1).to_numpy()
+    released[sensitive_column] = counts.index.get_level_values("value").to_numpy()
     return pd.DataFrame({**released, "count": counts.to_numpy()})
 
 
@@ -230,10 +273,23 @@ def _span(cells: pd.Series[Any]) -> Any:
     return span.item() if hasattr(span, "item") else span
 
 
+def _part(df: Any, partition: Any) -> pd.DataFrame:
+    """Return the rows of a partition."""
+    import pandas as pd
+
+    check_frame(df, "df", empty=True)
+    if not isinstance(partition, pd.Index):
+        partition = pd.Index(check_items(partition, "partition", "an index of rows, e.g. df.index"))
+    try:
+        return df.loc[partition]
+    except (KeyError, TypeError, IndexError):
+        raise TableError("partition: a row is not in the table; give an index of its rows") from None
+
+
 def _check(df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: str) -> None:
-    if isinstance(feature_columns, str) or not len(feature_columns):
-        raise ParameterError("feature_columns: give a list of one column name or more")
-    require_columns((*feature_columns, sensitive_column), list(df.columns))
+    check_frame(df, "df")
+    check_columns(feature_columns, "feature_columns", df)
+    check_column(sensitive_column, "sensitive_column", df, known=list(feature_columns))
     if sensitive_column in feature_columns:
         raise SchemaError(f"column {sensitive_column!r} is sensitive and cannot be a feature as well")
     if not df.index.is_unique:
@@ -328,14 +384,18 @@ def _models(
 
     models: list[PrivacyModel] = []
     columns: dict[str, None] = {}
+    text = ""
     for kind, named, limit in asked:
         column = sensitive_column if named == "\0sensitive" else named
         if kind != "k":
             if column not in df.columns:
                 return None
             columns[column] = None
+            text = _text_of(df, column)
         if kind == "t":
             shares, p = limit
+            if not isinstance(shares, Mapping) or not isinstance(p, int | float):
+                return None
             found = df[column].value_counts(normalize=True, dropna=False)
             known = {value: share for value, share in found.items() if share}
             same = set(known) == {value for value, share in shares.items() if share} and all(
@@ -343,12 +403,17 @@ def _models(
             )
             if _is_number(df[column]) or not same or not 0 <= p <= 1:
                 return None
-            models.append(TCloseness(float(p), distance="maximal-frequency-difference", attribute=column))
+            models.append(TCloseness(float(p), distance="maximal-frequency-difference", attribute=text))
         elif isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             return None
         else:
-            models.append(KAnonymity(limit) if kind == "k" else LDiversity(limit, attribute=column))
+            models.append(KAnonymity(limit) if kind == "k" else LDiversity(limit, attribute=text))
     return models, list(columns)
+
+
+def _text_of(df: pd.DataFrame, name: Any) -> str:
+    """Name a column by its place: a name is a text in the engine, and may be a number in pandas."""
+    return str(list(df.columns).index(name))
 
 
 def _compiled(
@@ -364,10 +429,14 @@ def _compiled(
     from incrowd.schema import Attribute, Schema
 
     attributes = [
-        *(Attribute(name, "quasi", "number" if _is_number(df[name]) else "category") for name in features),
-        *(Attribute(name, "sensitive", "category") for name in sensitive),
+        *(
+            Attribute(_text_of(df, name), "quasi", "number" if _is_number(df[name]) else "category")
+            for name in features
+        ),
+        *(Attribute(_text_of(df, name), "sensitive", "category") for name in sensitive),
     ]
-    table = df[[*features, *sensitive]].reset_index(drop=True)
+    table = df[list(dict.fromkeys((*features, *sensitive)))].reset_index(drop=True)
+    table.columns = [_text_of(df, name) for name in table.columns]
     frequency = engine_for(table).count(Schema.of(attributes))
     rules = Mondrian(choose="span", median="below", categories="appearance")
     try:

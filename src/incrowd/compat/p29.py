@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from incrowd.compat._arguments import (
+    check_column,
+    check_columns,
+    check_frame,
+    check_mapping,
+    check_number,
+    check_series,
+    check_whole_number,
+)
 from incrowd.errors import TableError
-from incrowd.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,15 +39,15 @@ _CELLS = 4_000_000
 
 
 def calculate_k_anonymity(group: pd.DataFrame) -> int:
-    """Return the number of records of a class."""
-    return len(group)
+    """Return the number of records of a class, 0 for none."""
+    return len(check_frame(group, "group", empty=True))
 
 
 def calculate_normalized_entropy(series: pd.Series[Any]) -> float:
     """Return the entropy of a class's values over log2 of how many there are; 0 for one value or none."""
     import numpy as np
 
-    shares = series.value_counts(normalize=True, dropna=False).to_numpy(dtype=float)
+    shares = _shares(check_series(series, "series")).to_numpy(dtype=float)
     shares = shares[shares > 0]
     if len(shares) < 2:
         return 0.0
@@ -47,16 +55,44 @@ def calculate_normalized_entropy(series: pd.Series[Any]) -> float:
 
 
 def calculate_global_distribution(series: pd.Series[Any]) -> dict[Any, float]:
-    """Return the share of every value, the most frequent first."""
-    found: dict[Any, float] = series.value_counts(normalize=True, dropna=False).to_dict()
+    """Return the share of every value, the most frequent first; nothing for a series of no values."""
+    found: dict[Any, float] = _shares(check_series(series, "series")).to_dict()
     return found
 
 
+def _shares(series: pd.Series[Any]) -> pd.Series[Any]:
+    try:
+        return series.value_counts(normalize=True, dropna=False)
+    except TypeError:
+        raise TableError("series: a cell is a list or the like; turn the cells into texts") from None
+
+
 def compute_t_closeness(series: pd.Series[Any], global_distribution: Mapping[Any, float]) -> float:
-    """Return half the sum of absolute differences between the shares of a class and of the table."""
-    shares = calculate_global_distribution(series)
+    """Return half the sum of absolute differences between the shares of a class and of the table.
+
+    Raises
+    ------
+    InputError
+        When `series` is no pandas series or has no values, or a share is no number.
+    """
+    shares = _one_missing(calculate_global_distribution(series))
+    if not shares:
+        raise TableError("series: a class of no records has no distance")
+    wanted = "what calculate_global_distribution returns"
+    global_distribution = _one_missing(check_mapping(global_distribution, "global_distribution", wanted))
+    for share in global_distribution.values():
+        check_number(share, "global_distribution", low=0, high=1, wanted=wanted)
     values = [*global_distribution, *(value for value in shares if value not in global_distribution)]
     return 0.5 * sum(abs(shares.get(value, 0.0) - global_distribution.get(value, 0.0)) for value in values)
+
+
+def _one_missing(shares: Mapping[Any, float]) -> dict[Any, float]:
+    """Key the missing value by None: one NaN does not equal another."""
+    import pandas as pd
+
+    return {
+        None if pd.api.types.is_scalar(key) and pd.isna(key) else key: share for key, share in shares.items()
+    }
 
 
 def calculate_t_closeness(
@@ -69,13 +105,15 @@ def calculate_t_closeness(
     Raises
     ------
     InputError
-        When the table lacks a column.
+        When the table has no rows or lacks a column, or a list is empty; the message names the argument.
     """
     import numpy as np
     import pandas as pd
 
-    columns = list(quasi_identifiers)
-    require_columns((*columns, *sensitive_attributes), list(df.columns))
+    # An index may have the name of a column, which pandas could not tell apart.
+    df = check_frame(df, "df").reset_index(drop=True)
+    columns = check_columns(quasi_identifiers, "quasi_identifiers", df)
+    sensitive_attributes = check_columns(sensitive_attributes, "sensitive_attributes", df)
     group = df.groupby(columns, dropna=False, observed=True).ngroup().to_numpy()
     sizes, first = np.bincount(group), np.unique(group, return_index=True)[1]
     values = df[columns].iloc[first].itertuples(index=False, name=None)
@@ -130,13 +168,16 @@ def calculate_P_29_score(  # noqa: N802
 
     Raises
     ------
-    TableError
-        When there is no class or no sensitive attribute.
+    InputError
+        When there is no class or no sensitive attribute, a column is missing, a figure is no number, or a
+        weight is none; the message names the argument.
     """
-    entropies, distances = (value.iloc[:, 1:].astype(float) for value in (l_value, t_value))
-    if not len(k_value) or not entropies.shape[1] or not distances.shape[1]:
-        raise TableError("the score needs one class and one sensitive attribute at least")
-    sizes = k_value["k-anonymity"]
+    entropies, distances = _figures(l_value, "l_value"), _figures(t_value, "t_value")
+    sizes = _figures(k_value, "k_value")[check_column("k-anonymity", "k_value", k_value, known=[_NAME])]
+    if (sizes < 1).any():
+        raise TableError("k_value: a class has one record at least")
+    weights = {"w_k": w_k, "w_l": w_l, "w_t": w_t}
+    w_k, w_l, w_t = (check_number(weight, name) for name, weight in weights.items())
     reasons: list[str] = []
     problems: list[tuple[str, str]] = []
 
@@ -166,6 +207,24 @@ def calculate_P_29_score(  # noqa: N802
     return score, problems, reasons, k_min, l_min, t_max
 
 
+def _figures(value: Any, argument: str) -> pd.DataFrame:
+    """Return the figures of classes, in columns after the one that names them."""
+    import numpy as np
+
+    frame = check_frame(value, argument)
+    check_column(_NAME, argument, frame)
+    rest = frame.drop(columns=_NAME)
+    if not rest.shape[1]:
+        raise TableError(f"{argument}: a column of figures stands beside {_NAME!r}, one at least")
+    try:
+        figures = rest.astype(float)
+    except (TypeError, ValueError):
+        raise TableError(f"{argument}: every cell but those of {_NAME!r} is a number") from None
+    if not np.isfinite(figures.to_numpy()).all():
+        raise TableError(f"{argument}: a figure is missing or infinite")
+    return figures
+
+
 def ensure_privacy(
     df: pd.DataFrame,
     QI: Sequence[str],  # noqa: N803
@@ -179,16 +238,29 @@ def ensure_privacy(
     Returns
     -------
     The rows that are left with all columns, numbered from 0.
+
+    Raises
+    ------
+    InputError
+        When the table has no rows or lacks a column, a list is empty, or a limit is out of range; the message
+        names the argument.
     """
     from incrowd.processing import ensure_privacy as ensure
     from incrowd.schema import Attribute, Schema
 
+    check_frame(df, "df")
+    quasi, sensitive = check_columns(QI, "QI", df), check_columns(SA, "SA", df)
     schema = Schema.of(
         [
-            *(Attribute(name, "quasi", kind="category") for name in QI),
-            *(Attribute(name, "sensitive", kind="category") for name in SA),
+            *(Attribute(name, "quasi", kind="category") for name in quasi),
+            *(Attribute(name, "sensitive", kind="category") for name in sensitive),
         ],
         others="keep",
     )
-    left: pd.DataFrame = ensure(df, schema, t=t, k=k, l=l).table
+    limits = {
+        "t": check_number(t, "t", low=0, high=1),
+        "k": check_whole_number(k, "k", least=0),
+        "l": check_number(l, "l", low=0, high=1),
+    }
+    left: pd.DataFrame = ensure(df, schema, **limits).table
     return left

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -120,7 +121,7 @@ def PETAnonymization(  # noqa: N802
     InfeasibleError
         When no recoding satisfies the model.
     """
-    rate = _number(maxSuppressionRate, "maxSuppressionRate")
+    rate = _number(maxSuppressionRate, "maxSuppressionRate", low=0, high=1)
     result: pd.DataFrame = _call(_ANONYMIZATIONS, tech, (originalData, rate), keywordArgs)
     return result
 
@@ -501,14 +502,14 @@ def _call(
     return known[tech](*given, **settings)
 
 
-def _number(value: Any, name: str) -> Any:
+def _number(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> Any:
     """Return a number as it came, one written as text read, as PETWorks does."""
     if isinstance(value, str):
         try:
             value = float(value)
         except ValueError:
             raise ParameterError(f"{name}: give a number, not {value!r}") from None
-    check_number(value, name)
+    check_number(value, name, low=low, high=high)
     return value
 
 
@@ -526,8 +527,10 @@ def _function(value: Any, name: str) -> Any:
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("k", "l", "nAttack", "n_col"), partial(check_whole_number, least=1)),
-    **dict.fromkeys(("tLimit", "t", "dMin", "dMax", "maxBias"), _number),
-    **dict.fromkeys(("adversaryCost", "adversaryGain", "publisherLost", "publisherBenefit"), _number),
+    **dict.fromkeys(("tLimit", "t", "dMin", "dMax"), partial(_number, low=0, high=1)),
+    **dict.fromkeys(
+        ("maxBias", "adversaryCost", "adversaryGain", "publisherLost", "publisherBenefit"), _number
+    ),
     **dict.fromkeys(("allowAttack", "groups"), _truth),
     "processingFunc": _function,
 }

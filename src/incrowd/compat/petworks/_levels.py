@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.addresses import file_path
+from incrowd.compat._arguments import check_path
 from incrowd.errors import HierarchyError, TableError
 from incrowd.hierarchy import Hierarchy
 
@@ -91,7 +91,9 @@ def read_folder(folder: str | os.PathLike[str] | None, columns: Sequence[str]) -
     if folder is None:
         return {}
     try:
-        files = sorted(path for path in file_path(folder).iterdir() if path.suffix.lower() == ".csv")
+        files = sorted(
+            path for path in check_path(folder, "dataHierarchy").iterdir() if path.suffix.lower() == ".csv"
+        )
     except OSError as error:
         raise HierarchyError(f"{folder}: cannot read the folder of hierarchies ({error.strerror})") from None
     found: dict[str, Levels] = {}
