@@ -67,7 +67,7 @@ WRONG = [
     (notebook.agg_categorical_column, (DF["q"],), 0, SERIES, "series"),
     (notebook.agg_numerical_column, (DF["n"],), 0, (*SERIES, DF["q"]), "series"),
     (notebook.build_anonymized_dataset, (DF, [DF.index], ["n"], "s"), 0, FRAMES, "df"),
-    (notebook.build_anonymized_dataset, (DF, [DF.index], ["n"], "s"), 1, (None, 5, [], "x", [5], [[9]]), "part"),
+    (notebook.build_anonymized_dataset, (DF, [DF.index], ["n"], "s"), 1, (None, 5, "x", [5], [[9]]), "part"),
     (notebook.build_anonymized_dataset, (DF, [DF.index], ["n"], "s"), 2, LISTS, "feature_columns"),
     *(
         case

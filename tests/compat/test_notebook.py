@@ -8,7 +8,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
@@ -157,21 +157,28 @@ def plain(is_valid):
     return lambda *args: bool(is_valid(*args))
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda k, many, p, shares: is_k_anonymous,
+        lambda k, many, p, shares: functools.partial(is_k_anonymous, k=k),
+        lambda k, many, p, shares: lambda *args: is_k_anonymous(*args, k=k) and is_l_diverse(*args, l=many),
+        lambda k, many, p, shares: (
+            lambda df, part, column: is_l_diverse(df, part, "r") and is_k_anonymous(df, part, column, k)
+        ),
+        lambda k, many, p, shares: lambda *args: is_t_close(*args, shares, p) and is_k_anonymous(*args, k),
+    ],
+    ids=["bare", "k", "k and l", "l of another column", "t"],
+)
+@settings(max_examples=15)
 @given(frames(), st.integers(1, 5), st.integers(1, 3), st.sampled_from([0, 0.1, 0.25, 1]))
-def test_both_paths_partition_alike(df, k, l, p):  # noqa: E741
-    shares = df["s"].value_counts(normalize=True).to_dict()
-    for is_valid in (
-        is_k_anonymous,
-        functools.partial(is_k_anonymous, k=k),
-        lambda *args: is_k_anonymous(*args, k=k) and is_l_diverse(*args, l=l),
-        lambda df, part, column: is_l_diverse(df, part, "r") and is_k_anonymous(df, part, column, k),
-        lambda *args: is_t_close(*args, shares, p) and is_k_anonymous(*args, k),
-    ):
-        assert notebook._recognized(is_valid)
-        fast = partition_dataset(df, ["n", "x", "c"], "s", is_valid)
-        slow = partition_dataset(df, ["n", "x", "c"], "s", plain(is_valid))
-        assert [part.tolist() for part in fast] == [part.tolist() for part in slow]
-        assert sorted(name for part in fast for name in part) == sorted(df.index)
+def test_both_paths_partition_alike(rule, df, k, many, p):
+    is_valid = rule(k, many, p, df["s"].value_counts(normalize=True).to_dict())
+    assert notebook._recognized(is_valid)
+    fast = partition_dataset(df, ["n", "x", "c"], "s", is_valid)
+    slow = partition_dataset(df, ["n", "x", "c"], "s", plain(is_valid))
+    assert [part.tolist() for part in fast] == [part.tolist() for part in slow]
+    assert sorted(name for part in fast for name in part) == sorted(df.index)
 
 
 def test_callables_that_do_more_are_called():

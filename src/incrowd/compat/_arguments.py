@@ -92,7 +92,7 @@ def check_columns(value: Any, argument: str, frame: pd.DataFrame, table: str = "
     """Return a list of one column or more, each in the frame and named once."""
     names = check_items(value, argument, "a list of column names")
     if not names:
-        raise ParameterError(f"{argument}: name one column or more of {table}")
+        raise ParameterError(f"{argument}: give a list of one column of {table} or more")
     for name in names:
         check_column(name, argument, frame, known=names)
     if len(set(names)) < len(names):

@@ -210,8 +210,6 @@ def _anonymize(
     *,
     seed: int = 0,
 ) -> None:
-    import polars as pl
-
     from incrowd.io.targets import writing
     from incrowd.release import anonymize
 

@@ -46,7 +46,8 @@ __all__ = [
 
 def get_spans(df: pd.DataFrame, partition: pd.Index) -> dict[str, Any]:
     """Return the span of every column in a partition: max - min of numbers, else the number of values."""
-    part = _part(df, partition)
+    rows = _rows(df, partition)
+    part = df.loc[rows]
     return {column: _span(part[column]) for column in df.columns}
 
 
@@ -56,7 +57,7 @@ def split(df: pd.DataFrame, partition: pd.Index, column: str) -> tuple[pd.Index,
     Numbers: below the median, and from the median up. Categories: values in the order in which they first
     appear, halved, the smaller half first.
     """
-    cells = _part(df, partition)[check_column(column, "column", df)]
+    cells = _cells(df, partition, column)
     if not _is_number(cells):
         values = cells.unique()
         left = cells.isin(list(values[: len(values) // 2]))
@@ -70,12 +71,12 @@ def is_k_anonymous(df: pd.DataFrame, partition: pd.Index, sensitive_column: str,
     if isinstance(df, _Probe):
         return df.asked(partition, sensitive_column, "k", sensitive_column, k)
     limit = check_whole_number(k, "k", least=1)
-    return len(_part(df, partition)) >= limit
+    return len(_rows(df, partition)) >= limit
 
 
 def diversity(df: pd.DataFrame, partition: pd.Index, column: str) -> int:
     """Return the number of distinct values of a column in a partition; missing is a value."""
-    return int(_part(df, partition)[check_column(column, "column", df)].nunique(dropna=False))
+    return int(_cells(df, partition, column).nunique(dropna=False))
 
 
 def is_l_diverse(df: pd.DataFrame, partition: pd.Index, sensitive_column: str, l: int = 2) -> bool:  # noqa: E741
@@ -94,7 +95,7 @@ def t_closeness(
     Only values that the partition has are looked at: the maximal difference of two frequencies, which is
     neither the Earth Mover's distance nor, for more than two values, the Kolmogorov-Smirnov distance.
     """
-    cells = _part(df, partition)[check_column(column, "column", df)]
+    cells = _cells(df, partition, column)
     wanted = "a dict of every value's share of the table"
     known = check_mapping(global_freqs, "global_freqs", wanted)
     found = cells.value_counts()
@@ -230,10 +231,8 @@ def build_anonymized_dataset(
         raise SchemaError("feature_columns: the table that is made has a column 'count'; rename yours")
     wanted = "a list of partitions, each an index of rows"
     held = [check_items(part, "partitions", wanted) for part in check_items(partitions, "partitions", wanted)]
-    if not any(held):
-        raise ParameterError(f"partitions: there is no row in it; give {wanted}")
     places = [df.index.get_indexer(pd.Index(part)) for part in held if part]
-    rows = np.concatenate(places)
+    rows = np.concatenate(places) if places else np.zeros(0, np.int64)
     if (rows < 0).any() or len(np.unique(rows)) < len(rows):
         raise TableError("partitions: a row is not in the table, or in two partitions")
     group = np.repeat(np.arange(len(places)), [len(rows) for rows in places])
@@ -273,17 +272,26 @@ def _span(cells: pd.Series[Any]) -> Any:
     return span.item() if hasattr(span, "item") else span
 
 
-def _part(df: Any, partition: Any) -> pd.DataFrame:
-    """Return the rows of a partition."""
+def _rows(df: Any, partition: Any) -> pd.Index:
+    """Return a partition that names rows of the frame."""
     import pandas as pd
 
     check_frame(df, "df", empty=True)
     if not isinstance(partition, pd.Index):
         partition = pd.Index(check_items(partition, "partition", "an index of rows, e.g. df.index"))
     try:
-        return df.loc[partition]
-    except (KeyError, TypeError, IndexError):
-        raise TableError("partition: a row is not in the table; give an index of its rows") from None
+        unknown = partition is not df.index and bool((df.index.get_indexer_for(partition) < 0).any())
+    except (KeyError, TypeError):
+        unknown = True
+    if unknown:
+        raise TableError("partition: a row is not in the table; give an index of its rows")
+    return partition
+
+
+def _cells(df: pd.DataFrame, partition: Any, column: Any) -> pd.Series[Any]:
+    """Return the cells of a column in a partition."""
+    rows = _rows(df, partition)
+    return df[check_column(column, "column", df)].loc[rows]
 
 
 def _check(df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: str) -> None:

@@ -211,11 +211,14 @@ def _figures(value: Any, argument: str) -> pd.DataFrame:
     """Return the figures of classes, in columns after the one that names them."""
     import numpy as np
 
-    frame = check_frame(value, argument)
+    frame = check_frame(value, argument, empty=True)
     check_column(_NAME, argument, frame)
     rest = frame.drop(columns=_NAME)
-    if not rest.shape[1]:
-        raise TableError(f"{argument}: a column of figures stands beside {_NAME!r}, one at least")
+    if not len(rest) or not rest.shape[1]:
+        raise TableError(
+            f"{argument}: the score needs one class and one sensitive attribute at least; "
+            f"give a row per class, {_NAME!r} and a column of figures"
+        )
     try:
         figures = rest.astype(float)
     except (TypeError, ValueError):
