@@ -272,26 +272,28 @@ def _span(cells: pd.Series[Any]) -> Any:
     return span.item() if hasattr(span, "item") else span
 
 
-def _rows(df: Any, partition: Any) -> pd.Index:
+def _rows(df: pd.DataFrame, partition: Any) -> pd.Index[Any]:
     """Return a partition that names rows of the frame."""
     import pandas as pd
 
     check_frame(df, "df", empty=True)
     if not isinstance(partition, pd.Index):
         partition = pd.Index(check_items(partition, "partition", "an index of rows, e.g. df.index"))
+    rows: pd.Index[Any] = partition
     try:
-        unknown = partition is not df.index and bool((df.index.get_indexer_for(partition) < 0).any())
+        unknown = rows is not df.index and bool((df.index.get_indexer_for(rows) < 0).any())
     except (KeyError, TypeError):
         unknown = True
     if unknown:
         raise TableError("partition: a row is not in the table; give an index of its rows")
-    return partition
+    return rows
 
 
 def _cells(df: pd.DataFrame, partition: Any, column: Any) -> pd.Series[Any]:
     """Return the cells of a column in a partition."""
     rows = _rows(df, partition)
-    return df[check_column(column, "column", df)].loc[rows]
+    cells: pd.Series[Any] = df[check_column(column, "column", df)].loc[rows]
+    return cells
 
 
 def _check(df: pd.DataFrame, feature_columns: Sequence[str], sensitive_column: str) -> None:

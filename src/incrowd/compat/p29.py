@@ -260,10 +260,11 @@ def ensure_privacy(
         ],
         others="keep",
     )
-    limits = {
-        "t": check_number(t, "t", low=0, high=1),
-        "k": check_whole_number(k, "k", least=0),
-        "l": check_number(l, "l", low=0, high=1),
-    }
-    left: pd.DataFrame = ensure(df, schema, **limits).table
+    left: pd.DataFrame = ensure(
+        df,
+        schema,
+        t=check_number(t, "t", low=0, high=1),
+        k=check_whole_number(k, "k", least=0),
+        l=check_number(l, "l", low=0, high=1),
+    ).table
     return left
