@@ -86,6 +86,15 @@ def test_larger_classes_are_sampled_within_their_interval():
     )
 
 
+@pytest.mark.parametrize("name", ["^s$", "*", "^.*$"])
+def test_minimality_finds_a_column_whatever_its_name_looks_like(name):
+    table = ZIPS.rename({"illness": name})
+    schema = ic.Schema(quasi=["zip"], sensitive=[name])
+    policy = ic.Policy(schema, (ic.KAnonymity(2), ic.LDiversity(2)))
+    found = attack(table, ic.anonymize(table, policy).table, policy, kinds=["minimality"])[0]
+    assert found.figures["largest"] == 1
+
+
 def test_minimality_refuses_what_it_cannot_run_again():
     release = ic.anonymize(ZIPS, ZIP_POLICY)
     from dataclasses import replace

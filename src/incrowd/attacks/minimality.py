@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.errors import InfeasibleError, ParameterError, TableError
-from incrowd.io.columns import columns_named
+from incrowd.io.columns import columns_named, nameless
 
 if TYPE_CHECKING:
     import polars as pl
@@ -177,7 +177,7 @@ class _World:
         frame: pl.DataFrame = nw.from_native(loaded(raw), eager_only=True).to_polars()
         # The order of rows would only get in the way.
         policy = replace(policy, shuffle=False)
-        values = frame[secret].alias("").rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        values = nameless(frame[secret]).rank("dense").fill_null(0).to_numpy().astype(np.int64)
         return cls(frame, policy, secret, cls._made(frame, policy), values)
 
     @staticmethod
@@ -198,7 +198,9 @@ class _World:
 
         other: pl.DataFrame = nw.from_native(loaded(release), eager_only=True).to_polars()
         names = [*self.released.columns, self.secret]
-        mine = self.released.with_columns(self.frame[self.secret].cast(pl.String))
+        mine = self.released.with_columns(
+            nameless(self.frame[self.secret]).cast(pl.String).alias(self.secret)
+        )
         theirs = other.select(columns_named(names)).cast(pl.String)
         return Counter(mine.rows()) == Counter(theirs.rows())
 
@@ -217,7 +219,8 @@ class _World:
         source = np.arange(len(self.values))
         first = {value: int(np.flatnonzero(self.values == value)[0]) for value in np.unique(values).tolist()}
         source[rows] = [first[value] for value in values.tolist()]
-        table = self.frame.with_columns(self.frame[self.secret].gather(source))
+        dealt = nameless(self.frame[self.secret]).gather(source).alias(self.secret)
+        table = self.frame.with_columns(dealt)
         try:
             return self._made(table, self.policy).equals(self.released)
         except InfeasibleError:
