@@ -279,7 +279,7 @@ def test_the_attacks_on_synthetic_data(petworks):
     found = PETValidation(*files, "SinglingOutRisk", control=control, nAttack=20)
     assert list(found) == keys
     assert all(0 < rate < 1 for rate in found.values())
-    alone = PETValidation(*files, "SinglingOutRisk", nAttack=2)
+    alone = PETValidation(*files, "SinglingOutRisk", nAttack=10)
     assert alone[keys[2]] is None
     inferred = PETValidation(*files, "InferenceRisk", control=control, nAttack=50)
     assert list(inferred) == ["age", "type_employer", "fnlwgt"]

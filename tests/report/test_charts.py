@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 from pypdf import PdfReader
 
 import incrowd as ic
-from incrowd.comparison import Compared
+from incrowd.comparison import Compared, Comparison
 from incrowd.report.charts import against, boundaries, measures, save
 from incrowd.report.one_page import observations
 from incrowd.samples import hospital
@@ -153,6 +154,87 @@ def test_observations_say_what_the_figures_do():
         "b: from k = 2 to 8 it loses the same, and takes as long.",
         "No release: c (k = 8).",
     ]
+
+
+def test_observations_name_those_that_tie():
+    def observed(*runs):
+        return observations([_compared(name, k, {"loss": loss}, t) for name, k, loss, t in runs], "k")[:2]
+
+    runs = ("a", 2, 0.3, 1.0), ("b", 2, 0.1 + 0.2, 2.0), ("a", 4, 0.5, 1.0), ("b", 4, 0.4, 1.0004)
+    assert observed(*runs) == [
+        "a and b lose least (LM) for k = 2, b for k = 4.",
+        "a is fastest for k = 2, a and b for k = 4.",
+    ]
+    assert observed(*runs[:2])[0] == "a and b lose least (LM) at every k."
+    turns = [(name, k, (k + place) % 2, k) for k in range(2, 11) for place, name in enumerate("ab")]
+    assert observed(*turns) == [
+        "Of 9 values of k: a loses least (LM) for 5, b for 4.",
+        "a and b are fastest at every k.",
+    ]
+    lost = [_compared("c", k, None, float("nan")) for k in range(2, 30)]
+    (line,) = observations(lost, "k")
+    assert line.startswith("No release: c (k = 2), ")
+    assert line.endswith("c (k = 7) and 22 more.")
+
+
+def _comparison(names, limit, values, spread=0.0):
+    """Runs of made-up figures, two seeds each."""
+    return Comparison(
+        400,
+        tuple(
+            Compared(
+                name, **{"k": None, "l": None, "t": None, limit: value}, seed=seed,
+                seconds=10.0**-place * (1 + seed * spread),
+                utility={"loss": 0.1 + value / 1000, "distortion": 1000.0 + value},
+            )
+            for place, name in enumerate(names)
+            for value in values
+            for seed in (0, 1)
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "values"), [("abc", 28), ("abcde", 60)])
+def test_one_page_is_one_page_whatever_is_compared(tmp_path, names, values):
+    limits = list(range(4, 4 + 4 * values, 4))
+    target = tmp_path / "report.pdf"
+    many_l = _comparison(names[-1], "l", range(1, 9))
+    _comparison(names, "k", limits).one_page(target, against_l=many_l, at_k=16)
+    pages = PdfReader(target).pages
+    assert len(pages) == 1
+    text = " ".join(pages[0].extract_text().split())
+    shown = int(re.search(rf"The tables show (\d+) of {values} values of k", text)[1])
+    assert 4 < shown < values
+    for value in (limits[0], limits[-1]):
+        assert f"{value} 1.000 {40 + value * 0.4:,.0f} {1000 + value:,}" in text
+    with pytest.raises(ic.ParameterError, match="one page has no room for all of this"):
+        _comparison("ab", "k", [2, 4]).one_page(tmp_path / "no.pdf", about="word " * 3000)
+    assert not (tmp_path / "no.pdf").exists()
+
+
+def test_legends_name_what_is_drawn_and_keep_its_colour():
+    runs = _comparison("c", "l", [1, 2]).averaged()
+    for panel in panels(against(runs, "l", measures(400), algorithms=list("abc"))):
+        for layer in panel["layer"]:
+            for channel in set(layer["encoding"]) & {"color", "shape"}:
+                assert layer["encoding"][channel]["legend"]["values"] == ["c"]
+                assert layer["encoding"][channel]["scale"]["domain"] == list("abc")
+
+
+def test_bands_on_a_logarithmic_axis_end_above_nothing():
+    runs = _comparison("abc", "k", [2, 4], spread=50).averaged()
+    seconds = panels(against(runs, "k", measures(400)))[0]
+    assert seconds["title"]["text"] == "seconds (log scale)"
+    rows = seconds["data"]["values"]
+    assert all(0 < row["low"] < row["figure"] < row["high"] for row in rows)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_axis_of_many_values_chooses_its_own(many):
+    values = list(range(2, 60, 2)) if many else [4, 8, 16]
+    panel = panels(against(_comparison("a", "k", values).averaged(), "k", measures(400)))[0]
+    axis = panel["layer"][0]["encoding"]["x"]["axis"]
+    assert axis.get("values") == (None if many else values)
 
 
 def _compared(name, k, utility, seconds):

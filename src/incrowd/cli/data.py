@@ -35,6 +35,7 @@ __all__ = [
     "utility",
 ]
 
+_PAGE_NAMES = 12
 _PAGE_K = (4, 8, 16, 32, 64, 128, 256)
 _PAGE_L = (1, 2, 3, 4, 5, 6, 7, 8)
 """What --one-page varies unless it is told."""
@@ -519,7 +520,8 @@ def compare(
                 sheet,
                 against_l=varied_l,
                 at_k=at_k,
-                about=f"{data.name}; quasi-identifiers: {', '.join(quasi)}",
+                about=f"{data.name}; quasi-identifiers: {', '.join(quasi[:_PAGE_NAMES])}"
+                + (f" and {len(quasi) - _PAGE_NAMES} more" if len(quasi) > _PAGE_NAMES else ""),
             )
         if page is not None:
             comparison.report(page)

@@ -27,6 +27,7 @@ SHAPES = (
     "triangle-right",
     "triangle-left",
 )
+_MOST_TICKS = 10
 _FONT = "Liberation Sans"
 
 
@@ -112,6 +113,10 @@ def against(
     panels = []
     for measure in shown:
         rows = []
+        figures = [measure.of(run)[0] for run in done]
+        # Times differ by orders of magnitude between algorithms. A logarithmic axis has no place for nothing,
+        # so a band ends there at half the least figure.
+        wide = measure.title == "seconds" and max(figures) > 20 * min(figures) > 0
         for run in done:
             figure, spread = measure.of(run)
             rows.append(
@@ -119,7 +124,7 @@ def against(
                     "algorithm": run.algorithm,
                     "limit": getattr(run, limit),
                     "figure": figure,
-                    "low": max(figure - spread, 0.0),
+                    "low": max(figure - spread, min(figures) / 2 if wide else 0.0),
                     "high": figure + spread,
                 }
             )
@@ -127,20 +132,27 @@ def against(
         scale = (
             alt.Scale(type=kind, base=2, nice=False) if kind == "log" else alt.Scale(nice=False, zero=False)
         )
+        # Many values would be a grid of lines without labels; then the axis chooses its own.
+        marks = {"values": values} if len(values) <= _MOST_TICKS else {"tickCount": 6}
         across = alt.X(
-            "limit:Q", scale=scale, axis=alt.Axis(values=values, title=limit, format="~g", labelFlush=False)
-        )
-        # Times differ by orders of magnitude between algorithms.
-        wide = measure.title == "seconds" and max(row["figure"] for row in rows) > 20 * min(
-            row["figure"] for row in rows
+            "limit:Q",
+            scale=scale,
+            axis=alt.Axis(
+                title=limit, format="~g", labelFlush=False, labelOverlap="greedy", labelSeparation=3, **marks
+            ),
         )
         up = alt.Scale(type="log") if wide else alt.Scale(zero=True)
         form = "~g" if measure.title == "seconds" else "~s"
         title = f"{measure.title} (log scale)" if wide else measure.title
         ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
         axis = alt.Axis(title=None, format=form, **ticks)
-        colour = alt.Color("algorithm:N", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])))
-        shape = alt.Shape("algorithm:N", scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])))
+        legend = alt.Legend(values=[name for name in names if any(run.algorithm == name for run in done)])
+        colour = alt.Color(
+            "algorithm:N", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])), legend=legend
+        )
+        shape = alt.Shape(
+            "algorithm:N", scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])), legend=legend
+        )
         base = alt.Chart(alt.Data(values=rows))
         band = base.mark_area(opacity=0.2).encode(
             x=across, y=alt.Y("low:Q", scale=up, axis=axis), y2="high:Q", color=colour

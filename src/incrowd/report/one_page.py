@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report.charts import Measure, against, measures, save
-from incrowd.report.typesetting import check_typesetter, typeset
+from incrowd.report.typesetting import check_typesetter, count_pages, typeset
 
 if TYPE_CHECKING:
     from incrowd.comparison import Compared, Comparison
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["observations", "write_one_page"]
 
 _MOST = 5
+_MOST_SPANS = 6
+"""How many spans of a limit, or runs without a release, a sentence names."""
+
+_Title = tuple[str, str]
+"""What is said of one algorithm, and of several."""
 
 
 def write_one_page(
@@ -80,8 +87,45 @@ def write_one_page(
             "observations": lines,
             "notes": _notes(against_k, runs),
         }
+        page = _fitted(page, folder)
         with writing(path, force=force) as place:
             typeset("one_page.typ", page, folder, place)
+
+
+def _fitted(page: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the document with as many rows in its tables as one page has room for."""
+
+    def fits(each: dict[str, Any]) -> bool:
+        return count_pages("one_page.typ", each, folder) == 1
+
+    if fits(page):
+        return page
+    most = max(len(part["rows"]) for part in page["parts"])
+    few, many = 1, most  # One row is none: first and last would be two.
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if fits(_thinned(page, middle)) else (few, middle)
+    made = _thinned(page, few)
+    if few == 1 and not fits(made):
+        raise ParameterError("one page has no room for all of this; shorten the title or the line about it")
+    return made
+
+
+def _thinned(page: dict[str, Any], most: int) -> dict[str, Any]:
+    """Leave at most so many rows in each table, evenly apart, with the first and the last."""
+    parts, told = [], []
+    for part in page["parts"]:
+        rows = part["rows"]
+        if len(rows) > most:
+            places = [round(i * (len(rows) - 1) / (most - 1)) for i in range(most)] if most > 1 else []
+            told.append(f"{len(places) or 'none'} of {len(rows)} values of {part['header'][0]}")
+            rows = [rows[place] for place in places]
+        parts.append({**part, "rows": rows})
+    return {
+        **page,
+        "parts": parts,
+        "notes": f"{page['notes']} The tables show {' and '.join(told)}; the charts show all.",
+    }
 
 
 def _notes(comparison: Comparison, runs: Sequence[Compared]) -> str:
@@ -155,15 +199,17 @@ def observations(runs: Sequence[Compared], limit: str) -> list[str]:
     }
     lines = []
     if len(names) > 1:
-        kinds: tuple[tuple[str, Callable[[Compared], float]], ...] = (
-            ("loses least (LM)", _loss),
-            ("is fastest", _seconds),
+        # Who ties is named, too: sums of floats differ in their last digits, times by less than is shown.
+        kinds: tuple[tuple[_Title, Callable[[Compared], float], float], ...] = (
+            (("loses least (LM)", "lose least (LM)"), _loss, 1e-9),
+            (("is fastest", "are fastest"), _seconds, 0.0005),
         )
-        for title, figure in kinds:
+        for title, figure, apart in kinds:
             best = {}
             for value, found in by_value.items():
                 figures = {name: figure(run) for name, run in found.items()}
-                best[value] = min(figures, key=figures.__getitem__)
+                least = min(figures.values())
+                best[value] = tuple(name for name in names if figures.get(name, math.inf) <= least + apart)
             lines.append(_best(title, best, limit))
     for name in names:
         own = [run for run in done if run.algorithm == name]
@@ -172,8 +218,9 @@ def observations(runs: Sequence[Compared], limit: str) -> list[str]:
             lines.append(_growth(name, own, limit))
     failed = [run for run in runs if run.utility is None]
     if failed:
-        which = ", ".join(f"{run.algorithm} ({limit} = {getattr(run, limit)})" for run in failed)
-        lines.append(f"No release: {which}.")
+        which = [f"{run.algorithm} ({limit} = {getattr(run, limit)})" for run in failed]
+        more = f" and {len(which) - _MOST_SPANS} more" if len(which) > _MOST_SPANS else ""
+        lines.append(f"No release: {', '.join(which[:_MOST_SPANS])}{more}.")
     return lines
 
 
@@ -186,22 +233,33 @@ def _seconds(run: Compared) -> float:
     return run.seconds
 
 
-def _best(title: str, best: dict[Any, str], limit: str) -> str:
-    """Say for which values of a limit which algorithm is the best, neighbours together."""
-    spans: list[tuple[str, list[Any]]] = []
-    for value, name in best.items():
-        if spans and spans[-1][0] == name:
+def _best(title: _Title, best: dict[Any, tuple[str, ...]], limit: str) -> str:
+    """Say for which values of a limit which algorithms are the best, neighbours together."""
+    spans: list[tuple[tuple[str, ...], list[Any]]] = []
+    for value, names in best.items():
+        if spans and spans[-1][0] == names:
             spans[-1][1].append(value)
         else:
-            spans.append((name, [value]))
+            spans.append((names, [value]))
     if len(spans) == 1:
-        return f"{spans[0][0]} {title} at every {limit}."
+        return f"{_who(spans[0][0], title)} at every {limit}."
+    if len(spans) > _MOST_SPANS:
+        counts = Counter(best.values()).most_common()
+        told = [
+            f"{_who(names, title) if not place else ' and '.join(names)} for {count}"
+            for place, (names, count) in enumerate(counts)
+        ]
+        return f"Of {len(best)} values of {limit}: {', '.join(told)}."
     told = [
-        f"{name} {title if not place else ''} for {limit} = "
+        f"{_who(names, title) if not place else ' and '.join(names)} for {limit} = "
         + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
-        for place, (name, values) in enumerate(spans)
+        for place, (names, values) in enumerate(spans)
     ]
-    return ", ".join(" ".join(part.split()) for part in told) + "."
+    return f"{', '.join(told)}."
+
+
+def _who(names: tuple[str, ...], title: _Title) -> str:
+    return f"{' and '.join(names)} {title[len(names) > 1]}"
 
 
 def _growth(name: str, own: Sequence[Compared], limit: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from incrowd.errors import MissingExtraError
 
-__all__ = ["check_typesetter", "typeset"]
+__all__ = ["check_typesetter", "count_pages", "typeset"]
 
 
 def check_typesetter() -> Any:
@@ -39,10 +39,23 @@ def typeset(template: str, document: Mapping[str, Any], folder: Path, target: Pa
         The file, which is written in place.
     """
     typst = check_typesetter()
+    page = _laid_out(template, document, folder)
+    # No fonts of the machine and no time, so that the same document has the same bytes.
+    typst.compile(page, output=target, format="pdf", root=folder, ignore_system_fonts=True, timestamp=0)
+
+
+def count_pages(template: str, document: Mapping[str, Any], folder: Path) -> int:
+    """Return how many pages `typeset` would make; the template has to tell under the label ``<pages>``."""
+    typst = check_typesetter()
+    page = _laid_out(template, document, folder)
+    told = typst.query(page, "<pages>", field="value", one=True, root=folder, ignore_system_fonts=True)
+    return int(told)
+
+
+def _laid_out(template: str, document: Mapping[str, Any], folder: Path) -> Path:
+    """Write what the typesetter reads, and return the file that it begins with."""
     (folder / "doc.json").write_text(json.dumps(document), encoding="utf-8")
     text = Path(__file__).with_name(template).read_text(encoding="utf-8")
-    (folder / "page.typ").write_text(text, encoding="utf-8")
-    # No fonts of the machine and no time, so that the same document has the same bytes.
-    typst.compile(
-        folder / "page.typ", output=target, format="pdf", root=folder, ignore_system_fonts=True, timestamp=0
-    )
+    page = folder / "page.typ"
+    page.write_text(text, encoding="utf-8")
+    return page
