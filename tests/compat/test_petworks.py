@@ -495,6 +495,35 @@ def test_wrong_calls(small, tech, settings, words):
         PETValidation(small / "raw.csv", small / "out.csv", tech, **settings)
 
 
+@pytest.mark.parametrize(
+    ("rows", "bounds", "holds"),
+    [
+        ("a b", (1 / 2, 1 / 2), True),
+        ("a b *", (1 / 2, 1 / 2), True),
+        ("a b * * * *", (0, 1 / 2), True),
+        ("a b b *", (0, 1 / 2), False),
+        ("* *", (1 / 2, 1 / 2), True),
+        ("* *", (0, 0.49), False),
+    ],
+)
+def test_suppressed_rows_of_a_sample_are_nobody_s_class(tmp_path, rows, bounds, holds):
+    """As in PETWorks, rows of ``*`` are a class, of everybody, only where all rows are such."""
+    (tmp_path / "everybody.csv").write_text("age;sex\n1;M\n2;M\n3;M\n3;M\n")
+    (tmp_path / "sample.csv").write_text("age;sex\n" + "".join(f"{row};*\n" for row in rows.split()))
+    (tmp_path / "age.csv").write_text("1;a;*\n2;a;*\n3;b;*\n")
+    (tmp_path / "sex.csv").write_text("M;*\nF;*\n")
+    found = PETValidation(
+        tmp_path / "everybody.csv",
+        tmp_path / "sample.csv",
+        "d-presence",
+        dataHierarchy=tmp_path,
+        attributeTypes=dict.fromkeys(("age", "sex"), QUASI_IDENTIFIER),
+        dMin=bounds[0],
+        dMax=bounds[1],
+    )
+    assert found["d-presence"] is holds
+
+
 def test_wrong_files(small):
     types = {"attributeTypes": {"age": QUASI_IDENTIFIER}}
     with pytest.raises(ic.TableError, match="cannot be read"):

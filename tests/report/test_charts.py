@@ -166,6 +166,7 @@ def test_observations_name_those_that_tie():
         "a is fastest for k = 2, a and b for k = 4.",
     ]
     assert observed(*runs[:2])[0] == "a and b lose least (LM) at every k."
+    assert observed(*runs[:2], ("c", 2, 0.3, 1.0))[0] == "a, b and c lose least (LM) at every k."
     turns = [(name, k, (k + place) % 2, k) for k in range(2, 11) for place, name in enumerate("ab")]
     assert observed(*turns) == [
         "Of 9 values of k: a loses least (LM) for 5, b for 4.",

@@ -246,12 +246,12 @@ def _best(title: _Title, best: dict[Any, tuple[str, ...]], limit: str) -> str:
     if len(spans) > _MOST_SPANS:
         counts = Counter(best.values()).most_common()
         told = [
-            f"{_who(names, title) if not place else ' and '.join(names)} for {count}"
+            f"{_who(names, title) if not place else _listed(names)} for {count}"
             for place, (names, count) in enumerate(counts)
         ]
         return f"Of {len(best)} values of {limit}: {', '.join(told)}."
     told = [
-        f"{_who(names, title) if not place else ' and '.join(names)} for {limit} = "
+        f"{_who(names, title) if not place else _listed(names)} for {limit} = "
         + (f"{values[0]}" if len(values) == 1 else f"{values[0]} to {values[-1]}")
         for place, (names, values) in enumerate(spans)
     ]
@@ -259,7 +259,11 @@ def _best(title: _Title, best: dict[Any, tuple[str, ...]], limit: str) -> str:
 
 
 def _who(names: tuple[str, ...], title: _Title) -> str:
-    return f"{' and '.join(names)} {title[len(names) > 1]}"
+    return f"{_listed(names)} {title[len(names) > 1]}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 
 def _growth(name: str, own: Sequence[Compared], limit: str) -> str:

@@ -272,9 +272,12 @@ def _d_presence(
 
 
 def _marked(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
-    """Write released labels as the trees have them; ``*`` stays."""
+    """Write released labels as the trees have them; rows of ``*`` stay, unless all rows are such."""
     import polars as pl
 
+    suppressed = pl.all_horizontal(column_named(column.name) == "*" for column in levels)
+    # Where all rows are of it, it is the roots that they were generalized to.
+    suppressed &= ~suppressed.all()
     marked = []
     for column in levels:
         tree = set(column.tree().labels)
@@ -285,7 +288,8 @@ def _marked(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
                 raise TableError(f"column {column.name!r} has values that its hierarchy file does not name")
             name = f"\0{level}\0{label}"
             names[label] = name if name in tree else label
-        marked.append(column_named(column.name).replace_strict(names, return_dtype=pl.String))
+        label = column_named(column.name).replace_strict(names, return_dtype=pl.String)
+        marked.append(pl.when(suppressed).then(pl.lit("*")).otherwise(label).alias(column.name))
     return frame.with_columns(marked)
 
 
