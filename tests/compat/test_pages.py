@@ -1,0 +1,76 @@
+"""The examples of the pages run as they stand, and give what their comments say."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "compat"
+TABLE = "born;salary;disease\n197*;3;cancer\n197*;4;flu\n198*;5;flu\n198*;6;gastritis\n198*;8;cancer\n"
+
+# What the pages read: a name there, and the file or folder among the real tables, or a text.
+FILES = {
+    "comp430": {"adult-hw1.csv": "adult-hw1/adult-hw1.csv", "DGHs": "adult-hw1/DGHs"},
+    "k-anonymization": {},
+    "notebook": {"adult.csv": "adult/adult.all.txt.gz"},
+    "p29": {
+        "df1-filter.csv": "diabetes/df1-filter_qi_sa.csv.gz",
+        "diabetic_data.csv": "diabetes/diabetic_data.csv.gz",
+    },
+    "petworks": {"data": "petworks/patient"},
+}
+ADULT = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,"
+    "capital-gain,capital-loss,hours-per-week,native-country,income\n"
+)
+
+
+def examples(page: str) -> str:
+    """Return the Python of a page, one block below the other."""
+    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+
+
+def remarks(code: str) -> dict[int, str]:
+    """Return the comments by their lines."""
+    lines = iter(code.splitlines(keepends=True))
+    found = tokenize.generate_tokens(lambda: next(lines, ""))
+    return {token.start[0]: token.string[2:] for token in found if token.type == tokenize.COMMENT}
+
+
+def test_every_page_is_run():
+    assert {path.stem for path in PAGES.glob("*.md")} == set(FILES)
+
+
+@pytest.mark.parametrize("page", FILES)
+def test_the_examples_of_a_page(page, shared_data, tmp_path, monkeypatch, capsys):
+    for name, source in FILES[page].items():
+        if source.endswith(".gz"):
+            text = gzip.decompress((shared_data / source).read_bytes()).decode()
+            adult = name == "adult.csv"
+            (tmp_path / name).write_text(ADULT + text.replace(", ", ",") if adult else text)
+        else:
+            (tmp_path / name).symlink_to(shared_data / source)
+    (tmp_path / "table.csv").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    code = examples(page)
+    told, seen, scope = remarks(code), 0, {}
+    for statement in ast.parse(code).body:
+        if not isinstance(statement, ast.Expr):
+            exec(compile(ast.Module([statement], []), page, "exec"), scope)
+            continue
+        value = eval(compile(ast.Expression(statement.value), page, "eval"), scope)
+        found = capsys.readouterr().out.strip() or repr(value)
+        if said := told.get(statement.end_lineno, ""):
+            # A remark gives the value first; figures may be cut short, and words may follow a colon.
+            wanted = said if said.startswith("{") else said.partition(": ")[0]
+            wanted, found = ("".join(text.replace("'", '"').split()) for text in (wanted, found))
+            shown = found[: len(wanted) - 3] + "..." if wanted.endswith("...") else found
+            assert shown == wanted
+            seen += 1
+    assert seen == {"comp430": 4, "k-anonymization": 2, "notebook": 4, "p29": 1, "petworks": 2}[page]
