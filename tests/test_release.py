@@ -527,3 +527,14 @@ def test_every_row_of_a_file_comes_back_in_its_place(tmp_path_factory, frame, k,
         )
         assert read.table["place"].cast(pl.Int64).to_list() == list(range(frame.height))
         assert read.table["sick"].to_list() == frame["sick"].to_list()
+
+
+def test_what_a_release_shows_of_itself_is_released():
+    """What was measured before recoding names the cells of the rarest records."""
+    table = pl.DataFrame({"zip": ["planted-1", "planted-2", "planted-3", "planted-4"], "s": list("xyxy")})
+    tree = ic.Hierarchy.from_paths([(value, "all") for value in table["zip"]])
+    release = ic.anonymize(table, ic.Schema(quasi={"zip": tree}, sensitive=["s"]), [ic.KAnonymity(4)])
+    assert release.before.privacy[0].weakest.cells["zip"].startswith("planted")
+    assert release.table["zip"].to_list() == ["all"] * 4
+    for shown in (repr(release), str(release)):
+        assert "planted" not in shown

@@ -75,7 +75,7 @@ class Release:
     table: Any
     policy: Policy
     recoding: Recoding
-    before: Assessment
+    before: Assessment = field(repr=False)
     privacy: Assessment
     utility: dict[str, Lost]
     seconds: dict[str, float]
