@@ -294,8 +294,10 @@ def test_recodings_are_saved_and_come_back(tmp_path):
         assert loaded.classes(frequency).sizes.tolist() == recoding.classes(frequency).sizes.tolist()
     assert full.cells[1].labels == ("A", "B", "*")
     (tmp_path / "local" / "other.txt").touch()
-    with pytest.raises(ic.TableError, match="other files"):
+    with pytest.raises(ic.TableError, match="exists already"):
         local.save(tmp_path / "local")
+    with pytest.raises(ic.TableError, match=r"holds other\.txt; move that"):
+        local.save(tmp_path / "local", force=True)
     with pytest.raises(ic.TableError, match="no readable"):
         ic.Recoding.load(tmp_path)
 
