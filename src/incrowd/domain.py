@@ -21,6 +21,9 @@ __all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain"]
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""
 
+_LARGE = 400
+"""Binary exponent of numbers up to which sums, differences and squares of many fit a double."""
+
 _DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 MISSING = "\0missing"
@@ -184,6 +187,18 @@ class Domain:
         """Whether the ranks follow the order of numbers or dates."""
         return self.kind != "category" and self.hierarchy is None
 
+    @cached_property
+    def exponent(self) -> int:
+        """By which power of two `places` are smaller than `numbers`; 0 but for enormous numbers."""
+        largest = np.abs(self.numbers[np.isfinite(self.numbers)]).max(initial=0.0)
+        needed = int(np.frexp(largest)[1])
+        return needed if needed > _LARGE else 0
+
+    @cached_property
+    def places(self) -> NDArray[np.float64]:
+        """`numbers` to compute ratios with: what is enormous is scaled, so that nothing overflows."""
+        return np.ldexp(self.numbers, -self.exponent) if self.exponent else self.numbers
+
     def span(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
         """Loss of intervals of ranks in [0, 1]: 0 for one value, 1 for all.
 
@@ -200,12 +215,12 @@ class Domain:
             return np.asarray((leaves - 1) / max(self.size - 1, 1))
         if not self.ordered:
             return np.asarray((hi - lo) / max(self.size - 1, 1))
-        known = self.numbers if self.missing < 0 else self.numbers[:-1]
+        known = self.places if self.missing < 0 else self.places[:-1]
         extent = float(known[-1] - known[0]) if len(known) else 0.0
         width = np.zeros(len(lo))
         plain = hi != self.missing
         if extent > 0:
-            width[plain] = (self.numbers[hi[plain]] - self.numbers[lo[plain]]) / extent
+            width[plain] = (self.places[hi[plain]] - self.places[lo[plain]]) / extent
         width[~plain & (lo != hi)] = 1.0
         return width
 

@@ -215,7 +215,7 @@ class _Reader:
         if self.tree is not None:
             for node, label in enumerate(self.tree.labels):
                 self.node.setdefault(label, node)
-        known = domain.numbers[~np.isnan(domain.numbers)]
+        known = domain.places[~np.isnan(domain.places)]
         self.extent = float(known[-1] - known[0]) if domain.ordered and len(known) else 0.0
 
     def __call__(self, label: str | None) -> _Meaning:
@@ -265,7 +265,8 @@ class _Reader:
         if not len(held):
             return unknown
         low, high = (_day(end) if self.domain.kind == "date" else float(end) for end in ends)
-        width = high - low
+        scale = -self.domain.exponent
+        width = math.ldexp(high, scale) - math.ldexp(low, scale)
         loss = min(width / self.extent, 1.0) if self.extent else 0.0
         return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
 

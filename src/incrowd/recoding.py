@@ -702,8 +702,8 @@ def _mean_labels(domain: Domain, counts: Any) -> list[str | None]:
         if len(codes) == 1 or not known.any():
             labels.append(domain.values[int(codes[0])])
             continue
-        numbers = domain.numbers[codes[known]]
-        mean = float((numbers * weights[known]).sum() / weights[known].sum())
+        numbers = domain.places[codes[known]]
+        mean = float(np.ldexp((numbers * weights[known]).sum() / weights[known].sum(), domain.exponent))
         labels.append(_number_text(mean) if domain.kind == "number" else _date_text(mean))
     return labels
 

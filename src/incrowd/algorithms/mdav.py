@@ -99,7 +99,7 @@ class _Space:
                 continue
             known = ~np.isnan(domain.numbers)
             records = self.left[here][known]
-            values = domain.numbers[known]
+            values = domain.places[known]
             mean = (records * values).sum() / max(records.sum(), 1)
             deviation = np.sqrt((records * (values - mean) ** 2).sum() / max(records.sum(), 1))
             self.place[here][known] = (values - mean) / (deviation or 1.0)

@@ -54,7 +54,7 @@ class Microaggregation(LocalAlgorithm):
             raise ParameterError(
                 f"{self.name} works on one number or date without hierarchy, not on {what}; use mdav"
             )
-        numbers = domains[0].numbers.copy()
+        numbers = domains[0].places.copy()
         known = numbers[~np.isnan(numbers)]
         if domains[0].missing >= 0:
             numbers[domains[0].missing] = 2 * known[-1] - known[0] + 1 if len(known) else 0.0

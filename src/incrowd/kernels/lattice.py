@@ -150,6 +150,10 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
             if not alive[node]:
                 continue
             after += 1
+            score = after * below[node] / (after + below[node])
+            if score <= best:
+                continue
+            # Only what would be taken is compared, since that costs a division per attribute.
             comparable = False
             for c in range(found):
                 over = True
@@ -159,11 +163,12 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
                     theirs = chosen[c] // strides[j] % shape[j]
                     over &= mine >= theirs
                     under &= mine <= theirs
-                comparable |= over or under
-            if comparable:
-                continue
-            score = after * below[node] / (after + below[node])
-            if score > best:
+                    if not (over or under):
+                        break
+                if over or under:
+                    comparable = True
+                    break
+            if not comparable:
                 best = score
                 node_of_best = node
         if node_of_best < 0:

@@ -40,7 +40,7 @@ class _SquaredError(Metric):
         for j, (domain, numeric) in enumerate(zip(frequency.domains, _numeric(frequency), strict=True)):
             if not numeric:
                 continue
-            values = domain.numbers[frequency.codes[j]]
+            values = domain.places[frequency.codes[j]]
             known = ~np.isnan(values)
             values, records = values[known], frequency.weights[known]
             group, count = self.groups(frequency, recoding, j)
