@@ -393,6 +393,24 @@ def test_a_cell_is_given_to_what_it_covers(values, style, fresh, expected):
     assert applied.table["q"].to_list() == expected * 2
 
 
+@pytest.mark.parametrize(
+    ("tree", "algorithm", "expected"),
+    [
+        (None, ic.Mondrian(), ["0", "0"]),
+        (ic.Hierarchy.intervals(5, 10), ic.Incognito(), ["*", "0"]),
+        (ic.Hierarchy.from_nested({"*": {"A": ["0"], "B": ["-0"]}}), ic.Optimal(), ["B", "A"]),
+    ],
+)
+def test_ways_to_write_a_number_are_one_value_unless_a_hierarchy_has_them_apart(tree, algorithm, expected):
+    raw = pl.DataFrame({"n": ["0", "0"]})
+    levels = (1, None) if expected[0] == "B" else None
+    schema = ic.Schema.of([ic.Attribute("n", "quasi", hierarchy=tree, levels=levels)])
+    asked = Policy(schema, (ic.KAnonymity(1),), algorithm, 1.0)
+    recoding = ic.anonymize(raw, asked).recoding
+    applied = ic.apply_recoding(recoding, pl.DataFrame({"n": ["-0", "0"]}), asked)
+    assert applied.table["n"].to_list() == expected
+
+
 def test_a_missing_value_shows_no_mark_of_ours():
     table = pl.DataFrame({"t": ["a1", "a1", None, None], "n": [1, 1, 2, 2]})
     asked = Policy(ic.Schema(quasi={"t": TREE, "n": None}), (ic.KAnonymity(2),), ic.Optimal())

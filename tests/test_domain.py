@@ -107,6 +107,26 @@ def test_long_decimals_are_told_apart():
     assert ranks[:-1] == [1, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["0.1000000000000000000001", "0.1000000000000000000002"], [1.0]),
+        (["9007199254740992", "9007199254740993"], [1.0]),
+        (["9007199254740992", "9007199254740993", "9007199254740996"], [0.25, 0.75]),
+        (["0.1", "0.1000000000000000000001", "0.1000000000000000000002", "1"], [1e-22 / 0.9, 1e-22 / 0.9, 1.0]),
+        (["0", "9007199254740992", "9007199254740993"], [1.0, 0.0]),
+        (["1" + "0" * 400, "2" + "0" * 400, "3" + "0" * 400], [0.5, 0.5]),
+    ],
+)  # fmt: skip
+def test_values_that_differ_lose_something_though_doubles_are_one(texts, expected):
+    domain, _ = build(texts)
+    lo = np.arange(domain.size - 1)
+    lost = domain.span(lo, lo + 1)
+    assert (lost > 0).all()
+    assert lost == pytest.approx(expected, abs=1e-12)
+    assert domain.span(lo[:1], lo[-1:] + 1).tolist() == [1.0]
+
+
 @given(st.lists(st.dates(), min_size=1, unique=True))
 def test_dates_are_ranked_by_day(days):
     texts = [day.isoformat() for day in days]

@@ -195,8 +195,13 @@ def apply_recoding(
         if model.needs_population:
             raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
     joint = any(model.is_joint for model in policy.models)
+    # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
+    kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
     plainly = Schema.of(
-        [*(Attribute(domain.name, "quasi", domain.kind) for domain in recoding.domains), *schema.sensitive],
+        [
+            *(Attribute(name, "quasi", kind) for name, kind in zip(names, kinds, strict=True)),
+            *schema.sensitive,
+        ],
         null_values=schema.null_values,
     )
     frequency = engine.count(plainly, joint=joint)

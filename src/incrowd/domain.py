@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError, SchemaError
-from incrowd.exact import Line, moment_of, number_of
+from incrowd.exact import Line, days_of, moment_of, number_of
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.schema import Attribute
 
@@ -182,6 +183,26 @@ class Domain:
             return Line(())
         return Line(map(moment_of if self.kind == "date" else number_of, self.values))
 
+    @cached_property
+    def positions(self) -> NDArray[np.float64]:
+        """Where the ranks of numbers or dates lie, no two of them at one place: float64[size].
+
+        These are `places` where they differ. Where some are one double, as 2^53 and 2^53 + 1 are, it is
+        the exact distance from the first, and what falls together even so is set apart.
+        """
+        known = np.flatnonzero(~np.isnan(self.numbers))
+        places = self.places[known]
+        if not self.ordered or (places[1:] > places[:-1]).all():
+            return self.places
+        measure = days_of if self.kind == "date" else number_of
+        exact = [Fraction(measure(self.values[rank]) or 0) for rank in known.tolist()]
+        unit = max(exact[-1] - exact[0], 1) // 10**300 + 1
+        positions, last = np.full(self.size, np.nan), -np.inf
+        for rank, place in zip(known.tolist(), exact, strict=True):
+            last = max(float((place - exact[0]) / unit), float(np.nextafter(last, np.inf)))
+            positions[rank] = last
+        return positions
+
     @property
     def ordered(self) -> bool:
         """Whether the ranks follow the order of numbers or dates."""
@@ -215,12 +236,12 @@ class Domain:
             return np.asarray((leaves - 1) / max(self.size - 1, 1))
         if not self.ordered:
             return np.asarray((hi - lo) / max(self.size - 1, 1))
-        known = self.places if self.missing < 0 else self.places[:-1]
+        known = self.positions if self.missing < 0 else self.positions[:-1]
         extent = float(known[-1] - known[0]) if len(known) else 0.0
         width = np.zeros(len(lo))
         plain = hi != self.missing
         if extent > 0:
-            width[plain] = (self.places[hi[plain]] - self.places[lo[plain]]) / extent
+            width[plain] = (self.positions[hi[plain]] - self.positions[lo[plain]]) / extent
         width[~plain & (lo != hi)] = 1.0
         return width
 

@@ -7,12 +7,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOMENT", "NUMBER", "Line", "moment_of", "number_of"]
+__all__ = ["MOMENT", "NUMBER", "Line", "days_of", "moment_of", "number_of"]
 
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
 """A plain number, or one with an exponent as columns of floats are written: ``1.5e+16``, ``1e-7``."""
@@ -42,6 +43,17 @@ def moment_of(text: str | None) -> str | None:
     if len(text) == 10:
         return f"{text}T00:00:00"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def days_of(text: str | None) -> Fraction | None:
+    """Read a day or a moment as exact days since the year 1; None where the text is none."""
+    moment = moment_of(text)
+    if moment is None:
+        return None
+    hours, minutes, seconds = moment[11:].split(":")
+    return dt.date.fromisoformat(moment[:10]).toordinal() + Fraction(
+        (int(hours) * 60 + int(minutes)) * 60 + Fraction(seconds), 86_400
+    )
 
 
 class Line(Generic[Place]):

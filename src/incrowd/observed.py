@@ -217,6 +217,8 @@ class _Reader:
                 self.node.setdefault(label, node)
         known = domain.places[~np.isnan(domain.places)]
         self.extent = float(known[-1] - known[0]) if domain.ordered and len(known) else 0.0
+        # Where doubles fall together, a range is as wide as what lies within it.
+        self.apart = domain.positions is not domain.places
 
     def __call__(self, label: str | None) -> _Meaning:
         if label == SUPPRESSED:
@@ -264,10 +266,13 @@ class _Reader:
         held = self.domain.line.between(*ends)
         if not len(held):
             return unknown
-        low, high = (_day(end) if self.domain.kind == "date" else float(end) for end in ends)
-        scale = -self.domain.exponent
-        width = math.ldexp(high, scale) - math.ldexp(low, scale)
-        loss = min(width / self.extent, 1.0) if self.extent else 0.0
+        if self.apart:
+            loss = float(self.domain.span(held[:1], held[-1:])[0])
+        else:
+            low, high = (_day(end) if self.domain.kind == "date" else float(end) for end in ends)
+            scale = -self.domain.exponent
+            width = math.ldexp(high, scale) - math.ldexp(low, scale)
+            loss = min(width / self.extent, 1.0) if self.extent else 0.0
         return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
 
     def exact_ends(self, label: str) -> tuple[Any, Any] | None:

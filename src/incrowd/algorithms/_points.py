@@ -139,7 +139,7 @@ class _Part:
     def places(self) -> list[Fraction]:
         if self.is_tree or self.blanks:
             return [Fraction(0)] * self.domain.size
-        numbers = [Fraction(value) for value in self.domain.numbers.tolist() if not math.isnan(value)]
+        numbers = [Fraction(value) for value in self.domain.positions.tolist() if not math.isnan(value)]
         extent = numbers[-1] - numbers[0] if numbers else Fraction(0)
         places = [self.loss * (value - numbers[0]) / extent if extent else Fraction(0) for value in numbers]
         return places + [Fraction(0)] * (self.domain.size - len(places))

@@ -347,7 +347,7 @@ def _axes(settings: Mondrian, job: Job) -> Axes:
             rungs = np.concatenate(at[::-1])
         else:
             trees.append(None)
-            numbers = domain.places if domain.ordered else np.arange(domain.size, dtype=np.float64)
+            numbers = domain.positions if domain.ordered else np.arange(domain.size, dtype=np.float64)
             known = numbers[: domain.missing] if domain.missing >= 0 else numbers
             extent = float(known[-1] - known[0]) if len(known) else 0.0
             places = numbers
