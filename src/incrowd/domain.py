@@ -196,7 +196,7 @@ class Domain:
             return self.places
         measure = days_of if self.kind == "date" else number_of
         exact = [Fraction(measure(self.values[rank]) or 0) for rank in known.tolist()]
-        unit = max(exact[-1] - exact[0], 1) // 10**300 + 1
+        unit = max(exact[-1] - exact[0], Fraction(1)) // 10**300 + 1
         positions, last = np.full(self.size, np.nan), -np.inf
         for rank, place in zip(known.tolist(), exact, strict=True):
             last = max(float((place - exact[0]) / unit), float(np.nextafter(last, np.inf)))

@@ -19,7 +19,7 @@ import incrowd as ic
 from fuzz import oracle
 from fuzz.draw import IN_MEMORY, Case, needs_population
 from fuzz.oracle import STAR, Classes, Column, Spec
-from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held, placed, read_csv
+from fuzz.sources import Placed, Services, as_texts, csv_bytes, fetched, frame_of, held, placed, read_csv
 from incrowd.algorithms import ALGORITHMS
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.policy import Policy
@@ -519,10 +519,6 @@ def _loss(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]
 def _lm(made: Made) -> float | None:
     """LM of the release where cells alone tell it."""
     columns = made.quasi.values()
-    for column in columns:
-        if len(set(map(float, column.numbers.values()))) < len(set(column.numbers.values())):
-            # Widths of columns are doubles, which do not tell these values apart.
-            return None
     plain = all(
         oracle.width_of(column, made.live) > 1 and STAR not in column.texts and not _summarized(made, column)
         and (column.paths is None or all(len(set(path)) == len(path) for path in column.leaves))
@@ -642,7 +638,10 @@ def _engines(made: Made, services: Services, outcome: Outcome) -> Iterator[Findi
 
 
 def _written(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """A file has what the release has, and verify says so."""
+    """A file has what the release has, and verify says so.
+
+    Rows of a database have no order, those of files have: only rows in order are held against the raw table.
+    """
     if made.case["source"] == "spark":
         return
     texts = all(dtype == pl.String for dtype in made.out.dtypes)
@@ -671,14 +670,14 @@ def _written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findi
         return
     made.policy.write(folder / "policy.toml")
     options: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding} if texts else {}
-    if any(needs_population(model) for model in made.case["models"]):
-        outcome.skipped.append("verify: population")
-        return
+    others = {}
+    people = _people(made.case, made.place)
+    if people is not None:
+        others["population"] = _beside(people, folder / "people", delimiter, encoding)
+    if made.place.ordered:
+        others["against"] = _beside(made.place.seen, folder / "raw", delimiter, encoding)
     try:
-        verified = ic.verify(path, folder / "policy.toml", **options)
-    except ic.PolicyError as error:
-        outcome.skipped.append("verify: " + _skeleton(str(error).replace(str(folder), "")))
-        return
+        verified = ic.verify(path, folder / "policy.toml", **others, **options)
     except ic.IncrowdError as error:
         yield Finding("verify refuses", str(error).replace(str(folder), "")[:300])
         return
@@ -689,6 +688,17 @@ def _written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findi
         made.classes.total, made.classes.suppressed, len(made.classes.rows),
     ):  # fmt: skip
         yield Finding("verify", f"counts {verified.records} {verified.suppressed} {verified.classes}")
+
+
+def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> Path:
+    """Write a table that verify reads beside a release."""
+    if all(dtype == pl.String for dtype in frame.dtypes):
+        path = path.with_suffix(".csv")
+        path.write_bytes(csv_bytes(frame, delimiter, encoding))
+    else:
+        path = path.with_suffix(".parquet")
+        frame.write_parquet(path)
+    return path
 
 
 def _sorted(rows: Sequence[Sequence[str | None]]) -> list[list[str]]:

@@ -164,7 +164,8 @@ class Draw:
                  "category", "int32"]  # fmt: skip
         if algorithm == "microaggregation" and role == "quasi":
             types = ["int", "float", "numeric", "date", "day"]
-        kind = r.choice(types)
+        lacking = [name for name in types if name in TYPED_NULLS and not self.met["null", name]]
+        kind = r.choice(lacking if lacking and r.random() < 0.4 else types)
         pool = r.choice(POOLS[kind])
         if "inf" in pool and r.random() < 0.8:
             pool = POOLS[kind][0]
@@ -261,16 +262,21 @@ class Draw:
         return paths
 
     def null_values(self, columns: list[dict[str, Any]]) -> list[str]:
+        """Choose values that mean missing, and see that one of them occurs."""
         r = self.random
-        if r.random() < 0.65:
+        known = [c for c in columns if c["role"] in ("quasi", "sensitive") and c["type"] in TYPED_NULLS]
+        fresh = any(not self.met["null", column["type"]] for column in known)
+        if not known or r.random() > (0.8 if fresh else 0.35):
             return []
-        kinds = [column["type"] for column in columns if column["role"] in ("quasi", "sensitive")]
-        kind = self.rarest("null", [kind for kind in kinds if kind in TYPED_NULLS] or ["text"])
-        found = r.sample(TYPED_NULLS[kind], 1)
-        column = r.choice([column for column in columns if column["type"] == kind] or columns)
+        kind = self.rarest("null", [column["type"] for column in known])
+        column = r.choice([column for column in known if column["type"] == kind])
+        null = r.choice(TYPED_NULLS[kind])
+        found = [null]
         present = sorted({cell for cell in column["cells"] if cell is not None})
-        if present and r.random() < 0.5 and column["role"] in ("quasi", "sensitive"):
-            found.append(_plain(r.choice(present), column["type"])[:19])
+        if present and r.random() < 0.5:
+            found.append(_plain(r.choice(present), kind)[:19])
+        if r.random() < 0.7:
+            column["cells"][r.randrange(len(column["cells"]))] = null
         return list(dict.fromkeys(found))
 
     def people(self, case: Case) -> None:

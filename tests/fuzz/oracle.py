@@ -91,9 +91,7 @@ def text_of(raw: Raw) -> str | None:
                 return repr(raw)
             if raw == int(raw) and abs(raw) < 1e16:
                 return str(int(raw))
-            return re.sub(r"e([+-])0*", lambda found: "e" + found[1].strip("+"), repr(raw)).replace(
-                ".0e", "e"
-            )
+            return re.sub(r"e-0+", "e-", repr(raw))
         case dt.datetime():
             return raw.isoformat()
         case dt.date():

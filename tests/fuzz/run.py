@@ -13,6 +13,7 @@ import queue
 import re
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -25,7 +26,9 @@ from typing import Any
 CASES = Path(__file__).parent / "cases"
 REQUIRED = os.environ.get("INCROWD_REQUIRE_SERVICES") == "1"
 SILENCE = 300.0
-"""Seconds after which a process that says nothing counts as hanging: kernels are compiled when first used."""
+"""Seconds after which a process that says nothing counts as hanging."""
+WARM = 900.0
+"""The same while servers start and kernels are compiled, before the clock runs."""
 WHOLE = 3.0
 """Minutes from which everything has to be met."""
 
@@ -52,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     tally = Tally()
     started = time.monotonic()
-    _fuzz(tally, seed, options.processes, options.minutes * 60, save=not options.no_save)
+    _Pool(tally, seed, options.processes, options.minutes * 60, save=not options.no_save).run()
     _print(tally, time.monotonic() - started)
     lacking = _lacking(tally)
     if lacking:
@@ -74,48 +77,86 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 # --- a process ------------------------------------------------------------------------------------------
 
 
-def work(number: int, seed: int, seconds: float, folder: str, results: Any) -> None:
+def work(number: int, seed: int, folder: str, results: Any, clock: Any) -> None:
     """Try case after case until the time is up.
 
-    Process 0 has a session of Spark, process 1 (or 0, where it is alone) a server of PostgreSQL.
+    Every process has a server of PostgreSQL, process 0 has a session of Spark.
+
+    Parameters
+    ----------
+    clock
+        A shared number: the time at which to end, by `time.time`; 0 until all are ready.
     """
     faulthandler.enable()
-    from fuzz.checks import run
+    os.setpgrp()
     from fuzz.draw import SOURCES, Draw
     from fuzz.sources import Services
     from incrowd.algorithms import ALGORITHMS
     from incrowd.privacy import MODELS
 
-    end = time.monotonic() + seconds
     services = Services(Path(folder))
-    known: set[str] = set()
     with _servers(number, services):
         here = [name for name in SOURCES if name not in services.skipped]
-        results.put(("started", dict(services.skipped)))
         met: Counter[Any] = Counter()
         draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), here, met)
+        _warm(services)
+        results.put(("ready", dict(services.skipped)))
+        while not clock.value:
+            time.sleep(0.1)
+        known: set[str] = set()
         cases = 0
-        while time.monotonic() < end:
-            case = draw.case(_source(draw, here, cases, met))
+        while time.time() < clock.value:
+            _try(_drawn(draw, here, cases, met, services), services, met, known, results)
             cases += 1
-            (Path(folder) / "case.json").write_text(json.dumps(case))
-            outcome = run(case, services)
-            met.update(outcome.met)
-            fresh = [finding for finding in outcome.findings if finding.check not in known]
-            results.put(("tried", outcome.status, outcome.reason, outcome.met, outcome.skipped,
-                         [(finding.check, finding.detail) for finding in outcome.findings]))  # fmt: skip
-            for finding in fresh:
-                known.add(finding.check)
-                results.put(("failed", finding.check, finding.detail, _small(case, finding.check, services)))
         results.put(("ended",))
 
 
-def _source(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
-    """Sessions are slow, so they have their turn now and then, and sooner while they were not met."""
-    for name, turn in (("spark", 120), ("postgresql", 25)):
-        if name in here and cases % (turn if met["source", name] else 10) == 5:
-            return name
-    return str(draw.rarest("source", [name for name in here if name not in ("spark", "postgresql")]))
+def _warm(services: Any) -> None:
+    """Compile what every case needs, so that the first ones are no slower than others."""
+    from fuzz.checks import run
+    from fuzz.draw import Draw
+    from incrowd.algorithms import ALGORITHMS
+    from incrowd.privacy import MODELS
+
+    met: Counter[Any] = Counter()
+    draw = Draw(0, MODELS.names(), ALGORITHMS.names(), ["polars"], met)
+    for _ in ALGORITHMS.names():
+        met.update(run(draw.case("polars"), services).met)
+    if services.spark is not None:
+        services.spark.range(3).groupBy("id").count().collect()
+
+
+def _try(case: dict[str, Any], services: Any, met: Counter[Any], known: set[str], results: Any) -> None:
+    from fuzz.checks import run
+
+    (services.folder / "case.json").write_text(json.dumps(case))
+    outcome = run(case, services)
+    met.update(outcome.met)
+    results.put(("tried", outcome.status, outcome.reason, outcome.met, outcome.skipped,
+                 [(finding.check, finding.detail) for finding in outcome.findings]))  # fmt: skip
+    for finding in outcome.findings:
+        if finding.check not in known:
+            known.add(finding.check)
+            results.put(("failed", finding.check, finding.detail, _small(case, finding.check, services)))
+
+
+def _drawn(draw: Any, here: list[str], cases: int, met: Counter[Any], services: Any) -> dict[str, Any]:
+    """Draw a case for a source whose turn it is.
+
+    Sessions are slow, so they have their turn now and then, sooner while they were not met, and take cases
+    that lead to a release in Polars.
+    """
+    from fuzz.checks import run
+
+    for name, first, turn in (("spark", 6, 90), ("postgresql", 8, 25)):
+        if name in here and cases % (turn if met["source", name] else first) == 3:
+            for _ in range(5):
+                case: dict[str, Any] = draw.case(name)
+                if run(case | {"source": "polars"}, services, thorough=False).status == "released":
+                    break
+            return case
+    plain = [name for name in here if name not in ("spark", "postgresql")]
+    return dict(draw.case(draw.rarest("source", plain)))
 
 
 def _small(case: dict[str, Any], check: str, services: Any) -> dict[str, Any]:
@@ -159,51 +200,92 @@ def _servers(number: int, services: Any) -> Iterator[None]:
 # --- all processes ----------------------------------------------------------------------------------------
 
 
-def _fuzz(tally: Tally, seed: int, processes: int, seconds: float, *, save: bool) -> None:
-    """Run the processes; one that dies or hangs is a finding, and another takes its place."""
-    # Tables are small: threads of one process would only wait for those of the others.
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    context = multiprocessing.get_context("spawn")
-    end = time.monotonic() + seconds
-    running: dict[int, tuple[Any, Any, Path, float]] = {}
+@dataclass
+class _Process:
+    """A process that tries cases, and when it was last heard of."""
 
-    def start(number: int, seed: int) -> None:
+    process: Any
+    results: Any
+    folder: Path
+    heard: float
+    ready: bool = False
+
+    def end(self) -> None:
+        """End it with all that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Pool:
+    """Runs the processes; one that dies or hangs is a finding, and another takes its place."""
+
+    def __init__(self, tally: Tally, seed: int, processes: int, seconds: float, *, save: bool) -> None:
+        # Tables are small: threads of one process would only wait for those of the others.
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
+        self.context = multiprocessing.get_context("spawn")
+        self.clock = self.context.Value("d", 0.0)
+        self.tally, self.seed, self.seconds, self.save = tally, seed, seconds, save
+        self.started = 0
+        self.running: dict[int, _Process] = {}
+        self.processes = processes
+
+    def run(self) -> None:
+        try:
+            for number in range(self.processes):
+                self.start(number)
+            while self.running:
+                for number, one in list(self.running.items()):
+                    self.listen(number, one)
+        finally:
+            for one in self.running.values():
+                one.end()
+
+    def start(self, number: int) -> None:
         folder = Path(tempfile.mkdtemp(prefix="incrowd-fuzz-"))
-        results = context.Queue()
-        left = max(end - time.monotonic(), 1.0)
-        process = context.Process(target=work, args=(number, seed, left, str(folder), results), daemon=False)
+        results = self.context.Queue()
+        arguments = (number, self.seed + self.started, str(folder), results, self.clock)
+        self.started += 1
+        process = self.context.Process(target=work, args=arguments, daemon=False)
         process.start()
-        running[number] = (process, results, folder, time.monotonic())
+        self.running[number] = _Process(process, results, folder, time.monotonic())
 
-    for number in range(processes):
-        start(number, seed + number)
-    while running:
-        for number, (process, results, folder, heard) in list(running.items()):
-            message = _next(results)
-            if message is not None:
-                running[number] = (process, results, folder, time.monotonic())
-                if message[0] == "ended":
-                    process.join(60)
-                    del running[number]
-                    shutil.rmtree(folder, ignore_errors=True)
-                else:
-                    _note(tally, message, save=save)
-                continue
-            silent = time.monotonic() - heard
-            if process.is_alive() and silent < SILENCE:
-                continue
-            check = "hangs" if process.is_alive() else f"process ends with {process.exitcode}"
-            current = folder / "case.json"
-            case = json.loads(current.read_text()) if current.exists() else {}
-            _note(tally, ("tried", "refused", check, [], [], [(check, "")]), save=save)
-            _note(tally, ("failed", check, f"after {silent:.0f} seconds", case), save=save)
-            process.kill()
-            process.join()
-            del running[number]
-            shutil.rmtree(folder, ignore_errors=True)
-            if time.monotonic() < end:
-                seed += processes
-                start(number, seed + number)
+    def listen(self, number: int, one: _Process) -> None:
+        message = _next(one.results)
+        if message is None:
+            self.look_after(number, one)
+            return
+        one.heard = time.monotonic()
+        if message[0] == "ended":
+            one.process.join(60)
+            one.end()
+            del self.running[number]
+            return
+        if message[0] == "ready":
+            one.ready = True
+            if not self.clock.value and all(other.ready for other in self.running.values()):
+                self.clock.value = time.time() + self.seconds
+                for other in self.running.values():
+                    other.heard = time.monotonic()
+        _note(self.tally, message, save=self.save)
+
+    def look_after(self, number: int, one: _Process) -> None:
+        """See whether a process that says nothing is still at work."""
+        silent = time.monotonic() - one.heard
+        waiting = one.ready and not self.clock.value
+        if one.process.is_alive() and (waiting or silent < (SILENCE if one.ready else WARM)):
+            return
+        check = "hangs" if one.process.is_alive() else f"process ends with {one.process.exitcode}"
+        current = one.folder / "case.json"
+        case = json.loads(current.read_text()) if current.exists() else {}
+        _note(self.tally, ("tried", "refused", check, [], [], [(check, "")]), save=self.save)
+        _note(self.tally, ("failed", check, f"after {silent:.0f} seconds", case), save=self.save)
+        one.end()
+        del self.running[number]
+        if not self.clock.value or time.time() < self.clock.value:
+            self.start(number)
 
 
 def _next(results: Any) -> Any:
@@ -215,7 +297,7 @@ def _next(results: Any) -> Any:
 
 def _note(tally: Tally, message: Any, *, save: bool) -> None:
     match message:
-        case ("started", skipped):
+        case ("ready", skipped):
             for name, why in skipped.items():
                 if why:
                     tally.skipped[f"{name}: {why}"] += 1
