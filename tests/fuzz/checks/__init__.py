@@ -1,0 +1,81 @@
+"""One case: make the release, and hold everything that is said of it against the oracle."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from dataclasses import replace
+
+import incrowd as ic
+from fuzz.checks.account import account, loss
+from fuzz.checks.again import applied, engines, policy_back, recoding_back, written
+from fuzz.checks.errors import leaks, needless
+from fuzz.checks.made import (
+    Finding,
+    Made,
+    Outcome,
+    anonymized,
+    crash,
+    met_in,
+    policy_of,
+    read_release,
+    skeleton,
+)
+from fuzz.checks.released import columns, levels, models, narrow, suppression, truth
+from fuzz.draw import Case
+from fuzz.sources import Placed, Services, frame_of, placed
+
+__all__ = ["QUICK", "Finding", "Made", "Outcome", "policy_of", "run"]
+
+QUICK = (
+    "columns", "rows", "order", "others", "truth", "nul", "narrow", "levels", "suppression", "model", "account",
+    "measured", "utility", "leak", "needless",
+)  # fmt: skip
+"""Beginnings of the findings that need no second release."""
+
+
+def run(case: Case, services: Services, *, thorough: bool = True) -> Outcome:
+    """Try a case.
+
+    Parameters
+    ----------
+    thorough
+        Whether to write, read back, verify, apply and compare engines, too.
+    """
+    services = replace(services, folder=services.fresh())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with placed(case["source"], frame_of(case["columns"]), services) as place:
+                return _run(case, place, services, thorough)
+        except Exception as error:
+            return Outcome("released", findings=[crash("harness", error)])
+        finally:
+            shutil.rmtree(services.folder, ignore_errors=True)
+
+
+def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outcome:
+    try:
+        policy = policy_of(case)
+        release = anonymized(case, policy, place)
+    except ic.InfeasibleError as error:
+        findings = [*leaks(case, place, str(error)), *needless(case, place, str(error))]
+        return Outcome("infeasible", skeleton(str(error)), findings)
+    except ic.IncrowdError as error:
+        return Outcome("refused", skeleton(str(error)), leaks(case, place, str(error)))
+    except Exception as error:
+        return Outcome("refused", "crash", [crash("anonymize", error)])
+    outcome = Outcome("released", met=met_in(case))
+    made, problems = read_release(case, policy, release, place, services)
+    outcome.findings += problems
+    if made is None:
+        return outcome
+    checks = [columns, truth, narrow, levels, suppression, models, account, loss]
+    if thorough:
+        checks += [policy_back, recoding_back, engines, written, applied]
+    for check in checks:
+        try:
+            outcome.findings += list(check(made, services, outcome))
+        except Exception as error:
+            outcome.findings.append(crash(check.__name__.strip("_"), error))
+    return outcome

@@ -1,0 +1,139 @@
+"""What the account says of a release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from fuzz import oracle
+from fuzz.checks.made import Finding, Made, Outcome, is_summarized
+from fuzz.oracle import STAR, Classes, Column
+from fuzz.sources import Services
+
+
+def account(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    account = made.release.to_dict()
+    keys = [[column.keys[row] for row in range(made.classes.total)] for column in made.quasi.values()]
+    cells = [
+        [STAR if gone else ("key", key) for key, gone in zip(column, made.before, strict=True)]
+        for column in keys
+    ]
+    yield from _figures("after", account["after"], made.classes)
+    yield from _figures("before", account["before"], oracle.group(cells, made.sensitive))
+    for measured in account["after"]["privacy"]:
+        yield from _measured(made, measured)
+    risk = account["after"]["risk"].get("prosecutor")
+    if risk is not None and made.classes.rows:
+        sizes = made.classes.sizes
+        for name, value in (
+            ("largest", 1 / min(sizes)),
+            ("highest", 1 / min(sizes)),
+            ("average", len(sizes) / sum(sizes)),
+        ):
+            if name in risk and not math.isclose(risk[name], value, abs_tol=1e-12):
+                yield Finding("account", f"prosecutor {name} is {risk[name]} and not {value}")
+
+
+def _figures(when: str, told: dict[str, Any], classes: Classes) -> Iterator[Finding]:
+    sizes = classes.sizes
+    expected = {
+        "records": classes.total, "suppressed": classes.suppressed, "unique": sizes.count(1),
+        "count": len(sizes), "smallest": min(sizes, default=0), "largest": max(sizes, default=0),
+    }  # fmt: skip
+    told = told | told["classes"]
+    for name, value in expected.items():
+        if told[name] != value:
+            yield Finding("account", f"{when}: {name} is {told[name]} and not {value}")
+    if sizes and not math.isclose(told["mean"], sum(sizes) / len(sizes)):
+        yield Finding("account", f"{when}: mean is {told['mean']}")
+    for part in told["distribution"]:
+        inside = [size for size in sizes if part["least"] <= size <= part["most"]]
+        if (part["classes"], part["records"]) != (len(inside), sum(inside)):
+            yield Finding("account", f"{when}: distribution {part}")
+    if sum(part["records"] for part in told["distribution"]) != sum(sizes):
+        yield Finding("account", f"{when}: distribution lacks records")
+
+
+def _measured(made: Made, measured: dict[str, Any]) -> Iterator[Finding]:
+    settings = dict(measured.get("settings", {}))
+    for model in made.case["models"]:
+        if model["model"] == measured["model"] and "limit" in measured:
+            settings = {name: value for name, value in model.items() if name != "model"} | settings
+    if measured["model"] == "l-diversity" and settings.get("kind") == "recursive":
+        settings.setdefault("c", 3)
+    value = oracle.measure(
+        measured["model"], measured["quantity"], settings, measured.get("attribute"), made.classes
+    )
+    told = math.inf if measured["value"] == "infinity" else measured["value"]
+    same = told is None if value is None else told is not None and (
+        told == value or math.isclose(told, float(value), rel_tol=1e-9, abs_tol=1e-9)
+    )  # fmt: skip
+    if not same:
+        where = measured.get("attribute")
+        yield Finding(
+            f"measured {measured['model']}",
+            f"{measured['quantity']} of {where!r} is {told} and not {value}; {settings}",
+        )
+
+
+def loss(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    told = {entry["metric"]: entry for entry in made.release.to_dict()["utility"]}
+    sizes, total = made.classes.sizes, made.classes.total
+    squares = sum(size * size for size in sizes)
+    expected: dict[str, float] = {
+        "discernibility": squares + made.classes.suppressed * total,
+        "discernibility-star": squares + made.classes.suppressed**2,
+        "suppression": made.classes.suppressed / total,
+    }
+    if sizes:
+        expected["average-class-size"] = sum(sizes) / len(sizes)
+    loss = _lm(made)
+    if loss is not None:
+        expected["loss"] = loss
+    for name, value in expected.items():
+        if name in told and not math.isclose(told[name]["value"], value, rel_tol=1e-9, abs_tol=1e-9):
+            yield Finding(f"utility {name}", f"{told[name]['value']} and not {value}")
+
+
+def _lm(made: Made) -> float | None:
+    """LM of the release where cells alone tell it."""
+    columns = made.quasi.values()
+    plain = all(
+        oracle.width_of(column, made.live) > 1 and STAR not in column.texts and not is_summarized(made, column)
+        and (column.paths is None or all(len(set(path)) == len(path) for path in column.leaves))
+        for column in columns
+    )  # fmt: skip
+    if not plain or made.kind not in ("local", "full-domain"):
+        return None
+    total = Fraction(0)
+    levels = made.release.recoding.decisions().get("levels", {})
+    for name, column in made.quasi.items():
+        lost = Fraction(made.classes.suppressed)
+        for rows in made.classes.rows:
+            keys = {column.keys[row] for row in rows}
+            if made.kind == "local":
+                lost += len(rows) * oracle.spread(column, keys, made.live)
+            elif column.paths is None:
+                lost += len(rows) * levels[name]
+            else:
+                lost += len(rows) * _node_loss(made, column, levels[name], keys)
+        total += lost / made.classes.total
+    return float(total / len(made.quasi))
+
+
+def _node_loss(made: Made, column: Column, level: int, keys: set[Any]) -> Fraction:
+    assert column.paths is not None
+    if level == 0:
+        return Fraction(0)
+    size = oracle.width_of(column, made.live)
+    if None in keys:
+        return Fraction(1)
+    path = column.paths[next(iter(keys))]
+    place = min(level, len(path) - 1)
+    stem = path[place:]
+    if len(stem) == 1:
+        return Fraction(1)
+    under = sum(1 for leaf in column.leaves if leaf[-len(stem) :] == stem)
+    return Fraction(under - 1, size - 1)

@@ -1,0 +1,237 @@
+"""Reading back, other engines, files, later rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import incrowd as ic
+from fuzz import oracle
+from fuzz.checks.errors import leaks
+from fuzz.checks.made import (
+    Finding,
+    Made,
+    Outcome,
+    anonymized,
+    is_summarized,
+    people_of,
+    raw_columns,
+    read_release,
+    skeleton,
+)
+from fuzz.draw import IN_MEMORY, Case, needs_population
+from fuzz.sources import Placed, Services, as_texts, csv_bytes, fetched, frame_of, held, read_csv
+from incrowd.policy import Policy
+from incrowd.recoding import Recoding
+
+
+def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """A policy that is written and read decides the same release."""
+    folder = services.fresh()
+    made.policy.write(folder / "policy.toml")
+    again = Policy.read(folder / "policy.toml")
+    if again.models != made.policy.models or again.algorithm != made.policy.algorithm:
+        yield Finding(
+            "policy", f"{again.models} {again.algorithm} was {made.policy.models} {made.policy.algorithm}"
+        )
+    for name in ("max_suppression", "output", "shuffle", "seed"):
+        if getattr(again, name) != getattr(made.policy, name):
+            yield Finding("policy", f"{name} is {getattr(again, name)}")
+    for one, other in zip(again.schema.attributes, made.policy.schema.attributes, strict=True):
+        same = ("name", "role", "kind", "output", "weight", "levels")
+        if any(getattr(one, name) != getattr(other, name) for name in same):
+            yield Finding("policy", f"{one} was {other}")
+    if (again.schema.null_values, again.schema.others) != (
+        made.policy.schema.null_values,
+        made.policy.schema.others,
+    ):
+        yield Finding("policy", "null values or others differ")
+    if made.case["source"] in IN_MEMORY and "budget" not in made.case["algorithm"]:
+        table = fetched(anonymized(made.case, again, made.place).table, services.folder)
+        if not table.equals(made.out):
+            yield Finding("policy", "the policy that was read back makes another release")
+
+
+def recoding_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    folder = services.fresh() / "recoding"
+    recoding = made.release.recoding
+    recoding.save(folder)
+    again = Recoding.load(folder)
+    same = (
+        again.kind == recoding.kind
+        and again.decisions() == recoding.decisions()
+        and np.array_equal(again.suppressed, recoding.suppressed)
+        and all(np.array_equal(a, b) for a, b in zip(again.keys, recoding.keys, strict=True))
+        and all(
+            a.labels == b.labels
+            and all(
+                np.array_equal(getattr(a, n), getattr(b, n)) for n in ("codes", "lo", "hi", "loss", "depth")
+            )
+            for a, b in zip(again.cells, recoding.cells, strict=True)
+        )
+        and all(
+            a.values == b.values and a.kind == b.kind and np.array_equal(a.numbers, b.numbers, equal_nan=True)
+            for a, b in zip(again.domains, recoding.domains, strict=True)
+        )
+    )
+    if not same:
+        yield Finding("recoding", "what was saved is not what is loaded")
+
+
+def engines(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """The same rows give the same release wherever they are."""
+    case = made.case
+    if case["source"] == "polars" or "budget" in case["algorithm"] or case["shuffle"]:
+        return
+    plain = case | {"source": "polars"}
+    here = Placed(made.place.seen, made.place.seen, source=case["source"])
+    try:
+        other = anonymized(plain, made.policy, here)
+    except ic.IncrowdError as error:
+        yield Finding("engines", f"{case['source']} releases what Polars refuses: {skeleton(str(error))}")
+        return
+    twin, problems = read_release(plain, made.policy, other, here, services)
+    yield from problems
+    if twin is not None and twin.cells != made.cells:
+        name = next(name for name in made.cells if twin.cells[name] != made.cells[name])
+        row = next(row for row, cell in enumerate(made.cells[name]) if twin.cells[name][row] != cell)
+        yield Finding(
+            "engines",
+            f"{case['source']}: {name!r} row {row} is {made.cells[name][row]!r}, {twin.cells[name][row]!r} in Polars",
+        )
+
+
+def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """A file has what the release has, and verify says so.
+
+    Rows of a database have no order, those of files have: only rows in order are held against the raw table.
+    """
+    if made.case["source"] == "spark":
+        return
+    texts = all(dtype == pl.String for dtype in made.out.dtypes)
+    folder = services.fresh()
+    path = folder / ("release.csv" if texts else "release.parquet")
+    try:
+        made.release.write(path)
+    except ic.IncrowdError as error:
+        if "cannot be written in" not in str(error):
+            yield Finding("write", str(error)[:300])
+        return
+    encoding = made.place.options["csv_format"].encoding if made.place.options else "utf-8"
+    delimiter = (made.place.options["csv_format"].delimiter if made.place.options else None) or ","
+    if texts:
+        rows = read_csv(path.read_bytes().decode(encoding), delimiter)
+        expected = [made.out.columns, *map(list, made.out.rows())]
+        if (made.place.ordered and rows != expected) or (
+            not made.place.ordered and _sorted(rows) != _sorted(expected)
+        ):
+            wrong = next(
+                (pair for pair in zip(rows, expected, strict=False) if pair[0] != pair[1]),
+                (len(rows), len(expected)),
+            )
+            yield Finding("write", f"the file has {wrong[0]} and the release {wrong[1]}")
+    if "\0" in "".join(map(str, made.out.columns)):
+        return
+    made.policy.write(folder / "policy.toml")
+    options: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding} if texts else {}
+    others = {}
+    people = people_of(made.case, made.place)
+    if people is not None:
+        others["population"] = _beside(people, folder / "people", delimiter, encoding)
+    if made.place.ordered:
+        others["against"] = _beside(made.place.seen, folder / "raw", delimiter, encoding)
+    try:
+        verified = ic.verify(path, folder / "policy.toml", **others, **options)
+    except ic.IncrowdError as error:
+        yield Finding("verify refuses", str(error).replace(str(folder), "")[:300])
+        return
+    if not verified.ok:
+        failed = [finding for finding in verified.findings if not finding.holds]
+        yield Finding("verify", f"{failed} {verified.problems}")
+    if (verified.records, verified.suppressed, verified.classes) != (
+        made.classes.total, made.classes.suppressed, len(made.classes.rows),
+    ):  # fmt: skip
+        yield Finding("verify", f"counts {verified.records} {verified.suppressed} {verified.classes}")
+
+
+def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> Path:
+    """Write a table that verify reads beside a release."""
+    if all(dtype == pl.String for dtype in frame.dtypes):
+        path = path.with_suffix(".csv")
+        path.write_bytes(csv_bytes(frame, delimiter, encoding))
+    else:
+        path = path.with_suffix(".parquet")
+        frame.write_parquet(path)
+    return path
+
+
+def _sorted(rows: Sequence[Sequence[str | None]]) -> list[list[str]]:
+    return sorted([repr(cell) for cell in row] for row in rows)
+
+
+def applied(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """Later rows get true cells, in classes that hold."""
+    case = made.case
+    if case["source"] == "spark" or any(needs_population(model) for model in case["models"]):
+        return
+    order = _batch_order(case)
+    batch = {
+        column["name"]: column.get("batch") or [column["cells"][row] for row in order]
+        for column in case["columns"]
+    }
+    columns = [column | {"cells": batch[column["name"]]} for column in case["columns"]]
+    frame = frame_of(columns)
+    if all(dtype == pl.String for dtype in made.place.seen.dtypes):
+        frame = as_texts(frame)
+    elif case["source"] == "sqlite":
+        frame = held(frame)
+    policy = replace(made.policy, max_suppression=1.0, shuffle=False)
+    try:
+        applied = ic.apply_recoding(made.release.recoding, frame, policy)
+    except ic.InfeasibleError as error:
+        yield from leaks(case | {"columns": columns}, made.place, str(error))
+        return
+    except ic.IncrowdError as error:
+        outcome.skipped.append("apply: " + skeleton(str(error)))
+        yield from leaks(case | {"columns": columns}, made.place, str(error))
+        return
+    out = fetched(applied.table, services.folder)
+    quasi, sensitive, before = raw_columns(case | {"columns": columns}, frame)
+    cells = {name: out.get_column(name).to_list() for name in quasi}
+    for name, column in quasi.items():
+        known = made.quasi[name]
+        if known.paths is not None:
+            column.paths, column.leaves = known.paths, known.leaves
+        if is_summarized(made, known) or known.kind != column.kind:
+            continue
+        for row, cell in enumerate(cells[name]):
+            if not before[row] and not oracle.covers(column, column.keys[row], cell):
+                yield Finding(
+                    "apply truth",
+                    f"{name!r} row {row}: {cell!r} for {column.keys[row]!r} ({column.style}, {made.kind})",
+                )
+                return
+            if cell is not None and "\0" in cell and "\0" not in "".join(filter(None, column.texts)):
+                yield Finding("apply nul", f"{name!r} row {row}: {cell!r}")
+                return
+    classes = oracle.group(list(cells.values()), sensitive)
+    if classes.suppressed != applied.suppressed:
+        yield Finding("apply account", f"{applied.suppressed} suppressed and not {classes.suppressed}")
+    for model in case["models"]:
+        settings = {name: value for name, value in model.items() if name != "model"}
+        if settings.get("value") is not None or model["model"] == "p29":
+            continue
+        for problem in oracle.holds(model["model"], settings, classes):
+            yield Finding(f"apply model {model['model']}", problem)
+
+
+def _batch_order(case: Case) -> list[int]:
+    rows = len(case["columns"][0]["cells"])
+    return (
+        [row * 7 % rows for row in range(max(rows // 2, 1))] if rows % 7 else list(range(max(rows // 2, 1)))
+    )

@@ -1,0 +1,47 @@
+"""What messages say: no cell of the table, and what is true."""
+
+from __future__ import annotations
+
+import re
+
+from fuzz import oracle
+from fuzz.checks.made import Finding, raw_columns
+from fuzz.draw import Case, needs_population
+from fuzz.oracle import Classes
+from fuzz.sources import Placed
+
+
+def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
+    """No cell of the table is in a message; what the policy itself says may be."""
+    said = repr(
+        [case["null_values"], case["models"], case["algorithm"]]
+        + [
+            {key: value for key, value in column.items() if key not in ("cells", "people", "batch")}
+            for column in case["columns"]
+        ]
+    )
+    bare = re.sub(r"'[^']*'", "", message) if "several columns" in message else message
+    for column in case["columns"]:
+        for cell in {*column["cells"], *column.get("batch", ())}:
+            # A common word may stand in a message by itself.
+            if cell is None or len(cell) < 5 or cell in said or (cell.isascii() and cell.isalpha()):
+                continue
+            if cell in bare:
+                return [Finding("leak", f"{cell!r} of {column['name']!r} is in: {message[:200]}")]
+    return []
+
+
+def needless(case: Case, place: Placed, message: str) -> list[Finding]:
+    """Where a message says that one class of all rows fails, it does."""
+    if "fails even when all" not in message:
+        return []
+    quasi, sensitive, before = raw_columns(case, place.seen)
+    rows = [row for row, gone in enumerate(before) if not gone]
+    classes = Classes([rows], [tuple("?" for _ in quasi)], sensitive, len(before), sum(before))
+    for model in case["models"]:
+        settings = {name: value for name, value in model.items() if name != "model"}
+        if model["model"] in ("k-map", "delta-presence", "lkc-privacy", "p29") or needs_population(model):
+            return []
+        if oracle.holds(model["model"], settings, classes):
+            return []
+    return [Finding("needless", message[:300])]

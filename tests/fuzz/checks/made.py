@@ -1,0 +1,255 @@
+"""A release, and the raw table as the oracle reads it."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import incrowd as ic
+from fuzz import oracle
+from fuzz.draw import Case, needs_population
+from fuzz.oracle import STAR, Classes, Column, Spec
+from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
+from incrowd.algorithms import ALGORITHMS
+from incrowd.hierarchy import Hierarchy, builder_from_spec
+from incrowd.policy import Policy
+from incrowd.privacy import MODELS
+from incrowd.schema import Attribute, Schema
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be.
+
+    Attributes
+    ----------
+    check
+        Which check found it; a crash names the error and the place.
+    detail
+        What was seen.
+    """
+
+    check: str
+    detail: str
+
+
+@dataclass
+class Outcome:
+    """What became of a case: ``released``, ``infeasible`` or ``refused``, the reason, findings, what was met."""
+
+    status: str
+    reason: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    met: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Made:
+    """A release with the raw table as the oracle reads it.
+
+    Attributes
+    ----------
+    out
+        The released rows.
+    origin
+        The raw row of each released one.
+    quasi, sensitive
+        The raw columns; rows in the raw order.
+    cells
+        Per quasi-identifier the released cells in the raw order.
+    before
+        Rows that came in suppressed.
+    classes
+        The released classes; rows in the raw order.
+    """
+
+    case: Case
+    policy: Policy
+    release: Any
+    place: Placed
+    out: pl.DataFrame
+    origin: list[int]
+    quasi: dict[str, Column]
+    sensitive: dict[str, Column]
+    cells: dict[str, list[str | None]]
+    before: list[bool]
+    classes: Classes
+
+    @property
+    def live(self) -> list[bool]:
+        return [not gone for gone in self.before]
+
+    @property
+    def kind(self) -> str:
+        return str(self.release.recoding.kind)
+
+
+def policy_of(case: Case) -> Policy:
+    attributes = []
+    for column in case["columns"]:
+        if column["role"] == "other":
+            continue
+        hierarchy: Any = None
+        if column.get("paths"):
+            hierarchy = Hierarchy.from_paths(column["paths"])
+        elif column.get("recipe"):
+            hierarchy = builder_from_spec(column["recipe"])
+        levels = column.get("levels")
+        attributes.append(
+            Attribute(
+                column["name"], column["role"], column.get("kind", "auto"), hierarchy, column.get("output"),
+                column.get("weight", 1.0), None if levels is None else (levels[0], levels[1]),
+            )
+        )  # fmt: skip
+    algorithm = dict(case["algorithm"])
+    models = [dict(model) for model in case["models"]]
+    return Policy(
+        Schema.of(attributes, null_values=case["null_values"], others=case["others"]),
+        tuple(MODELS.get(model.pop("model")).from_settings(model) for model in models),
+        ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
+        case["max_suppression"], case["output"], case["shuffle"], case["seed"],
+    )  # fmt: skip
+
+
+def spec_of(case: Case, column: dict[str, Any]) -> Spec:
+    output = column.get("output") or case["output"]
+    if case["algorithm"]["name"] == "cell-suppression" and output == "auto":
+        output = "suppress"
+    return Spec(
+        column["name"], column["role"], column.get("kind", "auto"), column.get("recipe"),
+        tuple(map(tuple, column["paths"])) if column.get("paths") else None,
+        output if column["role"] == "quasi" else "auto",
+    )  # fmt: skip
+
+
+def anonymized(case: Case, policy: Policy, place: Placed) -> Any:
+    return ic.anonymize(place.table, policy, population=people_of(case, place), **place.options)
+
+
+def people_of(case: Case, place: Placed) -> pl.DataFrame | None:
+    if not any(needs_population(model) for model in case["models"]):
+        return None
+    quasi = [column for column in case["columns"] if column["role"] == "quasi"]
+    frame = frame_of(quasi, "people")
+    if place.source == "sqlite":
+        return held(frame)
+    texts = all(dtype == pl.String for dtype in place.seen.dtypes)
+    return as_texts(frame) if texts else frame
+
+
+def crash(where: str, error: BaseException) -> Finding:
+    places = traceback.extract_tb(error.__traceback__)
+    inside = [place for place in places if "incrowd" in place.filename and "tests" not in place.filename]
+    last = (inside or places)[-1]
+    name = Path(last.filename).stem
+    trace = "".join(traceback.format_exception(error)[-6:])
+    return Finding(f"crash {type(error).__name__} in {name}.{last.name} ({where})", trace[-3000:])
+
+
+def skeleton(message: str) -> str:
+    """A message without names and figures, so that equal reasons count as one."""
+    short = re.sub(r"'[^']*'|\"[^\"]*\"", "_", message)
+    return re.sub(r"[0-9][0-9.,%]*", "N", short)[:110]
+
+
+def met_in(case: Case) -> list[tuple[str, str]]:
+    met = [("source", case["source"]), ("algorithm", case["algorithm"]["name"])]
+    met += [("model", model["model"]) for model in case["models"]]
+    quasi = [column for column in case["columns"] if column["role"] == "quasi"]
+    met += [("style", style) for style in {column.get("output") or case["output"] for column in quasi}]
+    kinds = {column["type"] for column in case["columns"] if column["role"] in ("quasi", "sensitive")}
+    if case["null_values"]:
+        met += [("null", column["type"]) for column in case["columns"] if _has_null(case, column)]
+    return met + [("type", kind) for kind in kinds]
+
+
+def _has_null(case: Case, column: dict[str, Any]) -> bool:
+    if column["role"] not in ("quasi", "sensitive"):
+        return False
+    raws = frame_of([column]).to_series(0).to_list()
+    return any(raw is not None and oracle.is_missing(raw, case["null_values"]) for raw in raws)
+
+
+def raw_columns(case: Case, seen: pl.DataFrame) -> tuple[dict[str, Column], dict[str, Column], list[bool]]:
+    columns = {column["name"]: column for column in case["columns"]}
+    raws = {name: seen.get_column(name).to_list() for name in columns if name in seen.columns}
+    quasi = [name for name, column in columns.items() if column["role"] == "quasi"]
+    before = [
+        all(cell == STAR and isinstance(cell, str) for cell in row)
+        for row in zip(*(raws[n] for n in quasi), strict=True)
+    ]
+    live = [not gone for gone in before]
+    everywhere = [True] * len(live)
+    nulls = case["null_values"]
+    return (
+        {name: oracle.read_column(spec_of(case, columns[name]), raws[name], nulls, live) for name in quasi},
+        {
+            name: oracle.read_column(spec_of(case, column), raws[name], nulls, everywhere)
+            for name, column in columns.items()
+            if column["role"] == "sensitive"
+        },
+        before,
+    )
+
+
+def _rid(case: Case) -> str:
+    return str(next(column["name"] for column in case["columns"] if column.get("rid")))
+
+
+def read_release(
+    case: Case, policy: Policy, release: Any, place: Placed, services: Services
+) -> tuple[Made | None, list[Finding]]:
+    try:
+        out = fetched(release.table, services.folder)
+    except Exception as error:
+        return None, [crash("fetch", error)]
+    rid = _rid(case)
+    number = {name: row for row, name in enumerate(place.seen.get_column(rid).to_list())}
+    if rid not in out.columns:
+        return None, [Finding("columns", f"{rid!r} is not released: {out.columns}")]
+    names = out.get_column(rid).to_list()
+    if sorted(names) != sorted(number):
+        return None, [Finding("rows", f"{len(names)} rows for {len(number)}, or other ones")]
+    origin = [number[name] for name in names]
+    if place.ordered and not case["shuffle"] and origin != sorted(origin):
+        return None, [Finding("order", f"row N of the release is not row N of the table: {origin}")]
+    quasi, sensitive, before = raw_columns(case, place.seen)
+    lacking = [name for name in quasi if name not in out.columns]
+    if lacking:
+        return None, [Finding("columns", f"quasi-identifiers are not released: {lacking}")]
+    row_of = {row: place for place, row in enumerate(origin)}
+    cells = {}
+    for name in quasi:
+        released = out.get_column(name)
+        if released.dtype not in (pl.String, pl.Null):
+            return None, [Finding("columns", f"{name!r} is released as {released.dtype}")]
+        listed = released.to_list()
+        cells[name] = [listed[row_of[row]] for row in range(len(listed))]
+    classes = oracle.group(list(cells.values()), sensitive)
+    people = people_of(case, place)
+    if people is not None:
+        specs = {column["name"]: spec_of(case, column) for column in case["columns"]}
+        read = [
+            oracle.read_column(
+                replace(specs[name], output="auto"),
+                people.get_column(name).to_list(),
+                case["null_values"],
+                [True] * people.height,
+            )
+            for name in quasi
+        ]
+        for column in read:
+            column.by_number = True
+        oracle.with_people(classes, read, read)
+    return Made(case, policy, release, place, out, origin, quasi, sensitive, cells, before, classes), []
+
+
+def is_summarized(made: Made, column: Column) -> bool:
+    """Say whether cells are means or most frequent values, which need not cover their rows."""
+    return made.kind == "local" and column.style == "mean"

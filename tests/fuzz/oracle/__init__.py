@@ -1,0 +1,16 @@
+"""What a release has to be, read from the definitions: plain dictionaries, fractions and decimals.
+
+Nothing of incrowd is imported here, and a test keeps it so. What docs/definitions.md and docs/policy.md say
+is written down a second time, slowly.
+"""
+
+from fuzz.oracle.cells import covers, ends_of_range, narrowest, parts_of_set, same_value
+from fuzz.oracle.loss import leaves_under, spread, width_of
+from fuzz.oracle.models import LIMITS, MORE_IS_SAFER, Classes, group, holds, measure, with_people
+from fuzz.oracle.values import STAR, Column, Key, Spec, is_missing, read_column
+
+__all__ = [
+    "LIMITS", "MORE_IS_SAFER", "STAR", "Classes", "Column", "Key", "Spec", "covers", "ends_of_range", "group", "holds",
+    "is_missing", "leaves_under", "measure", "narrowest", "parts_of_set", "read_column", "same_value", "spread", "width_of",
+    "with_people",
+]  # fmt: skip

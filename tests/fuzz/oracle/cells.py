@@ -1,0 +1,178 @@
+"""What a released cell is true of, and how narrow it may be."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from fuzz.oracle.values import (
+    MOMENT,
+    PLAIN_NUMBER,
+    STAR,
+    WRITTEN_NUMBER,
+    Column,
+    Key,
+    moment_in,
+    number_in,
+)  # fmt: skip
+
+
+def parts_of_set(cell: str) -> list[str] | None:
+    """Split ``{a, b}`` at its commas; a backslash keeps the mark behind it."""
+    if not (cell.startswith("{") and cell.endswith("}")):
+        return None
+    parts, inside = [""], cell[1:-1]
+    place = 0
+    while place < len(inside):
+        mark = inside[place]
+        if mark == "\\":
+            parts[-1] += inside[place + 1 : place + 2]
+            place += 2
+        elif inside[place : place + 2] == ", ":
+            parts.append("")
+            place += 2
+        else:
+            parts[-1] += mark
+            place += 1
+    return parts
+
+
+def ends_of_range(cell: str, kind: str) -> tuple[Fraction, Fraction] | None:
+    """Ends of ``[a-b]`` or ``[day to day]``, both included."""
+    one = MOMENT if kind == "date" else WRITTEN_NUMBER
+    found = re.fullmatch(rf"\[({one}){' to ' if kind == 'date' else '-'}({one})\]", cell)
+    if found is None:
+        return None
+    low, high = (moment_in(end) if kind == "date" else number_in(end) for end in found.groups())
+    return None if low is None or high is None else (low, high)
+
+
+def same_value(column: Column, key: Key, cell: str) -> bool:
+    """Say whether a cell is this very value."""
+    if key is None:
+        return False
+    if isinstance(key, str) and cell == key:
+        return True
+    if (
+        column.by_number
+        and isinstance(key, str)
+        and PLAIN_NUMBER.fullmatch(key)
+        and PLAIN_NUMBER.fullmatch(cell)
+    ):
+        return Fraction(key) == Fraction(cell)
+    if key in column.numbers and (column.paths is None or column.kind == "date"):
+        written = moment_in(cell) if column.kind == "date" else number_in(cell)
+        return written is not None and _about(written, key, column)
+    return False
+
+
+def _about(written: Fraction, key: Key, column: Column) -> bool:
+    """A double is what reads back as the same double; everything else is compared exactly."""
+    number = column.numbers[key]
+    if written == number:
+        return True
+    try:
+        return column.floats and float(written) == float(number)
+    except OverflowError:
+        return False
+
+
+def covers(column: Column, key: Key, cell: str | None) -> bool:
+    """Say whether a released cell is true of a value: the value, a label above it, a range, a set or ``*``."""
+    if cell == STAR:
+        return True
+    if key is None:
+        if cell is None:
+            return True
+        root = column.leaves[0][-1] if column.leaves else None
+        return cell == root if column.paths is not None and cell == root else "" in (parts_of_set(cell) or ())
+    if cell is None:
+        return False
+    if same_value(column, key, cell):
+        return True
+    if column.paths is not None:
+        if cell in column.paths.get(key, ()):
+            return True
+        if column.style != "set" and not column.by_number:
+            return False
+    parts = parts_of_set(cell)
+    if parts is not None and any(same_value(column, key, part) for part in parts):
+        return True
+    if (column.ordered or column.by_number) and key in column.numbers:
+        ends = ends_of_range(cell, column.kind)
+        if ends is not None:
+            low, high = ends
+            return low <= column.numbers[key] <= high or _about(low, key, column) or _about(high, key, column)
+    return False
+
+
+def narrowest(column: Column, keys: Sequence[Key], cell: str | None) -> str | None:
+    """Say what is wrong with the cell of a class whose algorithm gives the narrowest one; None if nothing."""
+    distinct = set(keys)
+    style = column.style
+    if len(distinct) == 1:
+        key = next(iter(distinct))
+        fits = cell is None if key is None else cell is not None and same_value(column, key, cell)
+        return None if fits else "a class of one value does not show it"
+    if style == "suppress":
+        return None if cell == STAR else "several values and no *"
+    if style == "mean":
+        return _summary(column, keys, cell)
+    if style == "set":
+        parts = None if cell is None else parts_of_set(cell)
+        if parts is None or len(parts) != len(distinct):
+            return "not the set of the values"
+        return None if all(covers(column, key, cell) for key in distinct) else "not the values of the set"
+    if style == "range":
+        if None in distinct:
+            return None if cell == STAR else "joined with the missing value, a range is *"
+        ends = None if cell is None else ends_of_range(cell, column.kind)
+        if ends is None:
+            return "not a range"
+        low = min(distinct, key=lambda key: column.numbers[key])
+        high = max(distinct, key=lambda key: column.numbers[key])
+        tight = _about(ends[0], low, column) and _about(ends[1], high, column)
+        return None if tight else "the range is not that of the values"
+    assert column.paths is not None
+    label = lowest_common(column, distinct)
+    return None if cell == label else "not the lowest common ancestor"
+
+
+def lowest_common(column: Column, keys: Iterable[Key]) -> str:
+    """Label of the lowest common ancestor; the missing value hangs under the root."""
+    assert column.paths is not None
+    root = column.leaves[0][-1] if column.leaves else STAR
+    chains = [column.paths[key][::-1] if key is not None else (root, "\0") for key in keys]
+    label = root
+    for depth in range(min(map(len, chains))):
+        here = {chain[: depth + 1] for chain in chains}
+        if len(here) > 1:
+            break
+        label = chains[0][depth]
+    return label
+
+
+def _summary(column: Column, keys: Sequence[Key], cell: str | None) -> str | None:
+    counted = Counter(keys)
+    if column.kind == "category":
+        most = max(counted.values())
+        fits = [key for key, n in counted.items() if n == most]
+        shown = any(
+            cell is None if key is None else cell is not None and same_value(column, key, cell)
+            for key in fits
+        )
+        return None if shown else "not a most frequent value"
+    known = [column.numbers[key] for key in keys if key is not None]
+    if not known:
+        return None if cell is None else "a mean of nothing"
+    mean = sum(known, Fraction(0)) / len(known)
+    if cell is None:
+        return "no mean"
+    written = moment_in(cell) if column.kind == "date" else number_in(cell)
+    if written is None:
+        return "not a mean"
+    largest = max(map(abs, known))
+    slack = Fraction(501, 1000) if column.kind == "date" else Fraction(6, 10**7) + largest / 10**12
+    return None if abs(written - mean) <= slack else "not the mean"

@@ -1,0 +1,384 @@
+"""Equivalence classes, and what they reach under each model."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from fuzz.oracle.cells import covers, same_value
+from fuzz.oracle.values import STAR, Column, Key
+
+
+@dataclass
+class Classes:
+    """Equivalence classes: the rows of each, the values of sensitive columns, the whole table's counts."""
+
+    rows: list[list[int]]
+    cells: list[tuple[Any, ...]]
+    sensitive: dict[str, Column]
+    total: int
+    suppressed: int
+    people: list[int] | None = None
+    outside: int = 0
+    everybody: int = 0
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(rows) for rows in self.rows]
+
+    def counts(self, attribute: str, joint: bool = False) -> list[tuple[int, Counter[Key]]]:
+        """Per class, or per part of one, its class's number and how often each value occurs."""
+        keys = self.sensitive[attribute].keys
+        others = (
+            [column.keys for name, column in self.sensitive.items() if name != attribute] if joint else []
+        )
+        made = []
+        for number, rows in enumerate(self.rows):
+            parts: dict[tuple[Key, ...], Counter[Key]] = defaultdict(Counter)
+            for row in rows:
+                parts[tuple(other[row] for other in others)][keys[row]] += 1
+            made += [(number, counter) for counter in parts.values()]
+        return made
+
+    def whole(self, attribute: str) -> Counter[Key]:
+        return Counter(self.sensitive[attribute].keys)
+
+
+def group(cells: Sequence[Sequence[Any]], sensitive: dict[str, Column]) -> Classes:
+    """Group rows, given per column, by their cells; rows of ``*`` alone are suppressed."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    suppressed = 0
+    rows = list(zip(*cells, strict=True))
+    for row, key in enumerate(rows):
+        if all(cell == STAR for cell in key):
+            suppressed += 1
+        else:
+            found.setdefault(key, []).append(row)
+    return Classes(list(found.values()), list(found), sensitive, len(rows), suppressed)
+
+
+def with_people(classes: Classes, columns: Sequence[Column], people: Sequence[Column]) -> Classes:
+    """Count whom of a population the cells of each class cover."""
+    everybody = len(people[0].keys)
+    seen = [False] * everybody
+    counted = []
+    for cells in classes.cells:
+        covered = 0
+        for person in range(everybody):
+            if all(
+                covers(column, column.keys[person], cell) for column, cell in zip(people, cells, strict=True)
+            ):
+                covered += 1
+                seen[person] = True
+        counted.append(covered)
+    classes.people, classes.everybody, classes.outside = counted, everybody, seen.count(False)
+    return classes
+
+
+# --- models -----------------------------------------------------------------------------------------
+
+MORE_IS_SAFER = {
+    ("k-anonymity", "k"), ("k-map", "k"), ("l-diversity", "l"), ("normalized-entropy", "h"), ("alpha-k-anonymity", "k"),
+    ("lkc-privacy", "K"), ("delta-presence", "delta_min"), ("p29", "score"), ("profitability", "payoff"),
+}  # fmt: skip
+BY_ATTRIBUTE = {
+    "l-diversity", "normalized-entropy", "t-closeness", "alpha-k-anonymity", "beta-likeness", "delta-disclosure",
+    "lkc-privacy",
+}  # fmt: skip
+LIMITS = {
+    "k-anonymity": ("k",), "k-map": ("k",), "l-diversity": ("l",), "normalized-entropy": ("h",), "t-closeness": ("t",),
+    "alpha-k-anonymity": ("alpha", "k"), "lkc-privacy": ("C", "K"), "beta-likeness": ("beta",),
+    "delta-disclosure": ("delta",), "delta-presence": ("delta_max", "delta_min"), "p29": ("score",),
+    "maximum-risk": ("risk",), "average-risk": ("risk",), "records-at-risk": ("share",), "profitability": ("payoff",),
+}  # fmt: skip
+Figure = float | Fraction | int | None
+
+
+def attributes_of(model: str, settings: dict[str, Any], quantity: str, classes: Classes) -> list[str | None]:
+    if model not in BY_ATTRIBUTE or (model, quantity) in (("alpha-k-anonymity", "k"), ("lkc-privacy", "K")):
+        return [None]
+    return [settings["attribute"]] if settings.get("attribute") else list(classes.sensitive)
+
+
+def measure(
+    model: str, quantity: str, settings: dict[str, Any], attribute: str | None, classes: Classes
+) -> Figure:
+    """What a table reaches under a model: of its classes the worst, or the figure of the whole table."""
+    sizes = classes.sizes
+    safer = (model, quantity) in MORE_IS_SAFER
+    worst = min if safer else max
+    if model == "p29":
+        return _score(settings, classes)
+    if model == "lkc-privacy":
+        return _lkc(quantity, settings, attribute, classes)
+    if model in ("k-map", "delta-presence"):
+        assert classes.people is not None
+        if quantity == "k":
+            return min(classes.people)
+        if quantity == "delta_min" and classes.outside:
+            return 0
+        shares = [Fraction(n, m) if m else math.inf for n, m in zip(sizes, classes.people, strict=True)]
+        return worst(shares)
+    if model == "k-anonymity" or quantity == "k":
+        return min(sizes)
+    if model == "maximum-risk":
+        return Fraction(1, min(sizes))
+    if model == "average-risk":
+        return Fraction(len(sizes), sum(sizes))
+    if model == "records-at-risk":
+        at_risk = sum(n for n in sizes if Fraction(1, n) > _exact(settings["threshold"]))
+        return Fraction(at_risk, sum(sizes))
+    if model == "profitability":
+        return _payoff(settings, classes)
+    assert attribute is not None
+    column = classes.sensitive[attribute]
+    whole = classes.whole(attribute)
+    counted = classes.counts(attribute, joint=bool(settings.get("joint")))
+    values = [_class_value(model, settings, column, whole, counter) for _, counter in counted]
+    if model == "normalized-entropy" and settings.get("over") == "mean":
+        of_class: dict[int, list[float]] = defaultdict(list)
+        for (number, _), value in zip(counted, values, strict=True):
+            of_class[number].append(float(value))  # type: ignore[arg-type]
+        return sum(min(parts) for parts in of_class.values()) / len(of_class)
+    return worst(values)
+
+
+def _exact(limit: float) -> Fraction:
+    return Fraction(limit)
+
+
+def holds(model: str, settings: dict[str, Any], classes: Classes) -> list[str]:
+    """Say which limits of a model a table does not meet; meeting one exactly counts."""
+    if not classes.rows:
+        return [f"{model}: no class"]
+    problems = []
+    for quantity in LIMITS[model]:
+        limit = 0 if model == "profitability" else settings.get(quantity, 0)
+        for attribute in attributes_of(model, settings, quantity, classes):
+            value = measure(model, quantity, settings, attribute, classes)
+            if not meets(model, quantity, settings, value, limit):
+                problems.append(f"{model} {quantity}={limit} of {attribute!r} is {value}")
+    return problems
+
+
+def meets(model: str, quantity: str, settings: dict[str, Any], value: Figure, limit: float) -> bool:
+    if value is None:
+        return False
+    slack = 1e-9 * max(1.0, abs(limit)) if isinstance(value, float) else 2e-12 * max(1.0, abs(limit))
+    if model == "profitability":
+        zero = settings.get("attack") == "none" and (
+            settings.get("definition") == "table" or not settings.get("adversary_gain", 300.0)
+        )
+        return value >= -1e-9 if zero else value > -1e-9
+    return value >= limit - slack if (model, quantity) in MORE_IS_SAFER else value <= limit + slack
+
+
+def _class_value(
+    model: str, settings: dict[str, Any], column: Column, whole: Counter[Key], counter: Counter[Key]
+) -> Figure:
+    size, total = sum(counter.values()), sum(whole.values())
+    shares = {key: Fraction(n, size) for key, n in counter.items()}
+    table = {key: Fraction(n, total) for key, n in whole.items()}
+    match model:
+        case "l-diversity":
+            return _diversity(settings, counter)
+        case "normalized-entropy":
+            return _entropy(counter) / math.log(len(counter)) if len(counter) > 1 else 0.0
+        case "alpha-k-anonymity":
+            value = settings.get("value")
+            if value is None:
+                return max(shares.values())
+            return sum((share for key, share in shares.items() if _named(column, key, value)), Fraction(0))
+        case "beta-likeness":
+            gains = [((share - table[key]) / table[key], table[key]) for key, share in shares.items()]
+            if settings.get("kind") == "enhanced" and any(
+                g > -math.log(q) + 1e-12 for g, q in gains if g > 0
+            ):
+                return math.inf
+            return max(Fraction(0), *(gain for gain, _ in gains))
+        case "delta-disclosure":
+            if settings.get("absent", "infinite") == "infinite" and len(shares) < len(table):
+                return math.inf
+            return max(abs(math.log(share / table[key])) for key, share in shares.items())
+        case "t-closeness":
+            return _closeness(settings, column, shares, table)
+    raise AssertionError(f"no reading of {model}")
+
+
+def _named(column: Column, key: Key, value: str) -> bool:
+    return key is not None and same_value(column, key, value)
+
+
+def _entropy(counter: Counter[Key]) -> float:
+    size = sum(counter.values())
+    return -sum(n / size * math.log(n / size) for n in counter.values())
+
+
+def _diversity(settings: dict[str, Any], counter: Counter[Key]) -> Figure:
+    kind = settings.get("kind", "distinct")
+    if kind == "distinct":
+        return len(counter)
+    if kind == "entropy":
+        return math.exp(_entropy(counter))
+    size = sum(counter.values())
+    if kind == "grassberger":
+        estimate = math.log(size) - sum(n * _grassberger(n) for n in counter.values()) / size
+        return min(math.exp(estimate), float(len(counter)))
+    ordered = sorted(counter.values(), reverse=True)
+    c = Fraction(settings["c"] if settings.get("c") is not None else 3)
+    return max((n for n in range(1, len(ordered) + 1) if ordered[0] < c * sum(ordered[n - 1 :])), default=0)
+
+
+def _grassberger(n: int) -> float:
+    """G(1) = -gamma - ln 2, G(2) = 2 - gamma - ln 2, G(2m + 1) = G(2m), G(2m + 2) = G(2m) + 2 / (2m + 1)."""
+    value = -0.57721566490153286 - math.log(2)
+    even = n - n % 2
+    if even:
+        value += 2 + sum(2 / (m + 1) for m in range(2, even, 2))
+    return value
+
+
+def _closeness(
+    settings: dict[str, Any], column: Column, shares: dict[Key, Fraction], table: dict[Key, Fraction]
+) -> Fraction:
+    gap = {key: shares.get(key, Fraction(0)) - share for key, share in table.items()}
+    named = settings.get("distance", "auto")
+    if named == "maximal-frequency-difference":
+        return max(abs(gap[key]) for key in shares)
+    if named == "auto":
+        named = (
+            "hierarchical"
+            if column.paths is not None
+            else "equal"
+            if column.kind == "category"
+            else "ordered"
+        )
+    if named == "equal":
+        return sum(map(abs, gap.values()), Fraction(0)) / 2
+    if named == "ordered":
+        order = sorted((key for key in gap if key is not None), key=lambda key: column.numbers[key])
+        order += [None] if None in gap else []
+        if len(order) < 2:
+            return Fraction(0)
+        moved, work = Fraction(0), Fraction(0)
+        for key in order[:-1]:
+            moved += gap[key]
+            work += abs(moved)
+        return work / (len(order) - 1)
+    return _hierarchical(column, gap)
+
+
+def _hierarchical(column: Column, gap: dict[Key, Fraction]) -> Fraction:
+    """Mass is moved within the lowest nodes first; moving it at a node costs its height over the root's."""
+    assert column.paths is not None
+    root = column.leaves[0][-1] if column.leaves else STAR
+    chains: dict[tuple[str, ...], Fraction] = {path[::-1]: Fraction(0) for path in column.leaves}
+    for key, mass in gap.items():
+        chain = column.paths[key][::-1] if key is not None else (root, "\0missing")
+        chains[chain] = chains.get(chain, Fraction(0)) + mass
+    nodes = {chain[:n] for chain in chains for n in range(1, len(chain) + 1)}
+    children: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+    for node in nodes:
+        if len(node) > 1:
+            children[node[:-1]].append(node)
+
+    def height(node: tuple[str, ...]) -> int:
+        return 1 + max(height(child) for child in children[node]) if children[node] else 0
+
+    tall = height((root,))
+    work = Fraction(0)
+
+    def mass(node: tuple[str, ...]) -> Fraction:
+        nonlocal work
+        if not children[node]:
+            return chains[node]
+        parts = [mass(child) for child in children[node]]
+        plus = sum((part for part in parts if part > 0), Fraction(0))
+        minus = sum((-part for part in parts if part < 0), Fraction(0))
+        work += min(plus, minus) * height(node)
+        return plus - minus
+
+    mass((root,))
+    return work / tall if tall else Fraction(0)
+
+
+def _lkc(quantity: str, settings: dict[str, Any], attribute: str | None, classes: Classes) -> Figure:
+    width = len(classes.cells[0])
+    known = min(settings["L"], width)
+    least, most = math.inf, Fraction(0)
+    for subset in combinations(range(width), known):
+        groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for cells, rows in zip(classes.cells, classes.rows, strict=True):
+            groups[tuple(cells[j] for j in subset)] += rows
+        for rows in groups.values():
+            least = min(least, len(rows))
+            if attribute is None:
+                continue
+            column = classes.sensitive[attribute]
+            counter = Counter(column.keys[row] for row in rows)
+            value = settings.get("value")
+            n = max(counter.values()) if value is None else sum(
+                n for key, n in counter.items() if _named(column, key, value)
+            )  # fmt: skip
+            most = max(most, Fraction(n, len(rows)))
+    return int(least) if quantity == "K" else most
+
+
+def _payoff(settings: dict[str, Any], classes: Classes) -> Fraction:
+    get = {
+        "adversary_cost": 4.0, "adversary_gain": 300.0, "publisher_loss": 300.0, "publisher_benefit": 1200.0,
+        "attack": "allowed", "definition": "record", "attacker": "prosecutor",
+    } | settings  # fmt: skip
+    cost, gain = Fraction(get["adversary_cost"]), Fraction(get["adversary_gain"])
+    loss, benefit = Fraction(get["publisher_loss"]), Fraction(get["publisher_benefit"])
+    sizes = classes.sizes
+    if get["definition"] == "table":
+        if get["attack"] == "allowed":
+            return sum((benefit * n - loss / n for n in sizes), Fraction(0))
+        return sum((cost * n - gain for n in sizes), Fraction(0))
+    if get["attacker"] == "journalist":
+        assert classes.people is not None
+        sizes = [max(n, 1) for n in classes.people]
+    worst = []
+    for n in sizes:
+        margin = cost - gain / n
+        worst.append(margin if get["attack"] == "none" else benefit - (loss / n if margin < 0 else 0))
+    return min(worst)
+
+
+def _score(settings: dict[str, Any], classes: Classes) -> Figure:
+    weights = {"w_k": 0.5, "w_l": 0.25, "w_t": 0.25, "strict": False} | settings
+    evennesses, distances = [], []
+    offends = min(classes.sizes) < 2
+    undefined = False
+    for attribute in classes.sensitive:
+        whole = classes.whole(attribute)
+        table = {key: Fraction(n, sum(whole.values())) for key, n in whole.items()}
+        even, gaps = [], []
+        for _, counter in classes.counts(attribute):
+            size = sum(counter.values())
+            even.append(_entropy(counter) / math.log(len(counter)) if len(counter) > 1 else 0.0)
+            gaps.append(
+                sum((abs(Fraction(counter[key], size) - q) for key, q in table.items()), Fraction(0)) / 2
+            )
+            offends |= len(counter) == 1 or gaps[-1] > Fraction(1, 2)
+        extent = max(gaps) - min(gaps)
+        undefined |= not extent and bool(weights["strict"])
+        distances.append(
+            sum((gap - min(gaps)) / extent for gap in gaps) / len(gaps) if extent else Fraction(0)
+        )
+        evennesses.append(sum(even) / len(even))
+    if undefined:
+        return None
+    if offends:
+        return 0
+    return (
+        weights["w_k"] * (1 - 1 / min(classes.sizes))
+        + weights["w_l"] * sum(evennesses) / len(evennesses)
+        + weights["w_t"] * (1 - float(sum(distances)) / len(distances))
+    )

@@ -1,0 +1,307 @@
+"""How the values of a raw column are read, and what is above them in a hierarchy."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+STAR = "*"
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+WRITTEN_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+MOMENT = rf"{DAY}(?:[T ][0-9:.]+)?"
+
+Raw = None | bool | int | float | Decimal | dt.date | str
+Key = None | str | Fraction
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a policy says of a column."""
+
+    name: str
+    role: str
+    kind: str = "auto"
+    recipe: dict[str, Any] | None = None
+    paths: tuple[tuple[str, ...], ...] | None = None
+    output: str = "auto"
+
+
+@dataclass
+class Column:
+    """A column of the raw table as the definitions read it.
+
+    `keys` are the values, equal where the definitions call them equal; None is the missing value.
+    `by_number` is for people, to whom a cell means the same number however that is written.
+    `paths` has the labels above each key of a column with a hierarchy, the leaf first and the root last.
+    """
+
+    spec: Spec
+    kind: str
+    keys: list[Key]
+    texts: list[str | None]
+    numbers: dict[Key, Fraction]
+    paths: dict[Key, tuple[str, ...]] | None
+    leaves: list[tuple[str, ...]] = field(default_factory=list)
+    floats: bool = False
+    by_number: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        return self.kind != "category" and self.paths is None
+
+    @property
+    def style(self) -> str:
+        asked = self.spec.output
+        if asked in ("set", "mean", "suppress"):
+            return asked
+        if asked == "range" and self.ordered:
+            return "range"
+        if self.paths is not None:
+            return "ancestor"
+        return "range" if self.ordered else "set"
+
+
+# --- reading values ---------------------------------------------------------------------------------
+
+
+def text_of(raw: Raw) -> str | None:
+    """Write a value as releases do; a float is compared as a number only."""
+    match raw:
+        case None:
+            return None
+        case bool():
+            return "true" if raw else "false"
+        case float():
+            if math.isnan(raw):
+                return None
+            if math.isinf(raw):
+                return repr(raw)
+            if raw == int(raw) and abs(raw) < 1e16:
+                return str(int(raw))
+            return re.sub(r"e-0+", "e-", repr(raw))
+        case dt.datetime():
+            return raw.isoformat()
+        case dt.date():
+            return raw.isoformat()
+    return str(raw)
+
+
+def number_in(text: str) -> Fraction | None:
+    return Fraction(text) if re.fullmatch(WRITTEN_NUMBER, text) else None
+
+
+def moment_in(text: str) -> Fraction | None:
+    """Days since the year 0, of a date with or without a time."""
+    if not re.fullmatch(MOMENT, text):
+        return None
+    try:
+        day = Fraction(dt.date.fromisoformat(text[:10]).toordinal())
+    except ValueError:
+        return None
+    if len(text) == 10:
+        return day
+    parts = text[11:].split(":")
+    try:
+        hours, minutes, seconds = Fraction(parts[0]), Fraction(parts[1]), Fraction(parts[2])
+    except (IndexError, ValueError):
+        return None
+    return day + (hours * 3600 + minutes * 60 + seconds) / 86400
+
+
+def is_missing(raw: Raw, null_values: Sequence[str]) -> bool:
+    """One meaning in every type: the text of a null value, or the number, day or point of time that it writes."""
+    if raw is None or (isinstance(raw, float) and math.isnan(raw)):
+        return True
+    text = repr(raw) if isinstance(raw, float) else text_of(raw)
+    assert text is not None
+    if text in null_values:
+        return True
+    number, moment = _null_number(text), moment_in(text)
+    if isinstance(raw, bool):
+        return False
+    return any(
+        (number is not None and number == _null_number(value))
+        or (moment is not None and moment == moment_in(value))
+        for value in null_values
+    )
+
+
+def _null_number(text: str) -> Fraction | None:
+    plain = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?", text)
+    return Fraction(text) if plain else None
+
+
+def _kind(spec: Spec, raws: Sequence[Raw]) -> str:
+    if spec.kind != "auto":
+        return spec.kind
+    if not raws:
+        return "category"
+    if all(isinstance(raw, str) for raw in raws):
+        if all(PLAIN_NUMBER.fullmatch(raw) for raw in raws):
+            return "number"
+        days = all(re.fullmatch(DAY, raw) and moment_in(raw) is not None for raw in raws)
+        return "date" if days else "category"
+    if all(isinstance(raw, bool) for raw in raws):
+        return "category"
+    return "date" if isinstance(raws[0], dt.date) else "number"
+
+
+def _number(raw: Raw, kind: str) -> Fraction:
+    if isinstance(raw, dt.date):
+        found = moment_in(raw.isoformat())
+    elif isinstance(raw, str):
+        found = moment_in(raw) if kind == "date" else number_in(raw)
+    else:
+        found = Fraction(raw)  # type: ignore[arg-type]
+    assert found is not None, "the policy should have been refused"
+    return found
+
+
+def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]) -> Column:
+    """Read a column; rows that are not live do not shape it."""
+    present = [
+        raw for raw, alive in zip(raws, live, strict=True) if alive and not is_missing(raw, null_values)
+    ]
+    kind = _kind(spec, present)
+    hierarchy = spec.recipe is not None or spec.paths is not None
+    if hierarchy and spec.role == "quasi" and spec.output in ("range", "mean"):
+        by_numbers = spec.recipe is not None and ("intervals" in spec.recipe or "dates" in spec.recipe)
+        if spec.kind in ("number", "date") or (by_numbers and kind != "category"):
+            hierarchy = False
+        else:
+            kind = "category"
+    keys: list[Key] = []
+    numbers: dict[Key, Fraction] = {}
+    raws = _days(raws, null_values)
+    for raw in raws:
+        if is_missing(raw, null_values):
+            keys.append(None)
+            continue
+        if kind == "category":
+            key: Key = text_of(raw)
+        else:
+            try:
+                number = _number(raw, kind)
+            except (AssertionError, ValueError, OverflowError):
+                key = text_of(raw)
+            else:
+                key = text_of(raw) if hierarchy or (isinstance(raw, str) and kind == "date") else number
+                numbers[key] = number
+        keys.append(key)
+    floats = any(isinstance(raw, float) for raw in raws)
+    column = Column(spec, kind, keys, [text_of(raw) for raw in raws], numbers, None, floats=floats)
+    if hierarchy:
+        shaping = {key for key, alive in zip(keys, live, strict=True) if alive and key is not None}
+        column.paths, column.leaves = _paths(spec, {str(key) for key in shaping})
+    return column
+
+
+def _days(raws: Sequence[Raw], null_values: Sequence[str]) -> list[Raw]:
+    """Times that are all midnight are days."""
+    times = [raw for raw in raws if isinstance(raw, dt.datetime) and not is_missing(raw, null_values)]
+    if not times or any(raw.time() != dt.time() for raw in times):
+        return list(raws)
+    return [
+        raw.date() if isinstance(raw, dt.datetime) and not is_missing(raw, null_values) else raw
+        for raw in raws
+    ]
+
+
+# --- hierarchies ------------------------------------------------------------------------------------
+
+
+def _paths(spec: Spec, texts: set[str]) -> tuple[dict[Key, tuple[str, ...]], list[tuple[str, ...]]]:
+    if spec.paths is not None:
+        return {path[0]: path for path in spec.paths}, list(spec.paths)
+    assert spec.recipe is not None
+    recipe = spec.recipe
+    if "intervals" in recipe:
+        made = _intervals(texts, recipe["intervals"], recipe.get("origin", 0))
+    elif "prefix" in recipe:
+        longest = max(map(len, texts), default=0)
+        made = {
+            text: (
+                text,
+                *(_guarded(text[:n] + STAR * (longest - n)) for n in range(longest - 1, 0, -1)),
+                STAR,
+            )
+            for text in texts
+        }
+    elif "dates" in recipe:
+        made = _calendar(texts, recipe["dates"])
+    elif "order" in recipe:
+        made = _neighbours(recipe["order"], recipe.get("fanout", 2))
+    else:
+        made = {text: (text, STAR) for text in texts}
+    return dict(made), list(made.values())
+
+
+def _guarded(label: str) -> str:
+    return (
+        "'" + label
+        if label[:1] in "=+-@\t\r" and not re.fullmatch(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?", label)
+        else label
+    )
+
+
+def _intervals(texts: Iterable[str], widths: Sequence[float], origin: float) -> dict[str, tuple[str, ...]]:
+    exact = [Fraction(str(width)) for width in widths]
+    start = Fraction(str(origin))
+    numbers = {text: Fraction(text) for text in texts}
+    whole = all(x.denominator == 1 for x in (*exact, start, *numbers.values()))
+    made = {}
+    for text, number in numbers.items():
+        path = [text]
+        for width in exact:
+            low = start + math.floor((number - start) / width) * width
+            if whole:
+                path.append(f"[{low}-{low + width - 1}]" if width > 1 else f"[{low}]")
+            else:
+                path.append(f"[{_decimal(low)}, {_decimal(low + width)})")
+        made[text] = (*path, STAR)
+    return made
+
+
+def _decimal(value: Fraction) -> str:
+    digits = 0
+    while (value * 10**digits).denominator > 1:
+        digits += 1
+    whole = abs(value.numerator) * 10**digits // value.denominator
+    text = str(whole).rjust(digits + 1, "0")
+    text = f"{text[:-digits]}.{text[-digits:]}" if digits else text
+    return "-" + text if value < 0 else text
+
+
+def _calendar(texts: Iterable[str], levels: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    timed = any(len(text) > 10 for text in texts)
+    made = {}
+    for text in texts:
+        year, month = text[:4], int(text[5:7])
+        labels = {
+            "month": text[:7], "quarter": f"{year}-Q{(month - 1) // 3 + 1}", "year": year, "decade": f"{year[:3]}0s",
+        }  # fmt: skip
+        made[text] = (text, *([text[:10]] if timed else []), *(labels[level] for level in levels), STAR)
+    return made
+
+
+def _neighbours(values: Sequence[str], fanout: int) -> dict[str, tuple[str, ...]]:
+    paths = {value: [value] for value in values}
+    groups = [[value] for value in values]
+    while len(groups) > fanout:
+        merged = []
+        for start in range(0, len(groups), fanout):
+            together = groups[start : start + fanout]
+            group = [value for part in together for value in part]
+            if len(together) > 1:
+                for value in group:
+                    paths[value].append(f"[{group[0]} - {group[-1]}]")
+            merged.append(group)
+        groups = merged
+    return {value: (*path, STAR) for value, path in paths.items()}
