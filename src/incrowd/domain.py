@@ -173,8 +173,9 @@ class Domain:
         """The hierarchy, or ``value -> *`` for a column without one."""
         if self.hierarchy is not None:
             return self.hierarchy
-        # A value "*" would be its own root; a mark keeps the leaf apart, the domain's texts are shown.
-        return Hierarchy.from_paths([MISSING if text is None else "\0" + text, "*"] for text in self.values)
+        # A value "*" would be its own root, and "missing" the missing one; a mark keeps leaves apart, the
+        # domain's texts are shown.
+        return Hierarchy.from_paths([MISSING if text is None else "\0=" + text, "*"] for text in self.values)
 
     @cached_property
     def line(self) -> Line[Any]:

@@ -219,9 +219,23 @@ def _places(source: str, frame: pl.DataFrame, folder: Path, services: Services) 
             with ic.Database(services.postgres) as database:
                 yield Placed(database.table("people"), seen, ordered=False)
         case "spark":
-            yield Placed(services.spark.createDataFrame(frame.to_arrow()), frame, ordered=False)
+            table = services.spark.createDataFrame(frame.to_arrow())
+            yield Placed(table, _of_spark(table), ordered=False)
         case _:
             raise AssertionError(f"say here how a table gets to {source}")
+
+
+def _of_spark(table: Any) -> pl.DataFrame:
+    """All rows of a Spark DataFrame; times as a clock of the session shows them."""
+    frame = pl.DataFrame(table.toArrow())
+    zone = table.sparkSession.conf.get("spark.sql.session.timeZone")
+    clocks = [
+        series.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+        if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone
+        else series
+        for series in frame.get_columns()
+    ]
+    return pl.DataFrame(clocks)
 
 
 def _csv(source: str, frame: pl.DataFrame, folder: Path) -> Placed:
@@ -285,7 +299,7 @@ def fetched(table: Any, folder: Path) -> pl.DataFrame:
     if module == "pandas":
         return pl.from_pandas(table)
     if module == "pyspark":
-        return pl.DataFrame(table.toArrow())
+        return _of_spark(table)
     if module == "pyarrow":
         return pl.DataFrame(pl.from_arrow(table))
     return pl.DataFrame(table.arrow() if hasattr(table, "arrow") else table)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import cell, fetch_row, group_of
+from incrowd.verification.classes import fetch_row, group_of, written
 from incrowd.verification.people import Coverage, Covers
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import Table
@@ -65,7 +65,7 @@ def compare(
     sizes = [int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0]) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return [*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"], []
-    pairs = [_pair(column, released, raw, policy.null_values) for column in policy.named("quasi")]
+    pairs = [_pair(con, column, released, raw, policy.null_values) for column in policy.named("quasi")]
     comparison = _Comparison(con, released, raw, pairs, passed)
     if released.in_order and raw.in_order and not policy.shuffle:
         found, unchecked = comparison.record_by_record()
@@ -81,11 +81,13 @@ def _is_passed(name: str, policy: Policy) -> bool:
     return policy.others == "keep"
 
 
-def _pair(column: Column, released: Table, raw: Table, null_values: Sequence[str]) -> _Pair:
-    texts = []
-    for table, letter in ((released, "r"), (raw, "w")):
-        place = table.place(column.name)
-        texts.append(f"CAST({cell(place, table.types[place], null_values, f'{letter}.')} AS VARCHAR)")
+def _pair(
+    con: duckdb.DuckDBPyConnection, column: Column, released: Table, raw: Table, null_values: Sequence[str]
+) -> _Pair:
+    texts = [
+        written(con, table, column.name, null_values, letter)
+        for table, letter in ((released, "r"), (raw, "w"))
+    ]
     kind = group_of(raw.types[raw.place(column.name)])
     return _Pair(column, texts[0], texts[1], kind in ("number", "float"))
 

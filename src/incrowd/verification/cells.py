@@ -18,7 +18,9 @@ __all__ = ["CellReader", "Shapes"]
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _NUMBERS = re.compile(rf"\[({_PLAIN})-({_PLAIN})\]")
-_DAYS = re.compile(r"\[([0-9]{4}-[0-9]{2}-[0-9]{2}) to ([0-9]{4}-[0-9]{2}-[0-9]{2})\]")
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAYS = re.compile(rf"\[({_DAY}) to ({_DAY})\]")
+_TIMES = re.compile(rf"\[({_DAY}T[0-9:.]+) to ({_DAY}T[0-9:.]+)\]")
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.([0-9]+))?(.*)")
 
 
@@ -41,13 +43,26 @@ def _moment(text: str) -> tuple[str, ...] | None:
 def _bounds(
     cell: str,
 ) -> tuple[Fraction, Fraction] | tuple[datetime.date, datetime.date] | None:
-    """Read a range of numbers or days."""
+    """Read a range of numbers, days or points of time."""
     if numbers := _NUMBERS.fullmatch(cell):
         return Fraction(numbers[1]), Fraction(numbers[2])
     if days := _DAYS.fullmatch(cell):
         low, high = day_of(days[1]), day_of(days[2])
         return None if low is None or high is None else (low, high)
+    if times := _TIMES.fullmatch(cell):
+        start, end = _time(times[1]), _time(times[2])
+        return None if start is None or end is None else (start, end)
     return None
+
+
+@cache
+def _time(text: str) -> datetime.datetime | None:
+    """Read a date, with or without a time but without a zone."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo is None else None
 
 
 @cache
@@ -128,6 +143,9 @@ class CellReader:
         if bounds is None:
             return False
         low, high = bounds
+        if isinstance(low, datetime.datetime):
+            time = _time(value)
+            return time is not None and low <= time <= high  # type: ignore[operator]
         if isinstance(low, datetime.date):
             day = day_of(value)
             return day is not None and low <= day <= high  # type: ignore[operator]
@@ -193,9 +211,10 @@ class Shapes:
         """Say whether a cell can stand on a level within bounds; None where that cannot be told."""
         if self._tree is None or cell is None:
             return None
+        if 0 in self._tree.nodes.get(cell, []):
+            # A missing value hangs under the root, and who has reached the root stays there.
+            return largest is None or largest >= 1
         steps = self._tree.levels(cell)
-        if 0 in self._tree.nodes.get(cell, []):  # who has reached the root stays there
-            return largest is None or min(steps) <= largest
         return any(least <= step and (largest is None or step <= largest) for step in steps)
 
     def _value(self, text: str) -> bool:

@@ -22,7 +22,7 @@ from incrowd.verification.source import Table, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["cell", "count_records", "fetch_row", "group", "group_of", "smallest_class"]
+__all__ = ["cell", "count_records", "fetch_row", "group", "group_of", "smallest_class", "written"]
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
@@ -59,6 +59,30 @@ def cell(place: int, declared: str, null_values: Sequence[str], table: str = "")
     # A time with a zone is what a clock in UTC shows, whatever the session's zone.
     read = f"timezone('UTC', {name})" if declared == "TIMESTAMP WITH TIME ZONE" else name
     return f"CASE WHEN {means_missing(f'CAST({read} AS VARCHAR)', null_values)} THEN NULL ELSE {value} END"
+
+
+def written(
+    con: duckdb.DuckDBPyConnection, table: Table, name: str, null_values: Sequence[str], alias: str = "t"
+) -> str:
+    """Write the SQL of a column's cells as the texts that a release has for them; NULL where missing.
+
+    Parameters
+    ----------
+    alias
+        What the table is called where the SQL will stand.
+    """
+    place = table.place(name)
+    declared = table.types[place]
+    value = cell(place, declared, null_values, f"{alias}.")
+    text = f"CAST({value} AS VARCHAR)"
+    if group_of(declared) == "float":  # 1.0 is written 1, and 1e-07 is written 1e-7
+        return f"regexp_replace(regexp_replace({text}, '\\.0$', ''), 'e-0+', 'e-')"
+    if not declared.startswith("TIMESTAMP") or declared == "TIMESTAMP WITH TIME ZONE":
+        return text
+    (timed,) = fetch_row(
+        con, f"SELECT count(*) FROM {table.name} AS {alias} WHERE {value} <> date_trunc('day', {value})"
+    )
+    return f"replace({text}, ' ', 'T')" if timed else f"CAST(CAST({value} AS DATE) AS VARCHAR)"
 
 
 def group(

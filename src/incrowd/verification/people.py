@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.errors import TableError
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import cell, group_of
+from incrowd.verification.classes import group_of, written
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.source import Table
 
@@ -120,13 +120,12 @@ class People:
     ) -> None:
         columns, typed = [], []
         for number, column in enumerate(quasi):
-            place = table.place(column.name)
-            text = cell(place, table.types[place], null_values)
-            columns.append(f"CAST({text} AS VARCHAR) AS q{number}")
-            typed.append(group_of(table.types[place]) in ("number", "float"))
+            columns.append(f"{written(con, table, column.name, null_values)} AS q{number}")
+            typed.append(group_of(table.types[table.place(column.name)]) in ("number", "float"))
         keys = ", ".join(f"q{number}" for number in range(len(quasi)))
         rows = con.execute(
-            f"SELECT {keys}, count(*) FROM (SELECT {', '.join(columns)} FROM {table.name}) GROUP BY {keys}"
+            f"SELECT {keys}, count(*) FROM (SELECT {', '.join(columns)} FROM {table.name} AS t) "
+            f"GROUP BY {keys}"
         ).fetchall()
         # Who is `*` throughout is nobody in particular, and in no class.
         known = [row for row in rows if any(value != SUPPRESSED for value in row[:-1])]
