@@ -799,7 +799,8 @@ class Explorer:
             classes = EquivalenceClasses.from_assignment(self.frequency, ids, len(groups.keys))
             self._describe(classes, levels, groups.keys)
             failing, _ = self._failing(classes, failing, self.frequency.rows)
-        return np.asarray(failing[ids])
+        starred = self._starred(levels, groups.keys)
+        return np.asarray((failing if starred is None else failing | starred)[ids])
 
     def distinct_cells(self, levels: tuple[int, ...]) -> list[int]:
         """Return how many distinct cells each quasi-identifier has in the table at a node."""

@@ -347,7 +347,6 @@ class FullDomain(Recoding):
             _value_cells(codes, np.where(suppressed, -1, 0), [level_cells(domain, level)], domain)
             for domain, codes, level in zip(frequency.domains, frequency.codes, levels, strict=True)
         )
-        suppressed = suppressed | _starred(cells)
         return cls(frequency.domains, frequency.codes, cells, suppressed, tuple(levels))
 
     def decisions(self) -> dict[str, Any]:

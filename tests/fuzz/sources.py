@@ -260,15 +260,18 @@ def _partitions(frame: pl.DataFrame, folder: Path) -> Placed:
     """One column is told by the folders' names, which are texts; files are read in the order of their names."""
     from urllib.parse import quote
 
-    texts = [
+    # Polars takes some names for patterns, so values are looked at as lists.
+    values = {
+        name: frame.get_column(name).to_list() for name in frame.columns if frame.schema[name] == pl.String
+    }
+    name = next(
         name
-        for name, dtype in frame.schema.items()
-        if dtype == pl.String and "\0" not in "".join(frame[name].drop_nulls())
-    ]
-    name = next(name for name in texts if frame[name].null_count() == 0 and "" not in frame[name].to_list())
+        for name, cells in values.items()
+        if all(cells) and None not in cells and "\0" not in "".join(cells)
+    )
     found = []
-    for value in frame[name].unique(maintain_order=True):
-        part = frame.filter(pl.Series([cell == value for cell in frame.get_column(name)]))
+    for value in dict.fromkeys(values[name]):
+        part = frame.filter(pl.Series([cell == value for cell in values[name]]))
         place = folder / f"{quote(name, safe='')}={quote(value, safe='')}"
         place.mkdir()
         part.drop(_literal(name)).write_parquet(place / "0.parquet")

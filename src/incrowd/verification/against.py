@@ -16,7 +16,7 @@ from incrowd.errors import TableError
 from incrowd.verification.cells import CellReader
 from incrowd.verification.classes import fetch_row, group_of, written
 from incrowd.verification.people import Coverage, Covers
-from incrowd.verification.policy import Column, Policy
+from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.source import Table
 
 if TYPE_CHECKING:
@@ -128,7 +128,14 @@ class _Comparison:
             if wrong:
                 problems.append(f"the column {name!r} differs from the raw table in {wrong} records")
         columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
+        hidden = " AND ".join(f"coalesce(w{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
+        shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
         self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {both}")
+        (wrong,) = fetch_row(self.con, f"SELECT count(*) FROM beside WHERE ({hidden}) AND ({shown})")
+        if wrong:
+            problems.append(f"{wrong} records that are suppressed in the raw table are not in the release")
+        # Nobody is behind them: what they have is no value of its column.
+        self.con.execute(f"DELETE FROM beside WHERE {hidden}")
         for number, pair in enumerate(self.pairs):
             wrong = self._untrue(number, pair)
             if wrong:
@@ -233,7 +240,8 @@ class _Comparison:
         """Return the records of classes that too few people fit, and the people whom no class covers."""
         covers: list[Covers] = []
         for number, pair in enumerate(self.pairs):
-            reader = CellReader(pair.column, list({row[number] for row in people}), typed=pair.typed)
+            values = {row[number] for row in people if set(row[: len(self.pairs)]) != {SUPPRESSED}}
+            reader = CellReader(pair.column, list(values), typed=pair.typed)
             covers.append(_anything if pair.column.style == "mean" else reader.covers)
         covers.append(_same)
         sizes: dict[Hashable, int] = {row[:-1]: int(row[-1]) for row in classes}
