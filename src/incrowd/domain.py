@@ -193,7 +193,7 @@ class Domain:
         """
         known = np.flatnonzero(~np.isnan(self.numbers))
         places = self.places[known]
-        if not self.ordered or (places[1:] > places[:-1]).all():
+        if not self.ordered or ((places[1:] > places[:-1]).all() and np.isfinite(places).all()):
             return self.places
         measure = days_of if self.kind == "date" else number_of
         exact = [Fraction(measure(self.values[rank]) or 0) for rank in known.tolist()]
