@@ -108,7 +108,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (KAnonymity, "least_size", lambda f: property(lambda self: max(self.k - 1, 1))),
         (KAnonymity, "accepts", lambda f: lambda self, values: f(self, values + 1)),
     ),
-    "a range is one rank too narrow": (("incrowd.recoding", "_range_label", _narrow),),
+    "a range is one rank too narrow": (("incrowd.recoding", "range_label", _narrow),),
     "sensitive values are counted for the next row": ((SensitiveCounts, "of_rows", _swapped),),
     "a set lacks its last value": (("incrowd.recoding", "_set_label", _without_last),),
     "the limit of suppression is not looked at": ((release, "judge", _missing_policy),),
