@@ -123,7 +123,7 @@ def test_unknown_encoding_and_folders_that_are_not_there(tmp_path):
     tree.write(tmp_path / "t.csv")
     with pytest.raises(HierarchyError, match="'utf-9' is no known encoding"):
         Hierarchy.read(tmp_path / "t.csv", encoding="utf-9")
-    with pytest.raises(HierarchyError, match=r"cannot be written \(No such file"):
+    with pytest.raises(HierarchyError, match="none does not exist"):
         tree.write(tmp_path / "none" / "t.csv")
     with pytest.raises(HierarchyError, match="no valid Unicode"):
         Hierarchy.from_nested({"*": ["\ud800"]}).write(tmp_path / "t.json")

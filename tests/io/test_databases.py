@@ -144,7 +144,7 @@ def test_rows_that_nobody_fetches_to_the_end(kind, request, monkeypatch):
 
 def test_paths_that_are_addresses():
     for job in (lambda path: ic.assess(path, SCHEMA), lambda path: ic.anonymize(path, SCHEMA, MODELS)):
-        with pytest.raises(ic.TableError, match="a database is no file") as raised:
+        with pytest.raises(ic.TableError, match="an address is no file") as raised:
             job("postgresql://me:SECRET@host/db")
         assert "SECRET" not in str(raised.value)
 
