@@ -70,7 +70,7 @@ def settled(said: dict, target: Path) -> None:
     assert ic.assess(made, schema(), MODELS).holds
 
 
-@pytest.mark.parametrize(("blocks", "sign"), [("4", "second.begun"), ("", ".second.*.tmp/_temporary")])
+@pytest.mark.parametrize(("blocks", "sign"), [("4", "second.begun"), ("", ".incrowd-*.tmp/**/_temporary")])
 def test_a_worker_is_killed(running, source, tmp_path, blocks, sign):
     """While rows are counted for blocks, and while a full-domain release is written."""
     process = driver(running, source, tmp_path, blocks, 0.5)

@@ -79,7 +79,9 @@ class Parameter:
             raise wrong
         if isinstance(value, int | float) and not isinstance(value, bool):
             if abs(value) >= _BEYOND:
-                raise wrong
+                raise ParameterError(
+                    f"{owner}: {name} must be {self.describe()} below 2^63, got {quoted(value)}"
+                )
             if self.low is not None and value < self.low:
                 raise wrong
             if self.high is not None and value > self.high:
