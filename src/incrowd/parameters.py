@@ -16,8 +16,8 @@ from incrowd.errors import ParameterError, PolicyError, quoted
 
 __all__ = ["Configured", "Parameter", "Registry", "parameter"]
 
-_BEYOND = 2**63
-"""Numbers from here on fit no machine word; nothing has a limit like that."""
+_BEYOND = 2**128
+"""Numbers from here on, of up to thousands of digits, are slips; seeds and limits of 2^64 are not."""
 
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
@@ -80,7 +80,7 @@ class Parameter:
         if isinstance(value, int | float) and not isinstance(value, bool):
             if abs(value) >= _BEYOND:
                 raise ParameterError(
-                    f"{owner}: {name} must be {self.describe()} below 2^63, got {quoted(value)}"
+                    f"{owner}: {name} must be {self.describe()} below 2^128, got {quoted(value)}"
                 )
             if self.low is not None and value < self.low:
                 raise wrong
