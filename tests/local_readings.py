@@ -107,7 +107,7 @@ class Records:
     def text(self, name: str, rank: int):
         tree = self.trees[name]
         label = tree.labels[tree.leaves[rank]]
-        return None if label == "\0missing" else label.removeprefix("\0")
+        return None if label == "\0missing" else label.removeprefix("\0=")
 
     def common(self, name: str, values) -> tuple[int, list[list[int]]]:
         """Depth of the lowest common ancestor, and the values' paths."""
