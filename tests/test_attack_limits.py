@@ -210,3 +210,60 @@ def test_labels_without_their_hierarchy_are_not_taken_for_safe():
         attack(ZIPS, release, ic.Schema(["zip"], ["illness"]), also=[release], kinds=["composition"])
     found = attack(ZIPS, release, ZIP_POLICY, also=[release], kinds=["composition"])[0]
     assert (found.figures["smallest"], found.figures["not_found"]) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "cell", "tree"),
+    [
+        (["a", "c"], "b", "{a, c}", {"*": ["a", "b", "c"]}),
+        (["a", "c"], "b", "{a, c}", None),
+        ([1, 3], 2, "{1, 3}", None),
+        ([1, 3], 2, "{1, 3}", {"*": ["1", "2", "3"]}),
+        ([1, 3], 2, "odd", {"*": {"odd": ["1", "3"], "even": ["2"]}}),
+        ([2, None], 1, "{2, }", None),
+        ([1, 3], None, "{1, 3}", None),
+    ],
+)
+def test_a_cell_covers_what_it_names_and_nothing_between(outer, inner, cell, tree):
+    """By hand: two people share a cell that names both; the two beside them have one illness for certain."""
+    people = pl.DataFrame({"q": [*outer, inner, inner], "illness": ["flu", "cold", "HIV", "HIV"]})
+    own = None if inner is None else str(inner)
+    release = pl.DataFrame({"q": [cell, cell, own, own], "illness": people["illness"]})
+    schema = ic.Schema({"q": tree and ic.Hierarchy.from_nested(tree)}, ["illness"])
+    found = attack(people, release, schema, also=[release], kinds=["composition"])[0]
+    assert found.figures == {
+        "records": 4,
+        "unique": 0,
+        "smallest": 2,
+        "smallest_alone": 2,
+        "below": 0,
+        "pinned": 2,
+        "not_found": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "two", "other", "tree"),
+    [
+        (1, 2, 3, None),
+        (1, 2, 3, {"*": ["1", "2", "3"]}),
+        ("1", "2", "3", None),
+        ("a", "b", "c", None),
+        ("a", "b", "c", {"*": ["a", "b", "c"]}),
+    ],
+)
+def test_predicates_of_a_set_are_met_by_what_it_names(own, two, other, tree):
+    """By hand: one person of the table has 1 or 3, and two have 2; so the set singles out and 2 does not."""
+    people = pl.DataFrame({"q": [own, two, two]})
+    release = pl.DataFrame({"q": [f"{{{own}, {other}}}"] * 2 + [str(two)] * 2})
+    schema = ic.Schema({"q": tree and ic.Hierarchy.from_nested(tree)})
+    control = pl.DataFrame({"q": [other]})
+    found = attack(people, release, schema, control=control, kinds=["singling-out-univariate"])[0]
+    assert (found.attacks, found.main) == (2, ic.attacks.wilson(1, 2))
+
+
+def test_a_person_with_a_missing_number_may_be_any_record_of_stars():
+    people = pl.DataFrame({"q": [1, None], "illness": ["flu", "cold"]})
+    release = people.with_columns(q=pl.lit("*"))
+    found = attack(people, release, ic.Schema(["q"], ["illness"]), also=[release], kinds=["composition"])[0]
+    assert (found.figures["smallest"], found.figures["not_found"]) == (2, 0)

@@ -225,6 +225,8 @@ def clouds(draw):
     ends = [(a, b) if a <= b else (a, a) if math.isnan(a) or math.isnan(b) else (b, a) for a, b in ends]
     shares = draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=2 * values, max_size=2 * values))
     pick = lambda top, many: draw(st.lists(st.integers(0, top), min_size=many, max_size=many))  # noqa: E731
+    sets = draw(st.lists(st.lists(number, min_size=2, max_size=4), max_size=3))
+    of_set = draw(st.lists(st.integers(-1, len(sets) - 1), min_size=records, max_size=records))
     return Cloud(
         np.array([True, False]),
         np.array([[low, 0] for low, _ in ends], float),
@@ -234,8 +236,10 @@ def clouds(draw):
         np.array(shares, np.float32),
         np.array([0, 0]),
         np.array([0, values]),
-        np.array([[0, code] for code in pick(1, records)], np.int32),
+        np.array([[held, code] for held, code in zip(of_set, pick(1, records), strict=True)], np.int32),
         np.array([[0, rank] for rank in pick(values - 1, rows)], np.int32),
+        np.array([number for held in sets for number in held], float),
+        np.cumsum([0, *map(len, sets)]),
     )
 
 
@@ -248,7 +252,17 @@ def test_the_nearest_records_read_once_more(cloud, count):
         far = []
         for record in range(records):
             value, low, high = cloud.values[row, 0], cloud.low[record, 0], cloud.high[record, 0]
-            if math.isnan(value) or math.isnan(low):
+            number = cloud.codes[record, 0]
+            named = cloud.members[cloud.starts[number] : cloud.starts[number + 1]] if number >= 0 else []
+            if len(named):
+                # The mean distance to what the set names.
+                gap = sum(
+                    float(math.isnan(value) != math.isnan(each))
+                    if math.isnan(value) or math.isnan(each)
+                    else abs(value - each) / 4
+                    for each in named
+                ) / len(named)
+            elif math.isnan(value) or math.isnan(low):
                 gap = float(math.isnan(value) != math.isnan(low))
             elif low < value < high:
                 # The mean distance to a value anywhere in the interval.

@@ -24,7 +24,7 @@ from incrowd.recoding import SUPPRESSED, Cells, Recoding
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
 
-__all__ = ["Literal", "Observed", "literal", "observe", "ranks_of", "read_intervals"]
+__all__ = ["Literal", "Observed", "listed_of", "literal", "observe", "ranks_of", "read_intervals"]
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
 _RANGE = re.compile(
@@ -308,8 +308,23 @@ class _Reader:
         meaning = self(label)
         if meaning.lo < 0:
             return np.zeros(0, np.int64)
-        named = self.named(label) if self.tree is None else None
+        named = self.named(label)
         return np.arange(meaning.lo, meaning.hi + 1) if named is None else np.array(named, np.int64)
+
+    def listed(self, label: str | None) -> NDArray[np.int64] | None:
+        """Return the ranks of a label that is not simply all numbers between two; None where it is."""
+        numbers, missing = self.domain.numbers, self.domain.missing
+        held = self.ranks(label)
+        held = np.asarray(held[~np.isnan(numbers[held]) | (held == missing)])
+        if len(held) < 2:
+            return None
+        if self.named(label) is not None:
+            return held
+        if label == SUPPRESSED or label not in self.node:
+            return None
+        between = (numbers >= np.nanmin(numbers[held])) & (numbers <= np.nanmax(numbers[held]))
+        between[held] = False
+        return held if between.any() or missing in held else None
 
     def ends(
         self, label: str | None, numbers: NDArray[np.float64], place: Mapping[Decimal, float]
@@ -324,10 +339,7 @@ class _Reader:
             exact = self.exact_ends(label)
             if exact is not None:
                 return place[exact[0]], place[exact[1]]
-        meaning = self(label)
-        if meaning.lo < 0:
-            return nothing
-        values = numbers[meaning.lo : meaning.hi + 1]
+        values = numbers[self.ranks(label)]
         values = values[~np.isnan(values)]
         return (float(values.min()), float(values.max())) if len(values) else nothing
 
@@ -336,6 +348,16 @@ def ranks_of(domain: Domain, labels: Sequence[str | None]) -> list[NDArray[np.in
     """Return the ranks that each released cell stands for; none where it is not understood."""
     reader = _Reader(domain)
     return [reader.ranks(label) for label in labels]
+
+
+def listed_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, NDArray[np.int64]]:
+    """Return the ranks of the released cells of numbers or days that name some and not others between.
+
+    Those are sets, and nodes of a hierarchy that parts numbers otherwise than by order; by number of label.
+    """
+    reader = _Reader(domain)
+    found = ((number, reader.listed(label)) for number, label in enumerate(labels))
+    return {number: held for number, held in found if held is not None}
 
 
 def read_intervals(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named
-from incrowd.observed import ranks_of, read_intervals
+from incrowd.observed import listed_of, ranks_of, read_intervals
+from incrowd.recoding import SUPPRESSED
 from incrowd.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
@@ -27,15 +28,61 @@ __all__ = ["Column", "Part", "Setting", "counted", "nearest_records"]
 
 
 class Part(NamedTuple):
-    """What a predicate asks of one column: a value of a released cell, or a number between two."""
+    """What a predicate asks of one column: a value of a released cell, or a number between two.
+
+    A code of -1 belongs to no cell.
+    """
 
     code: int
     low: float
     high: float
 
 
+class Sets(NamedTuple):
+    """The released cells of a column of numbers that are no intervals, as the ranks that they name.
+
+    Attributes
+    ----------
+    number
+        int64[labels]: the number of the set that a label is, -1 where it is none.
+    ranks, starts
+        int64[...], int64[sets + 1]: set i is ``ranks[starts[i]:starts[i + 1]]``.
+    """
+
+    number: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
+        """Lay out the ranks of labels, by the labels' numbers."""
+        number = np.full(labels, -1, np.int64)
+        number[list(listed)] = np.arange(len(listed))
+        starts = np.cumsum([0, *map(len, listed.values())])
+        return cls(number, np.concatenate((np.zeros(0, np.int64), *listed.values())), starts)
+
+    def ranks_of(self, code: int) -> NDArray[np.int64]:
+        """Return the ranks of the set that a label is."""
+        number = self.number[code]
+        return self.ranks[self.starts[number] : self.starts[number + 1]]
+
+    def within(self, allowed: NDArray[np.bool_], codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Say which labels are sets of nothing but allowed ranks."""
+        return self._without(~allowed[self.ranks], codes)
+
+    def has(self, rank: int, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Say which labels are sets that have a rank."""
+        return np.asarray((self.number[codes] >= 0) & ~self._without(self.ranks == rank, codes))
+
+    def _without(self, marked: NDArray[np.bool_], codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        owner = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        clean = np.ones(len(self.starts), np.bool_)
+        clean[owner[marked]] = False
+        return np.asarray((self.number[codes] >= 0) & clean[self.number[codes]])
+
+
 class Column:
-    """One column: raw values as numbers or ranks, released cells as intervals or shares of ranks."""
+    """One column: raw values as numbers or ranks, released cells as intervals, sets or shares of ranks."""
 
     def __init__(
         self,
@@ -48,6 +95,7 @@ class Column:
         self.ranks = ranks
         self.codes = codes
         self.labels = labels
+        self.told = np.array([label is None for label in labels])
         numeric = domain.kind != "category" and not np.isnan(domain.numbers).all()
         self.numeric = numeric
         if numeric:
@@ -60,6 +108,9 @@ class Column:
             known = self.numbers[~np.isnan(self.numbers)]
             self.extent = float(known.max() - known.min()) or 1.0
             self.median = float(np.nanmedian(np.concatenate(((self.low + self.high) / 2, [known[0]]))))
+            self.sets = Sets.of(listed_of(domain, labels), len(labels))
+            # A set that names the missing value has something that lies below no number.
+            self.upper = np.where(self.sets.has(domain.missing, codes), math.nan, self.high)
             return
         self.shares = np.zeros((len(labels), domain.size), np.float32)
         for number, held in enumerate(ranks_of(domain, labels)):
@@ -71,7 +122,7 @@ class Column:
         if not self.numeric:
             return Part(code, 0.0, 0.0)
         low, high = (float(end[self.first_of[code]]) for end in (self.low, self.high))
-        if corner and low == high:
+        if corner and low == high and self.sets.number[code] < 0:
             return Part(code, low, math.inf) if low > self.median else Part(code, -math.inf, high)
         return Part(code, low, high)
 
@@ -83,9 +134,8 @@ class Column:
             self.part(int(code), corner=False) for code in present[np.argsort(met[present], kind="stable")]
         ]
         if self.numeric and not np.isnan(self.low).all():
-            code = int(self.codes[0])
             least, most = float(np.nanmin(self.low)), float(np.nanmax(self.high))
-            parts = [Part(code, -math.inf, least), Part(code, most, math.inf), *parts]
+            parts = [Part(-1, -math.inf, least), Part(-1, most, math.inf), *parts]
         return parts
 
     def meets(self, part: Part, *, of_release: NDArray[np.int64] | None) -> NDArray[np.bool_]:
@@ -97,14 +147,31 @@ class Column:
             within = (self.shares > 0) & ~allowed[None, :]
             inside = np.asarray(~within.any(axis=1) & self.shares.any(axis=1))
             return np.asarray(inside[self.codes[of_release]])
-        first, last = (
-            (self.values, self.values)
-            if of_release is None
-            else (self.low[of_release], self.high[of_release])
-        )
+        if part.code >= 0 and self.sets.number[part.code] >= 0:
+            return self._among(self.sets.ranks_of(part.code), of_release)
+        if of_release is None:
+            first, last = self.values, self.values
+        else:
+            first, last = self.low[of_release], self.upper[of_release]
         if math.isnan(part.low):
             return np.asarray(np.isnan(first))
         return np.asarray((first >= part.low) & (last <= part.high))
+
+    def _among(self, named: NDArray[np.int64], of_release: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        """Say which raw rows have one of some values, or which of some released records nothing else."""
+        allowed = np.zeros(self.domain.size, np.bool_)
+        allowed[named] = True
+        if of_release is None:
+            return np.asarray(allowed[self.ranks])
+        codes, low, high = self.codes[of_release], self.low[of_release], self.high[of_release]
+        inside, outside = (
+            np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low, "left")
+            for numbers in (np.sort(self.numbers[allowed]), np.sort(self.numbers[~allowed]))
+        )
+        plain = (inside > 0) & (outside == 0)
+        plain |= self.told[codes] & (self.domain.missing in named)
+        is_set = self.sets.number[codes] >= 0
+        return np.asarray(np.where(is_set, self.sets.within(allowed, codes), plain))
 
     def covers(self, row: int) -> NDArray[np.bool_]:
         """Say which released records' cells cover the value of a raw row: bool[records]."""
@@ -112,11 +179,13 @@ class Column:
             return np.asarray(self.shares[self.codes, self.ranks[row]] > 0)
         value = self.values[row]
         # What says nothing, as * does, may be anything.
-        told = np.array([label is None for label in self.labels])[self.codes]
-        vague = np.isnan(self.low) & ~told
-        if math.isnan(value):
-            return np.asarray(vague | told)
-        return np.asarray(vague | ((self.low <= value) & (value <= self.high)))
+        told = self.told[self.codes]
+        star = np.array([label == SUPPRESSED for label in self.labels])[self.codes]
+        vague = star | (np.isnan(self.low) & ~told)
+        plain = told if math.isnan(value) else (self.low <= value) & (value <= self.high)
+        is_set = self.sets.number[self.codes] >= 0
+        named = self.sets.has(int(self.ranks[row]), self.codes)
+        return np.asarray(np.where(is_set, named, vague | plain))
 
     def random_predicate(self, random: np.random.Generator) -> NDArray[np.bool_]:
         """Say which raw rows meet a predicate made of nothing but the column's values."""
@@ -187,6 +256,7 @@ class Setting:
             [getattr(column, what) if column.numeric else nothing for column in columns]
             for what in ("low", "high", "values")
         )
+        codes, members, starts = _cells_of(columns)
         return Cloud(
             np.array([column.numeric for column in columns]),
             side_by_side(lows, self.records, np.float64)[order],
@@ -196,8 +266,10 @@ class Setting:
             np.concatenate(tables).astype(np.float32),
             np.cumsum([0, *sizes[:-1]]),
             np.array([column.domain.size for column in columns]),
-            side_by_side([column.codes for column in columns], self.records, np.int32)[order],
+            side_by_side(codes, self.records, np.int32)[order],
             side_by_side([column.ranks for column in columns], self.rows, np.int32),
+            members,
+            starts,
         )
 
     def rates(
@@ -214,6 +286,24 @@ class Setting:
         drawn = min(attacks, others)
         control = wilson(wins(self.people + random.choice(others, drawn, replace=False)), drawn)
         return Attack(kind, made, main, baseline, control, risk_of(main, control))
+
+
+def _cells_of(
+    columns: Sequence[Column],
+) -> tuple[list[NDArray[np.int64]], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the cells of released records as a Cloud numbers them, and the members of all sets."""
+    codes = []
+    members: list[NDArray[np.float64]] = [np.zeros(0)]
+    starts = [0]
+    for column in columns:
+        if not column.numeric:
+            codes.append(column.codes.astype(np.int64))
+            continue
+        number = column.sets.number
+        codes.append(np.where(number >= 0, number + len(starts) - 1, -1)[column.codes])
+        members.append(column.numbers[column.sets.ranks])
+        starts.extend((column.sets.starts[1:] + starts[-1]).tolist())
+    return codes, np.concatenate(members), np.array(starts)
 
 
 _SPARE = "\0spare"

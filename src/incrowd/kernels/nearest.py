@@ -28,7 +28,11 @@ class Cloud(NamedTuple):
         float32[...], int64[columns], int64[columns]: the chance that cell c of column j is rank r is
         ``shares[first[j] + c * sizes[j] + r]``.
     codes, ranks
-        int32[records, columns] and int32[rows, columns]: cells of the records and ranks of the rows.
+        int32[records, columns] and int32[rows, columns]: cells of the records and ranks of the rows; of a
+        column of numbers a cell is the number of a set, -1 where it lies between its ends.
+    members, starts
+        float64[...], int64[sets + 1]: the numbers of set i are ``members[starts[i]:starts[i + 1]]``, NaN for
+        missing.
     """
 
     numeric: NDArray[np.bool_]
@@ -41,6 +45,8 @@ class Cloud(NamedTuple):
     sizes: NDArray[np.int64]
     codes: NDArray[np.int32]
     ranks: NDArray[np.int32]
+    members: NDArray[np.float64]
+    starts: NDArray[np.int64]
 
 
 def nearest(
@@ -63,7 +69,17 @@ def _apart(cloud, record, row, j):
     if not cloud.numeric[j]:
         place = cloud.first[j] + cloud.codes[record, j] * cloud.sizes[j] + cloud.ranks[row, j]
         return 1.0 - np.float64(cloud.shares[place])
-    value, low, high = cloud.values[row, j], cloud.low[record, j], cloud.high[record, j]
+    value, extent, number = cloud.values[row, j], cloud.extent[j], cloud.codes[record, j]
+    if number < 0:
+        return _gap(value, cloud.low[record, j], cloud.high[record, j], extent)
+    total = 0.0
+    for place in range(cloud.starts[number], cloud.starts[number + 1]):
+        total += _gap(value, cloud.members[place], cloud.members[place], extent)
+    return total / (cloud.starts[number + 1] - cloud.starts[number])
+
+
+@compiled
+def _gap(value, low, high, extent):
     if np.isnan(value) or np.isnan(low):
         # Missing beside a number is as far as can be, beside missing it is the same.
         return 0.0 if np.isnan(value) and np.isnan(low) else 1.0
@@ -71,7 +87,7 @@ def _apart(cloud, record, row, j):
         gap = ((value - low) ** 2 + (high - value) ** 2) / (2 * (high - low))
     else:
         gap = abs(value - (low + high) / 2)
-    return min(gap / cloud.extent[j], 1.0)
+    return min(gap / extent, 1.0)
 
 
 @compiled
