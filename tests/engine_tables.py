@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from incrowd.frequency import FrequencyTable
 from incrowd.kernels.counting import Counts
 
-__all__ = ["MAKERS", "VALUES", "frames", "in_order_of_codes", "same"]
+__all__ = ["MAKERS", "VALUES", "frames", "in_order_of_codes", "is_in_order_of_codes", "same"]
 
 DAY = dt.date(2000, 2, 28)
 VALUES = {
@@ -41,8 +41,14 @@ def frames(draw):
     return pl.DataFrame(columns).with_columns(other=pl.Series(range(rows)))
 
 
+def is_in_order_of_codes(table: FrequencyTable) -> bool:
+    """Say whether the keys stand in the order of their codes, the first column before the others."""
+    keys = list(zip(*(codes.tolist() for codes in table.codes), strict=True))
+    return keys == sorted(keys)
+
+
 def in_order_of_codes(table: FrequencyTable) -> FrequencyTable:
-    """The same keys in the order of their codes: engines whose rows have no order number them otherwise."""
+    """The same keys in the order of their codes, which engines whose rows have no order give at once."""
     order = np.lexsort([codes.astype(np.int64) for codes in reversed(table.codes)])
     kept = table.only(np.ones(table.keys, np.bool_))
     if table.joint is not None:

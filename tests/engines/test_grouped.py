@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from engine_tables import frames, in_order_of_codes, same
+from engine_tables import frames, in_order_of_codes, is_in_order_of_codes, same
 from incrowd.engines import MemoryEngine
 from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
 from incrowd.recoding import FullDomain
@@ -47,6 +47,7 @@ def test_keys_are_the_same(frame, null_values, joint, target, seed):
         return
     found = Elsewhere(frame, seed).count(schema, joint=joint, target=target)
     assert not found.in_order
+    assert is_in_order_of_codes(found)
     same(in_order_of_codes(expected), in_order_of_codes(found))
     for one, other in (
         zip(*(in_order_of_codes(table).target.keys for table in (expected, found)), strict=True)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import incrowd as ic
-from engine_tables import VALUES, frames, in_order_of_codes, same
+from engine_tables import VALUES, frames, in_order_of_codes, is_in_order_of_codes, same
 from incrowd.engines import MemoryEngine, SparkEngine, engine_for, grouped
 from incrowd.engines import spark as module
 from incrowd.samples import diagnosis_hierarchy, hospital
@@ -78,6 +78,7 @@ def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
         expected = MemoryEngine(nasty).count(schema, joint=True, target="ID")
         found = SparkEngine(table).count(schema, joint=True, target="ID")
         assert not found.in_order
+        assert is_in_order_of_codes(found)
         same(in_order_of_codes(expected), in_order_of_codes(found))
         one, other = (in_order_of_codes(counted).target.keys for counted in (expected, found))
         for a, b in zip_longest(one, other):

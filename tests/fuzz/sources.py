@@ -219,18 +219,36 @@ def _places(source: str, frame: pl.DataFrame, folder: Path, services: Services) 
             with ic.Database(services.postgres) as database:
                 yield Placed(database.table("people"), seen, ordered=False)
         case "spark":
-            table = services.spark.createDataFrame(frame.to_arrow())
+            table = _to_spark(frame, services.spark)
             yield Placed(table, _of_spark(table), ordered=False)
         case _:
             raise AssertionError(f"say here how a table gets to {source}")
 
 
+def _to_spark(frame: pl.DataFrame, session: Any) -> Any:
+    """Make a DataFrame; a clock without a zone stays one, or is a point of time by a clock in UTC, in turns."""
+    from pyspark.sql import types as st
+
+    clocks = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    if frame.height % 2:
+        kinds = session.createDataFrame(frame.head(0).to_arrow()).schema
+        ntz = [
+            st.StructField(kind.name, st.TimestampNTZType() if kind.name in clocks else kind.dataType)
+            for kind in kinds
+        ]
+        return session.createDataFrame(frame.to_arrow(), schema=st.StructType(ntz))
+    zoned = [
+        series.dt.replace_time_zone("UTC") if series.name in clocks else series
+        for series in frame.get_columns()
+    ]
+    return session.createDataFrame(pl.DataFrame(zoned).to_arrow())
+
+
 def _of_spark(table: Any) -> pl.DataFrame:
-    """All rows of a Spark DataFrame; times as a clock of the session shows them."""
+    """All rows of a Spark DataFrame; points of time as a clock in UTC shows them, which is what docs/spark.md says."""
     frame = pl.DataFrame(table.toArrow())
-    zone = table.sparkSession.conf.get("spark.sql.session.timeZone")
     clocks = [
-        series.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+        series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone
         else series
         for series in frame.get_columns()

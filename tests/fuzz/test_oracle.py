@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -172,6 +173,15 @@ def test_reading_cells(cell, key, true):
     column = oracle.read_column(oracle.Spec("n", "quasi"), [key], (), [True])
     column.kind = "number"
     assert oracle.covers(column, column.keys[0], cell) is true
+
+
+def test_a_label_of_a_hierarchy_is_true_of_what_is_below_it_alone():
+    """Whatever it looks like: ``[0-9]`` is no range here."""
+    paths = (("1.10", "[0-9]", "*"), ("2.25", "others", "*"), ("99.00", "[0-9]", "*"))
+    spec = oracle.Spec("n", "quasi", paths=paths)
+    column = oracle.read_column(spec, [Decimal("1.10"), Decimal("2.25"), Decimal("99.00")], (), [True] * 3)
+    column.by_number = True
+    assert [oracle.covers(column, key, "[0-9]") for key in column.keys] == [True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ class GroupedEngine(ABC):
     Attributes
     ----------
     in_order
-        Whether the rows have an order; keys then stand in the order of their first row.
+        Whether the rows have an order. Keys then stand in the order of their first row, and else in that of
+        their codes: greedy searches settle ties by it, so every database gives the same release.
     """
 
     in_order: ClassVar[bool]
@@ -112,9 +113,9 @@ class GroupedEngine(ABC):
 
     @abstractmethod
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
-        """Count the combinations of some columns by their codes: uint per column, and `ROWS`.
+        """Count the combinations of some columns: per column the place among its values, and `ROWS`.
 
-        They stand in the order of their first row, or where rows have no order in that of their codes.
+        They stand in the order of their first row, where rows have an order.
         """
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
@@ -153,6 +154,8 @@ class GroupedEngine(ABC):
             codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
         # A value may be written in several ways, as 1 and 1.0.
         ids, first = group_columns(codes, [domain.size for domain in domains], len(written))
+        if not self.in_order:
+            ids, first = _in_order_of_codes(ids, first, codes)
         numbers = np.full(len(grouped), -1, np.int32)
         numbers[~gone] = ids
         key_of = grouped.select(columns_named(names)).with_columns(pl.Series(_FIRST, numbers))
@@ -435,3 +438,15 @@ def smallest(size: int) -> type[pl.DataType]:
     import polars as pl
 
     return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
+
+
+def _in_order_of_codes(
+    ids: NDArray[np.int32], first: NDArray[np.int64], codes: Sequence[NDArray[np.integer]]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Sort groups by the codes of their first member, the first column before the others."""
+    import numpy as np
+
+    order = np.lexsort([column[first] for column in reversed(codes)])
+    numbers = np.empty(len(order), ids.dtype)
+    numbers[order] = np.arange(len(order), dtype=ids.dtype)
+    return numbers[ids], first[order]

@@ -32,7 +32,7 @@ class _Pair:
     column: Column
     cell: str
     value: str
-    typed: bool
+    stored: str
 
 
 def compare(
@@ -89,7 +89,7 @@ def _pair(
         for table, letter in ((released, "r"), (raw, "w"))
     ]
     kind = group_of(raw.types[raw.place(column.name)])
-    return _Pair(column, texts[0], texts[1], kind in ("number", "float"))
+    return _Pair(column, texts[0], texts[1], kind)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Comparison:
         found = self.con.execute(
             f"SELECT q{number}, w{number}, count(*) FROM beside GROUP BY q{number}, w{number}"
         ).fetchall()
-        reader = CellReader(pair.column, list({value for _, value, _ in found}), typed=pair.typed)
+        reader = CellReader(pair.column, list({value for _, value, _ in found}), stored=pair.stored)
         untrue = [(text, value) for text, value, _ in found if not reader.covers(text, value)]
         if not untrue:
             return 0
@@ -241,7 +241,7 @@ class _Comparison:
         covers: list[Covers] = []
         for number, pair in enumerate(self.pairs):
             values = {row[number] for row in people if set(row[: len(self.pairs)]) != {SUPPRESSED}}
-            reader = CellReader(pair.column, list(values), typed=pair.typed)
+            reader = CellReader(pair.column, list(values), stored=pair.stored)
             covers.append(_anything if pair.column.style == "mean" else reader.covers)
         covers.append(_same)
         sizes: dict[Hashable, int] = {row[:-1]: int(row[-1]) for row in classes}

@@ -133,7 +133,9 @@ class Attribute:
         codes = dict(rows)
         if text in codes:
             return int(codes[text])
-        number = exact_number(text) if self._kind == "number" and not self.has_leaves else None
+        # What is stored as a number has one value however that is written: 99.0 is 99.
+        by_number = self._stored in ("number", "float") or (self._kind == "number" and not self.has_leaves)
+        number = exact_number(text) if by_number else None
         equal = (code for value, code in rows if number is not None and exact_number(value) == number)
         found = next(equal, None)
         if found is None:

@@ -39,6 +39,14 @@ def _moment(text: str) -> tuple[str, ...] | None:
     return found[1], clock, (found[3] or "").rstrip("0"), found[4]
 
 
+def _are_ordered(texts: Sequence[str]) -> bool:
+    """Say whether texts are all numbers or all days; times in a text are a category."""
+    known = [text for text in texts if text != SUPPRESSED]
+    return all(_plain_number(text) is not None for text in known) or all(
+        len(text) == 10 and day_of(text) is not None for text in known
+    )
+
+
 @cache
 def _bounds(
     cell: str,
@@ -95,8 +103,8 @@ class CellReader:
         The column of the policy.
     values
         The distinct raw values; None is the missing one. Recipes of hierarchies are followed over them.
-    typed
-        Whether the raw column is stored as numbers, so that every spelling of a number is one.
+    stored
+        What the raw column is stored as; see `group_of`. Of numbers every spelling is one.
 
     Raises
     ------
@@ -104,14 +112,15 @@ class CellReader:
         A value is no leaf of the hierarchy.
     """
 
-    def __init__(self, column: Column, values: Sequence[str | None], *, typed: bool = False) -> None:
+    def __init__(self, column: Column, values: Sequence[str | None], *, stored: str = "text") -> None:
         self._tree: Tree | None = None
         texts = [value for value in values if value is not None]
-        if column.tree_source is not None and texts:
-            self._tree = read_tree(column.tree_source, texts, column.name)
-        elif column.tree_source is not None and isinstance(column.tree_source, Path):
-            self._tree = tree_in(column.tree_source)
-        self._number = exact_number if typed else _plain_number
+        source = column.tree_over(ordered=stored != "text" or _are_ordered(texts))
+        if source is not None and texts:
+            self._tree = read_tree(source, texts, column.name)
+        elif isinstance(source, Path):
+            self._tree = tree_in(source)
+        self._number = exact_number if stored in ("number", "float") else _plain_number
 
     def covers(self, cell: str | None, value: str | None) -> bool:
         """Say whether a cell is true of a record that has a value."""
@@ -169,10 +178,12 @@ class Shapes:
 
     def __init__(self, column: Column) -> None:
         self._column = column
-        self._spec = column.tree_source if isinstance(column.tree_source, dict) else {}
+        # A recipe for numbers or dates counts even where cells are ranges: over other values they are labels.
+        source = column.hierarchy if column.kind == "auto" else column.tree_over(ordered=False)
+        self._spec = source if isinstance(source, dict) else {}
         self._tree: Tree | None = None
-        if isinstance(column.tree_source, Path):
-            self._tree = tree_in(column.tree_source)
+        if isinstance(source, Path):
+            self._tree = tree_in(source)
         elif "order" in self._spec:
             self._tree = read_tree(self._spec, [], column.name)
         self.unknown = self._reason()
@@ -196,10 +207,12 @@ class Shapes:
             return members is not None and all(part in leaves or not part for part in members)
         if self._value(cell) or (members is not None and all(not p or self._value(p) for p in members)):
             return True
-        if "intervals" in self._spec:
-            return is_bin(cell, self._spec, self._column.name)
-        if "dates" in self._spec:
-            return is_calendar(cell, self._spec, self._column.name)
+        if "intervals" in self._spec and is_bin(cell, self._spec, self._column.name):
+            return True
+        if "dates" in self._spec and is_calendar(cell, self._spec, self._column.name):
+            return True
+        if self._spec and not self._column.is_by_number:
+            return False
         bounds = _bounds(cell)
         return (
             bounds is not None

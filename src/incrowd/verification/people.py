@@ -118,10 +118,10 @@ class People:
         quasi: Sequence[Column],
         null_values: Sequence[str],
     ) -> None:
-        columns, typed = [], []
+        columns, stored = [], []
         for number, column in enumerate(quasi):
             columns.append(f"{written(con, table, column.name, null_values)} AS q{number}")
-            typed.append(group_of(table.types[table.place(column.name)]) in ("number", "float"))
+            stored.append(group_of(table.types[table.place(column.name)]))
         keys = ", ".join(f"q{number}" for number in range(len(quasi)))
         rows = con.execute(
             f"SELECT {keys}, count(*) FROM (SELECT {', '.join(columns)} FROM {table.name} AS t) "
@@ -134,7 +134,7 @@ class People:
         classes = con.execute(f"SELECT class, size, {texts} FROM classes").fetchall()
         self._sizes = {row[0]: int(row[1]) for row in classes}
         readers = [
-            CellReader(column, list({row[number] for row in known}), typed=typed[number])
+            CellReader(column, list({row[number] for row in known}), stored=stored[number])
             for number, column in enumerate(quasi)
         ]
         self._coverage = Coverage(

@@ -56,11 +56,15 @@ class Column:
     levels: tuple[int, int | None] | None = None
 
     @property
-    def tree_source(self) -> Path | dict[str, Any] | None:
-        """The hierarchy that its cells follow: ranges and means of numbers and dates follow none."""
+    def is_by_number(self) -> bool:
+        """Whether cells are ranges or means that follow no hierarchy if the values are numbers or dates."""
         recipe = isinstance(self.hierarchy, dict) and bool({"intervals", "dates"} & self.hierarchy.keys())
-        ordered = self.kind in ("number", "date") or (recipe and self.kind != "category")
-        return None if self.style in ("range", "mean") and ordered else self.hierarchy
+        declared = self.kind in ("number", "date")
+        return self.style in ("range", "mean") and (declared or (recipe and self.kind != "category"))
+
+    def tree_over(self, *, ordered: bool) -> Path | dict[str, Any] | None:
+        """Return the hierarchy that cells follow, over values that are numbers or dates or over others."""
+        return None if self.is_by_number and (ordered or self.kind != "auto") else self.hierarchy
 
     @property
     def measure(self) -> str | None:

@@ -95,6 +95,9 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
     if column.paths is not None:
         if cell in column.paths.get(key, ()):
             return True
+        if any(cell in path[1:] for path in column.leaves):
+            # What a hierarchy's label looks like, say ``[0-9]``, is of no matter: it means what is below it.
+            return False
         if column.style != "set" and not column.by_number:
             return False
     parts = parts_of_set(cell)
