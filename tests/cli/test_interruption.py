@@ -6,9 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
+
+import incrowd as ic
+from database_tables import statement
 
 # What `incrowd assess` does in these runs: make a private folder, say so, and compute without an end.
 BUSY = """
@@ -91,3 +95,68 @@ def test_a_signal_ends_any_run_and_leaves_nothing_behind(tmp_path, work, number,
     assert process.returncode == 128 + number
     assert errors == f"incrowd: {word} before it was done\n"
     assert list(scratch.iterdir()) == []
+
+
+def sleeping(url, wanted: int, seconds: float) -> int:
+    """Count the queries that sleep on the server, as soon as they are as many as wanted."""
+    end = time.monotonic() + seconds
+    while True:
+        (row,) = statement(url, "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+        if row["n"] == wanted or time.monotonic() > end:
+            return row["n"]
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("command", "numbers", "word"),
+    [
+        ("assess", [signal.SIGINT], "interrupted"),
+        ("assess", [signal.SIGTERM], "terminated"),
+        ("assess", [signal.SIGTERM, signal.SIGTERM], "terminated"),
+        ("anonymize", [signal.SIGTERM], "terminated"),
+    ],
+)
+def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, numbers, word):
+    statement(
+        postgres, "DROP VIEW IF EXISTS slow",
+        "CREATE VIEW slow AS SELECT n::text AS q FROM pg_sleep(300), generate_series(1, 9) AS n",
+    )  # fmt: skip
+    target = ["-o", str(tmp_path / "safe.csv")] if command == "anonymize" else []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "incrowd", command, postgres, "--table", "slow", "--qi", "q", "-k", "2", *target],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        assert sleeping(postgres, 1, 60) == 1
+        for number in numbers:
+            process.send_signal(number)
+        began = time.monotonic()
+        _, errors = process.communicate(timeout=60)
+        assert time.monotonic() - began < 20
+        assert (process.returncode, errors) == (128 + numbers[0], f"incrowd: {word} before it was done\n")
+        assert sleeping(postgres, 0, 10) == 0
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        process.kill()
+        statement(
+            postgres,
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'",
+        )
+
+
+def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres):
+    slow = ("DROP VIEW IF EXISTS slow", "CREATE VIEW slow AS SELECT 'a' AS q FROM pg_sleep(300)")
+    statement(postgres, *slow, "DROP TABLE IF EXISTS quick", "CREATE TABLE quick AS SELECT 'b' AS q")
+
+    def interrupt() -> None:
+        if sleeping(postgres, 1, 60) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with ic.Database(postgres) as database:
+        other = threading.Thread(target=interrupt)
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            ic.assess(database.table("slow"), ic.Schema(["q"]))
+        other.join()
+        assert sleeping(postgres, 0, 10) == 0
+        assert ic.assess(database.table("quick"), ic.Schema(["q"])).records == 1

@@ -223,6 +223,10 @@ class Database:
             told = self.dialect.translate(error) or while_fetching(type(self.dialect), error)
             if told is None:
                 raise
+        except BaseException:
+            # A signal: what was asked is given up, and the session is free for another question.
+            self._end()
+            raise
         # Outside of the handler, so that the driver's message is no part of what is raised.
         self._end()
         raise told

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from incrowd.errors import IncrowdError, MissingExtraError, TableError
 from incrowd.io.dialects.base import Column, Dialect, Name
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["PostgreSQL"]
+
+T = TypeVar("T")
 
 _TEXTS = {"text", "varchar", "bpchar", "name", "char", "citext", "uuid"}
 _LONGEST = 63
@@ -90,7 +96,7 @@ class PostgreSQL(Dialect):
     def execute(self, sql: str) -> None:
         """Run a statement without a result."""
         with self._connection.cursor() as cursor:
-            cursor.execute(sql)
+            _waiting(cursor, lambda: cursor.execute(sql))
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
@@ -101,8 +107,9 @@ class PostgreSQL(Dialect):
         import polars as pl
 
         with self._connection.cursor() as cursor:
-            cursor.execute(sql)
-            for batch in cursor.fetch_record_batch():
+            _waiting(cursor, lambda: cursor.execute(sql))
+            reader = cursor.fetch_record_batch()
+            while (batch := _waiting(cursor, lambda: next(reader, None))) is not None:
                 yield pl.DataFrame(batch)
 
     def names(self, table: Name) -> list[str]:
@@ -158,7 +165,8 @@ class PostgreSQL(Dialect):
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE TEMPORARY TABLE {self.quote(name)} ({columns}) ON COMMIT DROP")
         with self._connection.cursor() as cursor:
-            cursor.adbc_ingest(name, frame.to_arrow(), mode="append", temporary=True)
+            table = frame.to_arrow()
+            _waiting(cursor, lambda: cursor.adbc_ingest(name, table, mode="append", temporary=True))
         self.execute(f"ANALYZE pg_temp.{self.quote(name)}")
 
     def joining(self) -> None:
@@ -200,9 +208,9 @@ class PostgreSQL(Dialect):
         import polars as pl
 
         with self._connection.cursor() as cursor:
-            cursor.execute(sql, parameters) if parameters else cursor.execute(sql)
+            _waiting(cursor, lambda: cursor.execute(sql, parameters) if parameters else cursor.execute(sql))
             # Through PyArrow: an error that comes while rows do is the driver's then.
-            return pl.DataFrame(cursor.fetch_arrow_table())
+            return pl.DataFrame(_waiting(cursor, cursor.fetch_arrow_table))
 
     def _columns(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
         """Return each column's base type, its kind, the type in words and the type's modifier."""
@@ -266,3 +274,47 @@ class PostgreSQL(Dialect):
         # Neither text, number nor date: it may be passed on, but not counted.
         plain = c if base == "bytea" else f"{c}::text"
         return Column(words, None, plain=plain, stays=c)
+
+
+def _waiting(cursor: Any, work: Callable[[], T]) -> T:
+    """Wait for the server; a signal ends that at once, and what the server computes is cancelled.
+
+    The driver waits in compiled code, where Python handles no signal, and in the main thread it takes Ctrl-C
+    for itself. So it waits in a thread of its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name="incrowd-postgresql", daemon=True)
+    # A process that is ended from another thread runs finalizers first.
+    running = weakref.finalize(outcome, _cancel, cursor)
+    running.atexit = False
+    try:
+        thread.start()
+        return outcome.result()
+    except BaseException:
+        while thread.is_alive():
+            _cancel(cursor)
+            thread.join(0.1)
+        raise
+    finally:
+        running.detach()
+
+
+def _cancel(cursor: Any) -> None:
+    """Ask the server to give up, which takes a connection: no longer than a second is waited for it."""
+
+    def ask() -> None:
+        with contextlib.suppress(Exception):
+            cursor.adbc_cancel()
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(1.0)
