@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError, SchemaError
+from incrowd.verification.cells import moment_of
 from incrowd.verification.classes import fetch_row, group_of
 from incrowd.verification.policy import Column
 from incrowd.verification.recipes import exact_number
@@ -138,6 +139,10 @@ class Attribute:
         number = exact_number(text) if by_number else None
         equal = (code for value, code in rows if number is not None and exact_number(value) == number)
         found = next(equal, None)
+        if found is None and self._stored == "date":
+            # DuckDB writes a blank for the T, and midnight where all times are midnight.
+            wanted = moment_of(text) or moment_of(f"{text} 00:00")
+            found = next((code for value, code in rows if wanted and moment_of(value) == wanted), None)
         if found is None:
             raise PolicyError(
                 f"column {self.column.name!r} has no value that is written as the value to protect"

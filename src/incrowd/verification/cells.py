@@ -14,10 +14,12 @@ from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calend
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree, read_tree
 
-__all__ = ["CellReader", "Shapes"]
+__all__ = ["CellReader", "Shapes", "moment_of"]
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
-_NUMBERS = re.compile(rf"\[({_PLAIN})-({_PLAIN})\]")
+# Bounds of floats may have an exponent, of three digits at most.
+_BOUND = rf"{_PLAIN}(?:e[+-][0-9]{{1,3}})?"
+_NUMBERS = re.compile(rf"\[({_BOUND})-({_BOUND})\]")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAYS = re.compile(rf"\[({_DAY}) to ({_DAY})\]")
 _TIMES = re.compile(rf"\[({_DAY}T[0-9:.]+) to ({_DAY}T[0-9:.]+)\]")
@@ -30,7 +32,7 @@ def _plain_number(text: str) -> Fraction | None:
 
 
 @cache
-def _moment(text: str) -> tuple[str, ...] | None:
+def moment_of(text: str) -> tuple[str, ...] | None:
     """Read a date with a time, so that a blank and a T between them, and zeros at the end, do not matter."""
     found = _MOMENT.fullmatch(text)
     if found is None:
@@ -144,8 +146,8 @@ class CellReader:
         number = self._number(one)
         if number is not None:
             return number == self._number(other)
-        moment = _moment(one)
-        return moment is not None and moment == _moment(other)
+        moment = moment_of(one)
+        return moment is not None and moment == moment_of(other)
 
     def _within(self, cell: str, value: str) -> bool:
         bounds = _bounds(cell)
@@ -233,5 +235,5 @@ class Shapes:
     def _value(self, text: str) -> bool:
         """Say whether a text can be a single value of the column."""
         if self._column.measure == "date":
-            return day_of(text) is not None or _moment(text) is not None
+            return day_of(text) is not None or moment_of(text) is not None
         return exact_number(text) is not None

@@ -174,7 +174,7 @@ def meets(model: str, quantity: str, settings: dict[str, Any], value: Figure, li
         zero = settings.get("attack") == "none" and (
             settings.get("definition") == "table" or not settings.get("adversary_gain", 300.0)
         )
-        return value >= -1e-9 if zero else value > -1e-9
+        return value >= 0 if zero else value > 0
     return value >= limit - slack if (model, quantity) in MORE_IS_SAFER else value <= limit + slack
 
 
