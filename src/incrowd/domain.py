@@ -17,7 +17,7 @@ from incrowd.exact import Line, days_of, moment_of, number_of
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.schema import Attribute
 
-__all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain"]
+__all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "rank_values"]
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""
@@ -122,7 +122,7 @@ class Domain:
             else:
                 kind, numbers = "category", None
         if hierarchy is None:
-            values, order = _ranked(found.texts, numbers, kind)
+            values, order = rank_values(found.texts, numbers, kind)
             ranks[:count] = order
             by_rank = np.full(len(values), np.nan)
             if numbers is not None:
@@ -293,10 +293,27 @@ def _not_all(column: str, wrong: int, total: int, what: str) -> str:
     )
 
 
-def _ranked(
+def rank_values(
     texts: Sequence[str], numbers: NDArray[np.float64] | None, kind: str
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Sort the values and merge texts of one number (``1`` and ``1.0``); ranks per text."""
+    """Sort distinct values by number, or without numbers by text.
+
+    Parameters
+    ----------
+    texts
+        The values; none is missing.
+    numbers
+        float64[texts]: their numbers or days, None for categories.
+    kind
+        ``number``, ``date`` or ``category``.
+
+    Returns
+    -------
+    values
+        The text of each rank, the shortest where several texts write one number (``1`` and ``1.0``).
+    ranks
+        int64[texts]
+    """
     count = len(texts)
     ranks = np.empty(count, np.int64)
     if numbers is None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import incrowd as ic
 from incrowd.errors import TableError
 from incrowd.io.files import CsvFormat, read_table, write_table
 from incrowd.io.streams import scan, stream_table
@@ -189,3 +190,17 @@ def test_a_blank_line_is_a_missing_value_where_there_is_one_column(tmp_path, tex
     assert read_table(path, asked)[0]["a"].to_list() == rows
     opened = scan(path, asked)
     assert opened.frame.collect()["a"].to_list() == rows
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
+def test_a_csv_has_no_place_for_nul(tmp_path, stream, name):
+    table = pl.DataFrame({"q": ["a", "a"], "note": ["x", "secret\0cell"]})
+    release = ic.anonymize(
+        table.lazy() if stream else table, ic.Schema(quasi=["q"], insensitive=["note"]), [ic.KAnonymity(2)]
+    )
+    with pytest.raises(TableError, match=r"out\.csv(\.gz)?: a value has the character NUL") as caught:
+        release.write(tmp_path / name)
+    assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    release.write(tmp_path / "out.parquet")

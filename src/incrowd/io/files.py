@@ -327,13 +327,21 @@ def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
             )
 
 
+def nul_in(target: Path) -> TableError:
+    """Return the error that says that a CSV has no place for the character NUL."""
+    return TableError(
+        f"{target}: a value has the character NUL, which a CSV cannot hold; write .parquet, or leave the "
+        "column out"
+    )
+
+
 def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFormat) -> None:
     """Write a table to `path` in the format that `target` is named for.
 
     Raises
     ------
     TableError
-        When a value has no place in the encoding.
+        When a value has no place in a CSV or its encoding.
     """
     if is_parquet(target):
         table.write_parquet(path)
@@ -343,6 +351,8 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     if csv_format.escaped:
         table = escape(table)
     text = table.write_csv(separator=mark, null_value=null_text(table.width), quote_style="necessary")
+    if "\0" in text:
+        raise nul_in(target)
     try:
         data = text.encode(csv_format.encoding)
     except UnicodeEncodeError:

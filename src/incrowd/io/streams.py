@@ -27,6 +27,7 @@ from incrowd.io.files import (
     has_parquet_ends,
     is_parquet,
     missing_alone,
+    nul_in,
     null_text,
     require_text,
 )
@@ -394,11 +395,14 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     )
     if utf8 and not zipped:
         sink_csv(path)
+        with path.open("rb") as written:
+            _refuse_nul(written, target)
         return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix="plain.") as between:
         plain = Path(between.name)
         sink_csv(plain)
         with plain.open("rb") as source, path.open("wb") as sink:
+            _refuse_nul(source, target)
             # No file name and no time inside, so that the same release has the same bytes.
             out: Any = gzip.GzipFile("", "wb", 6, sink, mtime=0) if zipped else sink
             if utf8:
@@ -431,6 +435,14 @@ def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, cs
         if failed:
             raise failed[0] from None
         raise
+
+
+def _refuse_nul(source: IO[bytes], target: Path) -> None:
+    """Look through UTF-8 for the character NUL, and go back to its start."""
+    while data := source.read(_CHUNK):
+        if b"\0" in data:
+            raise nul_in(target)
+    source.seek(0)
 
 
 def _encode(source: IO[bytes], out: Any, target: Path, encoding: str) -> None:

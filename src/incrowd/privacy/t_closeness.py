@@ -41,10 +41,10 @@ class TCloseness(PrivacyModel):
     t
         Largest distance allowed, in [0, 1].
     distance
-        Ground distance of two values: ``ordered`` (difference of ranks over m - 1, the m distinct values
-        of the table in order; a missing value comes last), ``hierarchical`` (height of the lowest common
-        ancestor over the height of the hierarchy), ``equal`` (1). ``auto`` is hierarchical where the
-        attribute has a hierarchy, else ordered for numbers and dates, else equal.
+        Ground distance of two values: ``ordered`` (difference of ranks over m - 1, the m distinct numbers
+        or dates of the table in order; a missing value comes last), ``hierarchical`` (height of the
+        lowest common ancestor over the height of the hierarchy), ``equal`` (1). ``auto`` is hierarchical
+        where the attribute has a hierarchy, else ordered for numbers and dates, else equal.
         ``maximal-frequency-difference`` is no Earth Mover's Distance: the largest absolute difference of a
         value's shares, over the values that occur in the class. Some call it a Kolmogorov-Smirnov
         distance, which it is not, and it misses a value that the class lacks.
@@ -159,16 +159,25 @@ def _by_number(domain: Domain, counts: Any, totals: NDArray[np.int64]) -> tuple[
     """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
     import numpy as np
 
+    from incrowd.domain import rank_values
     from incrowd.kernels.counting import Counts, class_counts
 
     if domain.hierarchy is None and totals.all():
         return counts, totals
-    numbers = np.where(np.isnan(domain.numbers), np.inf, domain.numbers)
     present = np.flatnonzero(totals)
-    order = present[np.argsort(numbers[present], kind="stable")]
+    known = present[present != domain.missing]
+    # Under a hierarchy 1 and 1.0 are two leaves, but they are one number.
+    values, places = rank_values(
+        [domain.values[rank] or "" for rank in known], domain.numbers[known], domain.kind
+    )
     ranks = np.full(domain.size, -1, np.int32)
-    ranks[order] = np.arange(len(order))
+    ranks[known] = places
+    count = len(values)
+    if len(known) < len(present):
+        ranks[domain.missing] = count
+        count += 1
     # One entry per value makes `class_counts` sort each class's entries again.
     entries = np.arange(len(counts.codes), dtype=np.int64)
     single = Counts(np.append(entries, len(entries)), ranks[counts.codes], counts.counts)
-    return class_counts(counts.indptr, entries, single, len(order)), totals[order]
+    merged = np.bincount(ranks[present], totals[present], count).astype(np.int64)
+    return class_counts(counts.indptr, entries, single, count), merged

@@ -138,7 +138,14 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     try:
         made.release.write(path)
     except ic.IncrowdError as error:
-        if "cannot be written in" not in str(error):
+        nul = any(
+            "\0" in text
+            for column in made.out.get_columns()
+            if column.dtype == pl.String
+            for text in column
+            if text
+        )
+        if "cannot be written in" not in str(error) and not (nul and "the character NUL" in str(error)):
             yield Finding("write", str(error)[:300])
         return
     encoding = made.place.options["csv_format"].encoding if made.place.options else "utf-8"

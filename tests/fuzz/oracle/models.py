@@ -261,15 +261,19 @@ def _closeness(
     if named == "equal":
         return sum(map(abs, gap.values()), Fraction(0)) / 2
     if named == "ordered":
-        order = sorted((key for key in gap if key is not None), key=lambda key: column.numbers[key])
-        order += [None] if None in gap else []
-        if len(order) < 2:
+        # Texts under a hierarchy may write one number in several ways; it is one value.
+        of_number: dict[Fraction, Fraction] = defaultdict(Fraction)
+        for key, mass in gap.items():
+            if key is not None:
+                of_number[column.numbers[key]] += mass
+        masses = [of_number[number] for number in sorted(of_number)] + ([gap[None]] if None in gap else [])
+        if len(masses) < 2:
             return Fraction(0)
         moved, work = Fraction(0), Fraction(0)
-        for key in order[:-1]:
-            moved += gap[key]
+        for mass in masses[:-1]:
+            moved += mass
             work += abs(moved)
-        return work / (len(order) - 1)
+        return work / (len(masses) - 1)
     return _hierarchical(column, gap)
 
 
