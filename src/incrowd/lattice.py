@@ -33,6 +33,8 @@ _KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_ri
 _SLACK = 1e-12
 _KEPT_BYTES = 256 * 2**20
 """What kept nodes may take, all together."""
+_AT_ONCE = 64
+"""Nodes that are held at once while they are looked at; each takes some bytes per key."""
 
 
 class Lattice:
@@ -51,6 +53,11 @@ class Lattice:
         Number of levels per attribute.
     size
         Number of nodes.
+    free
+        Places of the attributes with more than one level; of the first where all are fixed.
+    grid
+        Number of levels per free attribute. NumPy's arrays have 64 axes at most, and quasi-identifiers
+        may be more.
     strides
         int64[attributes]: distance of the numbers of nodes that differ by one level.
     """
@@ -61,6 +68,8 @@ class Lattice:
         self.highs = np.array(highs, np.int64)
         self.shape = tuple(int(high - low + 1) for low, high in zip(lows, highs, strict=True))
         self.size = prod(self.shape)
+        self.free = tuple(j for j, count in enumerate(self.shape) if count > 1) or (0,)
+        self.grid = tuple(self.shape[j] for j in self.free)
         steps = [prod(self.shape[j + 1 :]) for j in range(len(self.shape))]
         # Lattices of more than 2**63 nodes are searched without numbering their nodes.
         self.strides = np.array(steps if self.size < 2**62 else [0] * len(steps), np.int64)
@@ -105,11 +114,8 @@ class Lattice:
         return np.ascontiguousarray(grid + self.lows.astype(np.int8))
 
     def between(self, bottom: Sequence[int], top: Sequence[int]) -> tuple[slice, ...]:
-        """Return where the nodes between two others, these included, stand in an array of `shape`."""
-        return tuple(
-            slice(first - int(low), last - int(low) + 1)
-            for first, last, low in zip(bottom, top, self.lows, strict=True)
-        )
+        """Return where the nodes between two others, these included, stand in an array of `grid`."""
+        return tuple(slice(bottom[j] - int(self.lows[j]), top[j] - int(self.lows[j]) + 1) for j in self.free)
 
     @property
     def bottom(self) -> tuple[int, ...]:
@@ -560,9 +566,10 @@ class Explorer:
         from incrowd.kernels.jit import each_on_a_core
 
         new = [node for node in dict.fromkeys(levels) if node not in self.nodes]
-        rolled = each_on_a_core(self._roll, new)
-        for node, (ids, groups, source) in zip(new, rolled, strict=True):
-            self.nodes[node] = self._judge(node, ids, groups, source)
+        for start in range(0, len(new), _AT_ONCE):
+            some = new[start : start + _AT_ONCE]
+            for node, rolled in zip(some, each_on_a_core(self._roll, some), strict=True):
+                self.nodes[node] = self._judge(node, *rolled)
         return [self.nodes[node] for node in levels]
 
     def _source(self, levels: tuple[int, ...]) -> int:

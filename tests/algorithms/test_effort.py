@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.algorithms import ALGORITHMS
+from incrowd.algorithms import ALGORITHMS, optimal
 from incrowd.hierarchy.builders import Prefix
+from incrowd.kernels import jit
 from incrowd.kernels.lattice import choose_nodes
 
 COLUMNS = [f"q{number}" for number in range(20)]
@@ -40,10 +43,93 @@ def test_a_lattice_too_large_is_refused_before_the_search(wide, name):
         ic.anonymize(wide, hierarchies(), [ic.KAnonymity(3)], ALGORITHMS.get(name)())
 
 
-@pytest.mark.parametrize("name", [name for name in REFUSED if name != "incognito"])
+@pytest.mark.parametrize("name", REFUSED)
 def test_fixed_levels_make_a_large_lattice_small(wide, name):
     release = ic.anonymize(wide, hierarchies(free=2), [ic.KAnonymity(3)], ALGORITHMS.get(name)())
     assert release.table.group_by(COLUMNS).len()["len"].min() >= 3
+
+
+@pytest.mark.parametrize("name", [*REFUSED, "optimal"])
+@pytest.mark.parametrize("free", [0, 2])
+def test_fixed_levels_of_more_columns_than_an_array_has_axes_are_searched(name, free):
+    columns = [f"q{number}" for number in range(70)]
+    values = [[str(10 * (row % 2) + 10 + row % 3 * (place < 2)) for place in range(70)] for row in range(60)]
+    quasi = {
+        name: ic.Attribute(name, "quasi", hierarchy=Prefix(), levels=None if place < free else (1, 1))
+        for place, name in enumerate(columns)
+    }
+    table = pl.DataFrame(values, schema=columns, orient="row")
+    release = ic.anonymize(table, ic.Schema(quasi=quasi), [ic.KAnonymity(15)], ALGORITHMS.get(name)())
+    levels = release.lattice.best.levels
+    assert sum(levels[:free]) == free
+    assert set(levels[free:]) == {1}
+
+
+def yes_or_no(*, four: int, two: int, fixed: int = 0) -> tuple[pl.DataFrame, ic.Schema]:
+    """Make a table of columns with four levels and with two, and fix the last of these."""
+    random = np.random.default_rng(4)
+    columns = [f"q{number}" for number in range(four + two)]
+    digits = [random.integers(100, 1000, 40) if place < four else random.integers(0, 2, 40)
+              for place in range(four + two)]  # fmt: skip
+    quasi = {
+        name: ic.Attribute(
+            name, "quasi", hierarchy=Prefix(), levels=(1, 1) if place >= four + two - fixed else None
+        )
+        for place, name in enumerate(columns)
+    }
+    return pl.DataFrame(dict(zip(columns, digits, strict=True))).cast(pl.String), ic.Schema(quasi=quasi)
+
+
+@pytest.mark.parametrize(
+    ("name", "two", "refused"),
+    [
+        ("incognito", 18, "20 quasi-identifiers have 9,685,512,225 combinations of levels"),
+        (
+            "bottom-up",
+            15,
+            "17 quasi-identifiers have 524,288 combinations of levels, and it looks at 262,144",
+        ),
+        ("samarati", 15, "17 quasi-identifiers have 524,288 combinations of levels, and it looks at 262,144"),
+    ],
+)
+def test_many_columns_of_few_levels_are_refused_until_most_are_fixed(name, two, refused):
+    table, schema = yes_or_no(four=2, two=two)
+    with pytest.raises(ic.ParameterError, match=refused):
+        ic.anonymize(table, schema, [ic.KAnonymity(3)], ALGORITHMS.get(name)())
+    table, schema = yes_or_no(four=2, two=two, fixed=two - 2)
+    release = ic.anonymize(table, schema, [ic.KAnonymity(3)], ALGORITHMS.get(name)())
+    assert release.lattice.size == 4**2 * 2**2
+
+
+def test_few_nodes_are_held_at_once(wide, monkeypatch):
+    """Each takes some bytes per key, and a level of the lattice may have a hundred thousand nodes."""
+    held = []
+    work = jit.each_on_a_core
+    monkeypatch.setattr(jit, "each_on_a_core", lambda one, some: held.append(len(some)) or work(one, some))
+    release = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ALGORITHMS.get("bottom-up")())
+    assert sum(held) == len(release.lattice.nodes) > 1000
+    assert max(held) <= 64
+
+
+@pytest.mark.parametrize(
+    ("lattice", "models", "share"),
+    [
+        ("three levels", [ic.KAnonymity(3)], 0.0),
+        ("two levels", [ic.KAnonymity(3)], 0.0),
+        ("two levels", [ic.TCloseness(0.2)], 0.05),
+    ],
+)
+def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, lattice, models, share):
+    """Of lattices between 2 ** 18 and 2 ** 22 nodes some need hours, so there is a budget by default."""
+    seconds = iter(range(0, 10**9, 20))
+    monkeypatch.setattr(optimal, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    table, schema = (wide, hierarchies()) if lattice == "three levels" else yes_or_no(four=0, two=20)
+    table = table.with_columns(s=pl.Series([str(row % 3) for row in range(len(table))]))
+    schema = ic.Schema(quasi={name: schema[name] for name in COLUMNS}, sensitive=["s"])
+    release = ic.anonymize(table, schema, models, ic.Optimal(), max_suppression=share)
+    assert release.lattice.size in (3**20, 2**20)
+    assert next(seconds) <= 600 + 60 + 4 * 20
+    assert not release.lattice.proved
 
 
 @pytest.mark.parametrize("algorithm", BOUNDED, ids=str)

@@ -28,7 +28,7 @@ class Tags:
     Attributes
     ----------
     status
-        int8 over the lattice's shape: 1 anonymous, -1 not, 0 not known.
+        int8 over the lattice's grid: 1 anonymous, -1 not, 0 not known.
 
     Raises
     ------
@@ -46,7 +46,7 @@ class Tags:
             )
         self.explorer = explorer
         self.lattice = explorer.lattice
-        self.status: NDArray[np.int8] = np.zeros(self.lattice.shape, np.int8)
+        self.status: NDArray[np.int8] = np.zeros(self.lattice.grid, np.int8)
 
     def known(self, levels: tuple[int, ...]) -> int:
         """Return the status of a node."""
@@ -77,10 +77,9 @@ class Tags:
         for axis in range(good.ndim):
             below = np.moveaxis(good, axis, 0)
             np.moveaxis(lowest, axis, 0)[1:] &= ~below[:-1]
-        return [
-            tuple(int(step + low) for step, low in zip(steps, self.lattice.lows, strict=True))
-            for steps in np.argwhere(lowest)
-        ]
+        found = np.repeat(self.lattice.lows[None, :], int(lowest.sum()), axis=0)
+        found[:, self.lattice.free] += np.argwhere(lowest)
+        return [tuple(levels) for levels in found.tolist()]
 
     def best(self) -> tuple[Node | None, bool]:
         """Choose the minimal node of least score; without suppression no other can be better."""

@@ -376,7 +376,8 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
         f"models with at most {limit}"
     ]
     if explorer.again().look(least.levels)[0].anonymous:
-        return f"{words[0]}; the one at {levels} does: fix these levels, or use optimal"
+        further = "give it a larger budget" if algorithm.name == "optimal" else "use optimal"
+        return f"{words[0]}; the one at {levels} does: fix these levels, or {further}"
     words.append(f"at {levels} " + ("; ".join(loose.failures(least.levels)) or _starred(loose, least.levels)))
     share = _rounded_up(least.suppressed / explorer.frequency.rows)
     # Advice is followed, so what it asks for is tried first.

@@ -32,7 +32,7 @@ class BottomUp(FullDomainAlgorithm):
     name: ClassVar[str] = "bottom-up"
     summary: ClassVar[str] = "the node of least loss on the lowest level that needs no suppression"
     paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt and Ramakrishnan 2005"
-    most_nodes: ClassVar[int | None] = 2**20
+    most_nodes: ClassVar[int | None] = 2**18
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Go up level by level."""

@@ -40,16 +40,16 @@ class Incognito(FullDomainAlgorithm):
     tags: ClassVar[bool] = True
 
     def nodes_at_most(self, lattice: Lattice) -> int:
-        """Count the nodes of the lattices of all subsets."""
-        return prod(count + 1 for count in lattice.shape)
+        """Count the nodes of the lattices of all subsets; what is fixed makes no subset of its own."""
+        return prod(count + 1 for count in lattice.grid)
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Search the subsets of quasi-identifiers, the small ones first."""
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice
         places = range(len(lattice.shape))
-        for size in range(1, len(lattice.shape) + 1):
-            for subset in combinations(places, size):
+        for size in range(1, len(lattice.free) + 1):
+            for subset in combinations(lattice.free, size):
                 ranges = [
                     range(int(lattice.lows[j]), int(lattice.highs[j]) + 1)
                     if j in subset

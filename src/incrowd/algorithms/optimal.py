@@ -25,6 +25,9 @@ __all__ = ["Optimal"]
 _ENUMERATED = 2**22
 """Nodes of a lattice that is searched whole; of a larger one, the search works its way down from the top."""
 
+_UNBOUNDED = 2**18
+"""Nodes of a lattice that is searched to the end, however long that takes."""
+
 
 @dataclass(frozen=True)
 class Optimal(FullDomainAlgorithm):
@@ -47,8 +50,9 @@ class Optimal(FullDomainAlgorithm):
 
     Notes
     -----
-    A lattice of more than 4 million nodes is searched from its top downward, the best nodes first, and gets a
-    budget of a minute where none is named.
+    A lattice of more than 4,194,304 nodes is searched from its top downward, the best nodes first, and gets a
+    budget of a minute where none is named. One of more than 262,144 gets ten minutes; if no anonymous node
+    was met by then, the search goes down from the top for a minute more.
 
     References
     ----------
@@ -82,8 +86,11 @@ class Optimal(FullDomainAlgorithm):
         """Search the whole lattice, or as much as the budget allows."""
         if explorer.lattice.size > _ENUMERATED:
             return _from_the_top(explorer, _Budget(self.budget or "60s"), progress)
-        search = _Search(explorer, _Budget(self.budget), progress)
+        large = explorer.lattice.size > _UNBOUNDED
+        search = _Search(explorer, _Budget(self.budget or ("10m" if large else None)), progress)
         proved = search.run()
+        if search.best is None and not proved and self.budget is None:
+            return _from_the_top(explorer, _Budget("60s"), progress)
         return search.best, proved
 
     def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
@@ -233,7 +240,7 @@ class _Search:
         """Return the part of an array over nodes that lies below or above a node, itself included."""
         lattice = self.lattice
         ends = (lattice.bottom, node.levels) if down else (node.levels, lattice.top)
-        return values.reshape(lattice.shape)[lattice.between(*ends)]
+        return values.reshape(lattice.grid)[lattice.between(*ends)]
 
 
 def _from_the_top(explorer: Explorer, budget: _Budget, progress: Progress) -> tuple[Node | None, bool]:

@@ -33,7 +33,7 @@ class Samarati(FullDomainAlgorithm):
     name: ClassVar[str] = "samarati"
     summary: ClassVar[str] = "the node of least loss at the least height that suffices, by binary search"
     paper: ClassVar[str] = "Samarati 2001"
-    most_nodes: ClassVar[int | None] = 2**20
+    most_nodes: ClassVar[int | None] = 2**18
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Halve the heights, then compare the nodes of the one found."""
