@@ -264,10 +264,12 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
         return False
     if label.startswith("{") and label.endswith("}"):
         parts = parts_of_set(label[1:-1])
-        # An empty part is the missing value or the empty text.
-        for nothing in (None, ""):
-            inside = [ranks.get(part or nothing, -1) for part in parts]
-            if min(inside) == lo and max(inside) == hi:
+        # An empty part is the missing value or the empty text; of two each is one.
+        empty = parts.count("")
+        for nothing in ([None], [""], ["", None]):
+            members = [part for part in parts if part] + nothing[:empty]
+            inside = [ranks.get(part, -1) for part in members]
+            if len(members) == len(parts) and min(inside) == lo and max(inside) == hi:
                 return True
     if not domain.ordered:
         return False

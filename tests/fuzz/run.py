@@ -104,8 +104,9 @@ def work(number: int, seed: int, folder: str, results: Any, clock: Any) -> None:
         while not clock.value:
             time.sleep(0.1)
         known: set[str] = set()
-        cases = 0
-        while time.time() < clock.value:
+        cases, parent = 0, os.getppid()
+        # Whoever ends the run by force ends its processes, too.
+        while time.time() < clock.value and os.getppid() == parent:
             _try(_drawn(draw, here, cases, met, services), services, met, known, results)
             cases += 1
         results.put(("ended",))
