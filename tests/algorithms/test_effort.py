@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.algorithms import ALGORITHMS, optimal
+from incrowd.algorithms import ALGORITHMS, base, optimal
 from incrowd.hierarchy.builders import Prefix
 from incrowd.kernels import jit
 from incrowd.kernels.lattice import choose_nodes
@@ -143,6 +143,57 @@ def test_a_lattice_is_explored_within_a_budget(wide):
     space = ic.explore(wide, policy)
     assert space.size == 3**20
     assert 40 <= len(space.nodes) < 40 + 21
+
+
+PAIRS = ["k-member", "clustering", "mdav", "oka"]
+
+
+@pytest.fixture(scope="module")
+def million() -> pl.DataFrame:
+    return pl.DataFrame({"number": np.arange(1_000_000), "group": np.arange(1_000_000) % 10})
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_million_distinct_records_are_refused_before_hours_of_comparisons(million, name):
+    schema = ic.Schema(quasi=["number"], others="drop")
+    wanted = (
+        f"^{name}: 1,000,000 records are [0-9,]+ pairs to compare, and it compares 274,877,906,944 at most"
+    )
+    with pytest.raises(ic.ParameterError, match=wanted + ".*use mondrian"):
+        ic.anonymize(million, schema, [ic.KAnonymity(2)], ALGORITHMS.get(name)())
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "advice"),
+    [
+        ("k-member", 50, "fewer records are distinct"),
+        ("clustering", 5, "a larger k"),
+        ("mdav", 5, "a larger k"),
+        ("oka", 5, "a larger k"),
+    ],
+)
+def test_what_is_compared_grows_as_the_advice_says(million, monkeypatch, name, k, advice):
+    """A larger k helps where only classes are compared with records, and k-member compares records."""
+    monkeypatch.setattr(base, "_MOST_PAIRS", 1000**2 // 2)
+    algorithm, some = ALGORITHMS.get(name)(), million.head(2000)
+    with pytest.raises(ic.ParameterError, match=advice):
+        ic.anonymize(some, ic.Schema(quasi=["number"], others="drop"), [ic.KAnonymity(2)], algorithm)
+    quasi = "group" if name == "k-member" else "number"
+    size = 50 if name == "k-member" else 10
+    release = ic.anonymize(some, ic.Schema(quasi=[quasi], others="drop"), [ic.KAnonymity(size)], algorithm)
+    assert release.table[quasi].value_counts()["count"].min() >= size
+    mondrian = ic.anonymize(some, ic.Schema(quasi=["number"], others="drop"), [ic.KAnonymity(2)])
+    assert mondrian.table["number"].value_counts()["count"].min() >= 2
+
+
+def test_many_classes_that_fail_a_model_are_not_compared_with_all_others(monkeypatch):
+    monkeypatch.setattr(base, "_MOST_PAIRS", 1000)
+    table = pl.DataFrame({"number": range(400), "s": ["same"] * 200 + ["other"] * 200})
+    schema = ic.Schema(quasi=["number"], sensitive=["s"])
+    with pytest.raises(ic.ParameterError, match="random: .* classes fail a model .* use mondrian"):
+        ic.anonymize(table, schema, [ic.KAnonymity(2), ic.LDiversity(2)], ALGORITHMS.get("random")())
+    release = ic.anonymize(table, schema, [ic.KAnonymity(2), ic.LDiversity(2)])
+    assert release.table.group_by("number").agg(pl.col("s").n_unique())["s"].min() == 2
 
 
 def test_prefixes_of_long_texts_are_refused():

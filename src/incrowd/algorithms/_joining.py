@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms._points import class_cells, costs_of
-from incrowd.algorithms.base import Job, all_hold
+from incrowd.algorithms.base import Job, all_hold, refuse_joins
 from incrowd.classes import EquivalenceClasses
 from incrowd.kernels.costs import cell_costs, nearest_class
 from incrowd.kernels.jit import over_ranges
@@ -20,7 +20,7 @@ __all__ = ["join_failing"]
 
 
 def join_failing(
-    job: Job, class_of_key: NDArray[np.int32], count: int, *, costs: Costs | None = None
+    job: Job, class_of_key: NDArray[np.int32], count: int, *, who: str, costs: Costs | None = None
 ) -> tuple[NDArray[np.int32], int]:
     """Join every class that fails a model with the class that is nearest to it.
 
@@ -31,8 +31,15 @@ def join_failing(
     ----------
     class_of_key, count
         int32[keys] and the number of classes; a key with -1 is in none and stays so.
+    who
+        The algorithm, for errors.
     costs
         What cells cost; the loss metric by default.
+
+    Raises
+    ------
+    ParameterError
+        When so many classes fail that it would take days.
     """
     while True:
         classes = EquivalenceClasses.from_assignment(job.frequency, class_of_key, count)
@@ -42,6 +49,7 @@ def join_failing(
         costs = costs or costs_of(job.frequency, job.attributes)
         job.progress.advance(int(holds.sum()), count)
         asking = np.flatnonzero(~holds)
+        refuse_joins(who, len(asking), count)
         lows, highs = class_cells(job.frequency, classes.indptr, classes.members)
         own = cell_costs(costs, lows, highs)
         target = np.empty(len(asking), np.int64)

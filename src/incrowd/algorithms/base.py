@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 _ROUND_SHARE = 0.5
+_MOST_PAIRS = 2**38
+"""Pairs of records or classes that are compared at most: an hour or two, at 10 to 20 ns each."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,12 @@ class LocalAlgorithm(Algorithm):
     ----------
     joins
         Whether that is needed; an algorithm that asks the models itself gives classes that hold.
+    fewer_pairs
+        What makes it compare fewer pairs of records.
     """
 
     joins: ClassVar[bool] = True
+    fewer_pairs: ClassVar[str] = "ask for a larger k"
 
     @property
     def by_record(self) -> bool:
@@ -156,7 +161,7 @@ class LocalAlgorithm(Algorithm):
         job = Job(frequency, models, attributes, max_suppression, progress, seed)
         class_of_key, count = self.assign(job)
         if self.joins:
-            class_of_key, count = join_failing(job, class_of_key, count)
+            class_of_key, count = join_failing(job, class_of_key, count, who=self.name)
         return Solution(Local.build(frequency, class_of_key, count, self.styles(attributes), self.name))
 
     def check(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
@@ -173,6 +178,16 @@ class LocalAlgorithm(Algorithm):
                     "the population a class covers; use mondrian or a full-domain algorithm"
                 )
         refuse_infeasible(frequency, models)
+        pairs = self.pairs_at_most(frequency, least_size(models))
+        if pairs > _MOST_PAIRS:
+            raise ParameterError(
+                f"{self.name}: {frequency.keys:,} records are {pairs:,} pairs to compare, and it compares "
+                f"{_MOST_PAIRS:,} at most; use mondrian, {self.fewer_pairs}, or take a part of the table"
+            )
+
+    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+        """Return how many pairs of records are compared; 0 where that is no matter."""
+        return 0
 
     def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
         """Return the output style of each quasi-identifier."""
@@ -412,6 +427,20 @@ def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int
     lost = gone + np.cumsum(ordered) - ordered
     within = ordered[lost <= allowed]
     return int(within[-1]) if len(within) else 0
+
+
+def refuse_joins(who: str, failing: int, classes: int) -> None:
+    """Refuse to compare so many classes with all others that it would take days.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if failing * classes > _MOST_PAIRS:
+        raise ParameterError(
+            f"{who}: {failing:,} classes fail a model and would be compared with {classes:,} each, "
+            f"{_MOST_PAIRS:,} pairs at most; use mondrian, ask for a larger k, or take a part of the table"
+        )
 
 
 def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:

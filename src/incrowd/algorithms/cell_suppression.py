@@ -94,7 +94,11 @@ class CellSuppression(LocalAlgorithm):
         joined = class_of_key.copy()
         joined[left] = count + np.arange(len(left))
         joined, joined_count = join_failing(
-            job, joined, count + len(left), costs=costs_of(frequency, job.attributes, blanks=True)
+            job,
+            joined,
+            count + len(left),
+            who=self.name,
+            costs=costs_of(frequency, job.attributes, blanks=True),
         )
         lost = int(frequency.weights[left].sum())
         fits = (lost + frequency.suppressed) / frequency.rows <= job.max_suppression

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.frequency import FrequencyTable
+
 __all__ = ["Clustering"]
 
 
@@ -36,6 +38,10 @@ class Clustering(LocalAlgorithm):
     name: ClassVar[str] = "clustering"
     summary: ClassVar[str] = "gathers the k-1 nearest records around the one farthest from all before"
     paper: ClassVar[str] = "COMP 430 2024, after Byun et al. 2007"
+
+    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+        """Count the distinct records that every centroid is compared with."""
+        return (frequency.keys // k) * len(frequency.combinations[1])
 
     def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

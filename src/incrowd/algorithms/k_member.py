@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.frequency import FrequencyTable
+
 __all__ = ["KMember"]
 
 
@@ -35,6 +37,11 @@ class KMember(LocalAlgorithm):
     summary: ClassVar[str] = "grows clusters of k records, one after the other, at the least loss"
     paper: ClassVar[str] = "Byun et al. 2007"
     seeded: ClassVar[bool] = True
+    fewer_pairs: ClassVar[str] = "make values coarser, so that fewer records are distinct"
+
+    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+        """Count the distinct records that every record is compared with: half of them, since some are used."""
+        return frequency.keys * len(frequency.combinations[1]) // 2
 
     def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

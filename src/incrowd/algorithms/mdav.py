@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms._points import Points, Unused
+    from incrowd.frequency import FrequencyTable
 
 __all__ = ["MDAV"]
 
@@ -38,6 +39,10 @@ class MDAV(LocalAlgorithm):
     name: ClassVar[str] = "mdav"
     summary: ClassVar[str] = "microaggregation: clusters of k around the records farthest from the average"
     paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
+
+    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+        """Count the distinct records that every centre is compared with."""
+        return (frequency.keys // k) * len(frequency.combinations[1])
 
     def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.frequency import FrequencyTable
+
 __all__ = ["OKA"]
 
 _BATCH = 1024
@@ -38,6 +40,10 @@ class OKA(LocalAlgorithm):
     summary: ClassVar[str] = "one pass of k-means with n/k clusters, whose sizes are then evened out"
     paper: ClassVar[str] = "Lin and Wei 2008"
     seeded: ClassVar[bool] = True
+
+    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+        """Count the clusters that every record is compared with."""
+        return frequency.keys * (frequency.keys // k)
 
     def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
