@@ -48,6 +48,10 @@ SUPPRESSED = "*"
 FORMAT_VERSION = 1
 
 _MEAN_DECIMALS = 6
+_LONGEST_SET = 1_000_000
+_SET_TEXT = 2**33
+_SET_TEXT_EACH = 1_000
+"""Characters of one set, of the sets of all records together, and of each where there are many records."""
 _WORD = 64
 
 
@@ -483,6 +487,8 @@ def _class_cells(
         plain = domain.hierarchy is None and not domain.ordered
         if style == "set":
             entry, first, sets = _distinct_sets(domain, codes, weights, indptr, members)
+            records = np.bincount(entry, np.add.reduceat(weights[members], indptr[:-1]))
+            _refuse_long_sets(domain, sets, records.astype(np.float64))
             labels = [_set_label(domain, present) for present in sets]
             lo, hi, loss, depth = lo[first], hi[first], loss[first], depth[first]
             distinct = np.array([len(present) for present in sets])
@@ -682,6 +688,32 @@ def _distinct_sets(
     entry = np.fromiter(numbers, np.int64, len(bounds) - 1)
     _, first = np.unique(entry, return_index=True)
     return entry, first, [np.frombuffer(present, counts.codes.dtype) for present in made]
+
+
+def _refuse_long_sets(
+    domain: Domain, sets: Sequence[NDArray[np.integer]], records: NDArray[np.float64]
+) -> None:
+    """Refuse sets that would fill a disk, before their texts are made.
+
+    Parameters
+    ----------
+    records
+        float64[sets]: records that have each set.
+
+    Raises
+    ------
+    SchemaError
+    """
+    between = 2
+    lengths = np.array([between + len(value or "") for value in domain.values])
+    characters = np.array([lengths[present].sum() for present in sets], np.int64)
+    longest, together = int(characters.max(initial=0)), float(characters @ records)
+    if longest > _LONGEST_SET or together > max(_SET_TEXT, _SET_TEXT_EACH * records.sum()):
+        raise SchemaError(
+            f"column {domain.name!r}: the sets of its values would be cells of up to {longest:,} characters, "
+            f"{together:,.0f} in all records; give it a hierarchy, set output to 'suppress', ask for smaller "
+            "classes, or drop the column"
+        )
 
 
 def _set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:

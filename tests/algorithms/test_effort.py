@@ -10,7 +10,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.algorithms import ALGORITHMS, base, optimal
-from incrowd.hierarchy.builders import Prefix
+from incrowd.hierarchy.builders import Flat, Prefix
 from incrowd.kernels import jit
 from incrowd.kernels.lattice import choose_nodes
 
@@ -190,7 +190,7 @@ def test_many_classes_that_fail_a_model_are_not_compared_with_all_others(monkeyp
     monkeypatch.setattr(base, "_MOST_PAIRS", 1000)
     table = pl.DataFrame({"number": range(400), "s": ["same"] * 200 + ["other"] * 200})
     schema = ic.Schema(quasi=["number"], sensitive=["s"])
-    with pytest.raises(ic.ParameterError, match="random: .* classes fail a model .* use mondrian"):
+    with pytest.raises(ic.ParameterError, match=r"random: .* classes fail a model .* use mondrian"):
         ic.anonymize(table, schema, [ic.KAnonymity(2), ic.LDiversity(2)], ALGORITHMS.get("random")())
     release = ic.anonymize(table, schema, [ic.KAnonymity(2), ic.LDiversity(2)])
     assert release.table.group_by("number").agg(pl.col("s").n_unique())["s"].min() == 2
@@ -200,6 +200,29 @@ def test_prefixes_of_long_texts_are_refused():
     table = pl.DataFrame({"essay": [f"{number:03}" * 1000 for number in range(300)]})
     with pytest.raises(ic.HierarchyError, match=r"up to 3,000 characters long.*shorten the texts"):
         ic.anonymize(table, ic.Schema(quasi={"essay": Prefix()}), [ic.KAnonymity(2)])
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "k", "wanted"),
+    [
+        (40, 50_000, 40, "up to 2,000,080 characters"),
+        (90_000, 9, 10_000, "up to 123,750 characters, 11,137,500,000 in all records"),
+    ],
+)
+def test_sets_that_would_fill_a_disk_are_refused(rows, width, k, wanted):
+    """A cell of a megabyte stands in every record of its class."""
+    table = pl.DataFrame({"name": [f"Z{row:0{width - 1}}" for row in range(rows)], "one": "1"})
+
+    def of(**how) -> ic.Schema:
+        return ic.Schema(quasi={"name": ic.Attribute("name", "quasi", kind="category", **how), "one": None})
+
+    with pytest.raises(ic.SchemaError, match=f"column 'name': .* {wanted}.* give it a hierarchy") as told:
+        ic.anonymize(table, of(), [ic.KAnonymity(k)])
+    assert "Z" not in str(told.value)
+    for way_out in (of(hierarchy=Flat()), of(output="suppress")):
+        assert set(ic.anonymize(table, way_out, [ic.KAnonymity(k)]).table["name"]) == {"*"}
+    smaller = ic.anonymize(table, of(), [ic.KAnonymity(4)])
+    assert smaller.table["name"].str.len_chars().max() < 1_000_000
 
 
 def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable():

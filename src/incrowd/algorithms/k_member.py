@@ -40,7 +40,7 @@ class KMember(LocalAlgorithm):
     fewer_pairs: ClassVar[str] = "make values coarser, so that fewer records are distinct"
 
     def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
-        """Count the distinct records that every record is compared with: half of them, since some are used."""
+        """Count the records that every record is compared with: half of the distinct ones."""
         return frequency.keys * len(frequency.combinations[1]) // 2
 
     def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
