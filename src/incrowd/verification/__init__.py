@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -28,6 +27,7 @@ from incrowd.verification.models import Measuring
 from incrowd.verification.people import People
 from incrowd.verification.policy import Column, Policy, read_policy
 from incrowd.verification.result import Finding, Verification
+from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.tables import load, title_of
 
@@ -108,11 +108,8 @@ def verify(
     crowd = None if population is None else _named(population, only_file=True)
     beside = None if against is None else _named(against)
     csv_format = CsvFormat(delimiter, encoding)
-    with (
-        tempfile.TemporaryDirectory(prefix="incrowd-verify-") as scratch,
-        reworded(Path(title_of(named))),
-    ):
-        con = connect(Path(scratch), in_order=against is not None)
+    with PrivateFolder() as scratch, reworded(Path(title_of(named))):
+        con = connect(scratch, in_order=against is not None)
         try:
             quasi = [column.name for column in policy.named("quasi")]
             needed = [*quasi, *(column.name for column in policy.named("sensitive"))]
@@ -123,21 +120,21 @@ def verify(
                 table,
                 needed,
                 replace(csv_format, escaped=escaped),
-                Path(scratch),
+                scratch,
                 everything=against is not None,
             )
             _refuse_lacking(released, needed)
             people = raw = None
             if crowd is not None:
                 people = load(
-                    con, "population", crowd, None, quasi, csv_format, Path(scratch),
+                    con, "population", crowd, None, quasi, csv_format, scratch,
                     everything=False,
                 )  # fmt: skip
                 _refuse_lacking(people, quasi)
             if beside is not None:
                 raw = load(
                     con, "raw", beside, against_table, [column.name for column in policy.columns],
-                    CsvFormat(delimiter, encoding, tuple(names)), Path(scratch), everything=True,
+                    CsvFormat(delimiter, encoding, tuple(names)), scratch, everything=True,
                 )  # fmt: skip
             return _checked(con, policy, released, people, raw)
         finally:

@@ -1,0 +1,89 @@
+"""A private folder for what verify puts aside; the next run removes what a killed one left.
+
+Names and locks are those of the private folders of all other commands, so whichever runs next removes what
+is dead and keeps what is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import weakref
+from pathlib import Path
+
+__all__ = ["PrivateFolder"]
+
+_NAME = re.compile(r"incrowd-[0-9a-f]{12}\.tmp")
+_LOCK = "lock"
+
+
+class PrivateFolder:
+    """A folder of mode 0700 among the temporary files, locked as long as its process lives.
+
+    It goes at the end of a ``with`` block, which it gives the path to, or when the process ends.
+    """
+
+    def __init__(self) -> None:
+        parent = Path(tempfile.gettempdir())
+        _remove_dead(parent)
+        self._path, lock = _made(parent)
+        self._end = weakref.finalize(self, _remove, self._path, lock, os.getpid())
+
+    def __enter__(self) -> Path:
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+
+def _made(parent: Path) -> tuple[Path, int]:
+    while True:
+        path = parent / f"incrowd-{secrets.token_hex(6)}.tmp"
+        path.mkdir(0o700)
+        # Another run may take the folder for a dead one's until it is locked.
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+            # Where a file system knows no locks nobody can take it for one either.
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.fstat(lock), os.stat(path / _LOCK)):
+                    return path, lock
+            os.close(lock)
+
+
+def _remove_dead(parent: Path) -> None:
+    """Remove the folders of this user whose lock nobody holds."""
+    with contextlib.suppress(OSError):
+        for entry in parent.iterdir():
+            with contextlib.suppress(OSError):
+                status = entry.lstat()
+                ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+                if ours and _NAME.fullmatch(entry.name):
+                    _remove_if_dead(entry)
+
+
+def _remove_if_dead(folder: Path) -> None:
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        folder.rmdir()  # killed before it held anything
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _remove(path: Path, lock: int, owner: int) -> None:
+    # A forked child has a copy of the object and no right to the folder.
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
