@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from database_tables import fill_postgres, statement
 
@@ -68,3 +69,76 @@ def test_secrets_are_never_printed(run, postgres, tmp_path, monkeypatch):
             found = run(*arguments)
             assert found.status == 2
             assert "MARKER" not in found.out + found.err
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+RAW = pl.DataFrame(
+    {"age": [21, 25, 30, 30], "ward": ["a", "a", "b", None], "illness": ["flu", "flu", "cold", "cold"]}
+)
+POLICY = """version = 1
+[columns.age]
+role = "quasi"
+[columns.ward]
+role = "insensitive"
+[columns.illness]
+role = "sensitive"
+[[models]]
+model = "k-map"
+k = 3
+"""
+
+
+def test_a_population_beside_a_table_of_the_server(run, postgres, tmp_path):
+    fill_postgres(postgres, RAW.with_columns(age=pl.Series(["[21-25]", "[21-25]", "30", "30"])), "v_safe")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    call = ("verify", postgres, "--table", "v_safe", "--policy", str(tmp_path / "policy.toml"))
+    for last, status in ((30, 0), (31, 1)):
+        (tmp_path / "people.csv").write_text(
+            "age\n" + "".join(f"{age}\n" for age in (21, 23, 25, 30, 30, last))
+        )
+        found = run(*call, "--population", str(tmp_path / "people.csv"))
+        assert found.status == status, found.out + found.err
+    fill_postgres(postgres, RAW, "v_raw")
+    people = ("--population", str(tmp_path / "people.csv"), "--against", postgres, "--against-table", "v_raw")
+    (tmp_path / "people.csv").write_text("age\n21\n23\n25\n30\n30\n30\n")
+    assert run(*call, *people).status == 0
+    statement(postgres, "UPDATE v_safe SET ward = 'b' WHERE ward IS NULL")
+    found = run(*call, *people)
+    assert (found.status, "'ward', 'illness' differ from the raw table in 1 records" in found.out) == (
+        1,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda url: url, "there is no table none"),
+        (
+            lambda url: url.replace("owner:", "owner:MARKER"),
+            "no connection; look at host, port, database, user and",
+        ),
+        (
+            lambda url: url.replace("/postgres", "/MARKER") + "?application_name=MARKER",
+            "no connection; look at",
+        ),
+        (lambda _: "postgresql://MARKER:MARKER@127.0.0.1:1/x", "no connection; look at"),
+    ],
+)
+def test_what_cannot_be_reached_is_told_without_secrets(run, postgres, tmp_path, change, words):
+    (tmp_path / "policy.toml").write_text(POLICY)
+    found = run("verify", change(postgres), "--table", "none", "--policy", str(tmp_path / "policy.toml"))
+    assert (found.status, words in found.err) == (2, True), found.err
+    assert "pass%20word" not in found.err
+    assert "MARKER" not in found.err.replace("/MARKER:", "")
+
+
+def test_columns_that_the_user_may_not_read_are_told(run, postgres, tmp_path):
+    (tmp_path / "policy.toml").write_text(POLICY)
+    fill_postgres(postgres, RAW, "v_safe")
+    statement(postgres, "DROP ROLE IF EXISTS v_guest", "CREATE ROLE v_guest LOGIN PASSWORD 'guest'")
+    address = f"postgresql://v_guest:guest@{postgres.rpartition('@')[2]}"
+    found = run("verify", address, "--table", "v_safe", "--policy", str(tmp_path / "policy.toml"))
+    assert (found.status, found.err.endswith("the table v_safe cannot be read\n")) == (2, True), found.err

@@ -114,6 +114,8 @@ def sleeping(url, wanted: int, seconds: float) -> int:
         ("assess", [signal.SIGTERM], "terminated"),
         ("assess", [signal.SIGTERM, signal.SIGTERM], "terminated"),
         ("anonymize", [signal.SIGTERM], "terminated"),
+        ("verify", [signal.SIGINT], "interrupted"),
+        ("verify", [signal.SIGTERM, signal.SIGTERM], "terminated"),
     ],
 )
 def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, numbers, word):
@@ -121,10 +123,13 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
         postgres, "DROP VIEW IF EXISTS slow",
         "CREATE VIEW slow AS SELECT n::text AS q FROM pg_sleep(300), generate_series(1, 9) AS n",
     )  # fmt: skip
-    target = ["-o", str(tmp_path / "safe.csv")] if command == "anonymize" else []
+    scratch, policy = tmp_path / "scratch", tmp_path / "policy.toml"
+    scratch.mkdir()
+    policy.write_text("version = 1\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n")
+    target = ["-o", str(scratch / "safe.csv")] if command == "anonymize" else []
     process = subprocess.Popen(
-        [sys.executable, "-m", "incrowd", command, postgres, "--table", "slow", "--qi", "q", "-k", "2", *target],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)},
+        [sys.executable, "-m", "incrowd", command, postgres, "--table", "slow", "--policy", str(policy), *target],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(scratch)},
     )  # fmt: skip
     try:
         assert sleeping(postgres, 1, 60) == 1
@@ -135,7 +140,7 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
         assert time.monotonic() - began < 20
         assert (process.returncode, errors) == (128 + numbers[0], f"incrowd: {word} before it was done\n")
         assert sleeping(postgres, 0, 10) == 0
-        assert list(tmp_path.iterdir()) == []
+        assert list(scratch.iterdir()) == []
     finally:
         process.kill()
         statement(

@@ -74,10 +74,12 @@ def written(
     place = table.place(name)
     declared = table.types[place]
     value = cell(place, declared, null_values, f"{alias}.")
+    if declared == "TIMESTAMP WITH TIME ZONE":
+        value = f"timezone('UTC', {value})"
     text = f"CAST({value} AS VARCHAR)"
     if group_of(declared) == "float":  # 1.0 is written 1, and 1e-07 is written 1e-7
         return f"regexp_replace(regexp_replace({text}, '\\.0$', ''), 'e-0+', 'e-')"
-    if not declared.startswith("TIMESTAMP") or declared == "TIMESTAMP WITH TIME ZONE":
+    if not declared.startswith("TIMESTAMP"):
         return text
     (timed,) = fetch_row(
         con, f"SELECT count(*) FROM {table.name} AS {alias} WHERE {value} <> date_trunc('day', {value})"

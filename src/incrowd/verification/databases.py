@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import sqlite3
+import threading
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from incrowd.errors import MissingExtraError, TableError
 from incrowd.verification.source import Part, literal
@@ -18,13 +22,37 @@ if TYPE_CHECKING:
 
 __all__ = ["Address", "is_address", "part_of"]
 
+T = TypeVar("T")
+
 _ADDRESS = re.compile(r"(?i)(postgres|postgresql|sqlite|duckdb)://")
 _SERVER = re.compile(r"(?P<host>[A-Za-z0-9._:,%\[\]-]*)(?P<base>/[^@/?#:]*)?(?:\?[^@]*)?")
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 _AS_THEY_ARE = {
     "int2": "BIGINT", "int4": "BIGINT", "int8": "BIGINT", "float4": "FLOAT", "float8": "DOUBLE",
-    "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP",
+    "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMP WITH TIME ZONE",
 }  # fmt: skip
+# As JSON, days and times are written one way, whatever the server's DateStyle and zone.
+_AS_TEXT = {
+    "date": "to_json({0}) #>> '{{}}'",
+    "timestamp": "to_json({0}) #>> '{{}}'",
+    "timestamptz": "CASE WHEN isfinite({0}) THEN (to_json({0} AT TIME ZONE 'UTC') #>> '{{}}') || '+00' "
+    "ELSE {0}::text END",
+    "numeric": "NULLIF({0}, 'NaN')::text",
+}
+_COLUMNS = """
+WITH RECURSIVE kept AS (
+    SELECT attnum, attname::text AS name, atttypid AS type FROM pg_catalog.pg_attribute
+    WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+), made AS (
+    SELECT attnum, name, type, 0 AS depth FROM kept
+    UNION ALL
+    SELECT made.attnum, made.name, t.typbasetype, made.depth + 1
+    FROM made JOIN pg_catalog.pg_type t ON t.oid = made.type AND t.typtype = 'd'
+)
+SELECT DISTINCT ON (made.attnum) made.name, t.typname::text
+FROM made JOIN pg_catalog.pg_type t ON t.oid = made.type ORDER BY made.attnum, made.depth DESC
+"""
+"""The columns and their types; a domain is what it is made of in the end."""
 
 
 def is_address(named: str) -> bool:
@@ -154,25 +182,85 @@ def _field(value: Any) -> str:
 def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], scratch: Path) -> Part:
     try:
         dbapi: Any = import_module("adbc_driver_postgresql.dbapi")
+        import_module("pyarrow")
     except ImportError:
         raise MissingExtraError("adbc-driver-postgresql", "postgres", "reading PostgreSQL") from None
-    with dbapi.connect(address.url) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT a.attname::text, CASE t.typtype WHEN 'd' THEN b.typname ELSE t.typname END::text "
-            "FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
-            "LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype "
-            "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
-            (_quoted(*parts),),
-        )
-        described = cursor.fetchall()
-        if not described:
-            raise TableError(f"{address.title}: there is no table {'.'.join(parts)}")
-        # Everything travels as text, so no driver's type comes between.
-        texts = ", ".join(f"{_quoted(name)}::text AS c{place}" for place, (name, _) in enumerate(described))
-        cursor.execute(f"SELECT {texts} FROM {_quoted(*parts)}")
-        arrow = cursor.fetch_arrow_table()
+    try:
+        connection = dbapi.connect(address.url)
+    except Exception:
+        raise TableError(
+            f"{address.title}: no connection; look at host, port, database, user and password"
+        ) from None
+    cursor = connection.cursor()
+
+    def fetch() -> tuple[list[tuple[str, str]], Any]:
+        # Who still waits, since a second signal came, cannot be closed from elsewhere.
+        with connection, cursor:
+            return _fetched(cursor, parts)
+
+    described, arrow = _until_a_signal(cursor, fetch)
+    if not described:
+        raise TableError(f"{address.title}: there is no table {'.'.join(parts)}")
     fetched = f"fetched_{secrets.token_hex(8)}"
     con.register(fetched, arrow)
     types = tuple(_AS_THEY_ARE.get(kind, "VARCHAR") for _, kind in described)
     casts = ", ".join(f"CAST(c{place} AS {kind}) AS c{place}" for place, kind in enumerate(types))
     return Part(f"(SELECT {casts} FROM {fetched})", tuple(name for name, _ in described), types)
+
+
+def _fetched(cursor: Any, parts: list[str]) -> tuple[list[tuple[str, str]], Any]:
+    """Return the names and types of a table's columns, and its rows; everything travels as text."""
+    cursor.execute("SET extra_float_digits = 1")  # all digits that a number has
+    cursor.execute(_COLUMNS, (_quoted(*parts),))
+    described = cursor.fetchall()
+    if not described:
+        return [], None
+    texts = ", ".join(
+        f"{_AS_TEXT.get(kind, '{0}::text').format(_quoted(name))} AS c{place}"
+        for place, (name, kind) in enumerate(described)
+    )
+    cursor.execute(f"SELECT {texts} FROM {_quoted(*parts)}")
+    return described, cursor.fetch_arrow_table()
+
+
+def _until_a_signal(cursor: Any, work: Callable[[], T]) -> T:
+    """Wait for the server in another thread, so that a signal is heard, which cancels what it computes."""
+    outcome: list[T] = []
+    failed: list[Exception] = []
+    began, done = threading.Event(), threading.Event()
+
+    def run() -> None:
+        began.set()
+        try:
+            outcome.append(work())
+        except Exception as error:
+            failed.append(error)
+        done.set()
+
+    # A process that is ended from another thread runs finalizers first.
+    end = weakref.finalize(done, _cancel, cursor)
+    end.atexit = False
+    try:
+        threading.Thread(target=run, daemon=True).start()
+        # A library may have a wait go on after Ctrl-C, so Python looks for signals now and then.
+        while not done.wait(0.1):
+            pass
+    finally:
+        while began.is_set() and not done.wait(0.1):
+            _cancel(cursor)
+        end.detach()
+    if failed:
+        raise failed[0]
+    return outcome[0]
+
+
+def _cancel(cursor: Any) -> None:
+    """Ask the server to give up, which takes a connection: no longer than a second is waited for it."""
+
+    def ask() -> None:
+        with contextlib.suppress(Exception):
+            cursor.adbc_cancel()
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(1.0)

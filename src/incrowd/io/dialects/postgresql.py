@@ -7,7 +7,7 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -95,8 +95,8 @@ class PostgreSQL(Dialect):
 
     def execute(self, sql: str) -> None:
         """Run a statement without a result."""
-        with self._connection.cursor() as cursor:
-            _waiting(cursor, lambda: cursor.execute(sql))
+        with _Cursor(self._connection) as cursor:
+            cursor.wait(lambda driver: driver.execute(sql))
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""
@@ -106,10 +106,10 @@ class PostgreSQL(Dialect):
         """Run a query and fetch some rows at a time."""
         import polars as pl
 
-        with self._connection.cursor() as cursor:
-            _waiting(cursor, lambda: cursor.execute(sql))
-            reader = cursor.fetch_record_batch()
-            while (batch := _waiting(cursor, lambda: next(reader, None))) is not None:
+        with _Cursor(self._connection) as cursor:
+            cursor.wait(lambda driver: driver.execute(sql))
+            reader = cursor.wait(lambda driver: driver.fetch_record_batch())
+            while (batch := cursor.wait(lambda _: next(reader, None))) is not None:
                 yield pl.DataFrame(batch)
 
     def names(self, table: Name) -> list[str]:
@@ -164,9 +164,9 @@ class PostgreSQL(Dialect):
         self.execute(f"DROP TABLE IF EXISTS pg_temp.{self.quote(name)}")
         columns = ", ".join(f"{self.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE TEMPORARY TABLE {self.quote(name)} ({columns}) ON COMMIT DROP")
-        with self._connection.cursor() as cursor:
+        with _Cursor(self._connection) as cursor:
             table = frame.to_arrow()
-            _waiting(cursor, lambda: cursor.adbc_ingest(name, table, mode="append", temporary=True))
+            cursor.wait(lambda driver: driver.adbc_ingest(name, table, mode="append", temporary=True))
         self.execute(f"ANALYZE pg_temp.{self.quote(name)}")
 
     def joining(self) -> None:
@@ -207,10 +207,10 @@ class PostgreSQL(Dialect):
     def _asked(self, sql: str, *parameters: str) -> pl.DataFrame:
         import polars as pl
 
-        with self._connection.cursor() as cursor:
-            _waiting(cursor, lambda: cursor.execute(sql, parameters) if parameters else cursor.execute(sql))
+        with _Cursor(self._connection) as cursor:
+            cursor.wait(lambda driver: driver.execute(sql, *([parameters] if parameters else ())))
             # Through PyArrow: an error that comes while rows do is the driver's then.
-            return pl.DataFrame(_waiting(cursor, cursor.fetch_arrow_table))
+            return pl.DataFrame(cursor.wait(lambda driver: driver.fetch_arrow_table()))
 
     def _columns(self, table: Name) -> dict[str, tuple[str, str, str, int]]:
         """Return each column's base type, its kind, the type in words and the type's modifier."""
@@ -262,7 +262,8 @@ class PostgreSQL(Dialect):
                 return Column(words, key, dtype, text, "''", None, key, dtype, stays)
             wrong = f"{c}::text IN ('Infinity', '-Infinity')"
             key = f'(CASE WHEN {wrong} THEN NULL ELSE trim_scale({key})::text END COLLATE pg_catalog."C")'
-            return Column(words, key, pl.String(), text, "''", wrong, f"{c}::text", None, stays)
+            plain = f"NULLIF({c}::numeric, 'NaN'::numeric)::text"
+            return Column(words, key, pl.String(), text, "''", wrong, plain, None, stays)
         if base in ("date", "timestamp", "timestamptz"):
             wrong = f"NOT isfinite({c})"
             plain = f"CASE WHEN isfinite({c}) THEN {c}::{base} END"
@@ -276,36 +277,58 @@ class PostgreSQL(Dialect):
         return Column(words, None, plain=plain, stays=c)
 
 
-def _waiting(cursor: Any, work: Callable[[], T]) -> T:
-    """Wait for the server; a signal ends that at once, and what the server computes is cancelled.
+class _Cursor:
+    """A cursor of the driver whose waiting ends with a signal; what the server computes is cancelled then.
 
     The driver waits in compiled code, where Python handles no signal, and in the main thread it takes Ctrl-C
     for itself. So it waits in a thread of its own.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    outcome: Future[T] = Future()
 
-    def run() -> None:
+    def __init__(self, connection: Any) -> None:
+        self._cursor = connection.cursor()
+        self._busy = False
+
+    def __enter__(self) -> _Cursor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # One that still waits, since a second signal came, cannot be closed; its thread keeps it.
+        if not self._busy:
+            self._cursor.close()
+
+    def wait(self, work: Callable[[Any], T]) -> T:
+        """Do something with the cursor of the driver and wait for the server."""
+        if threading.current_thread() is not threading.main_thread():
+            return work(self._cursor)
+        outcome: Future[T] = Future()
+        # A process that is ended from another thread runs finalizers first.
+        running = weakref.finalize(outcome, _cancel, self._cursor)
+        running.atexit = False
         try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
+            threading.Thread(target=self._work, args=(work, outcome), daemon=True).start()
+            # Polars has a wait go on after Ctrl-C, so Python looks for signals now and then.
+            while not wait([outcome], 0.1).done:
+                pass
+            return outcome.result()
+        except BaseException:
+            while self._busy:
+                _cancel(self._cursor)
+                wait([outcome], 0.1)
+            raise
+        finally:
+            if not self._busy:
+                running.detach()
 
-    thread = threading.Thread(target=run, name="incrowd-postgresql", daemon=True)
-    # A process that is ended from another thread runs finalizers first.
-    running = weakref.finalize(outcome, _cancel, cursor)
-    running.atexit = False
-    try:
-        thread.start()
-        return outcome.result()
-    except BaseException:
-        while thread.is_alive():
-            _cancel(cursor)
-            thread.join(0.1)
-        raise
-    finally:
-        running.detach()
+    def _work(self, work: Callable[[Any], T], outcome: Future[T]) -> None:
+        self._busy = True
+        try:
+            result = work(self._cursor)
+        except BaseException as error:
+            self._busy = False
+            outcome.set_exception(error)
+        else:
+            self._busy = False
+            outcome.set_result(result)
 
 
 def _cancel(cursor: Any) -> None:
