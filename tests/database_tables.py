@@ -55,7 +55,8 @@ def fill_postgres(url, frame, table="people", types=None):
             for name, dtype in frame.schema.items()
             if dtype == pl.Categorical or isinstance(dtype, pl.Enum)
         ]
-        cursor.adbc_ingest(table, frame.with_columns(pl.col(plain).cast(pl.String)).to_arrow(), mode="append")
+        texts = [series.cast(pl.String) if series.name in plain else series for series in frame.get_columns()]
+        cursor.adbc_ingest(table, pl.DataFrame(texts).to_arrow(), mode="append")
 
 
 def held(frame):
@@ -64,7 +65,8 @@ def held(frame):
     for found in frame.get_columns():
         dtype = found.dtype
         if dtype.is_float() or dtype.is_decimal():
-            series = found.cast(pl.Float64).fill_nan(None)
+            # Series look themselves up by their name, which may be a pattern of names.
+            series = found.alias("").cast(pl.Float64).fill_nan(None).alias(found.name)
         else:
             whole = dtype.is_integer() or dtype == pl.Boolean
             series = found.cast(pl.Int64 if whole else pl.String)

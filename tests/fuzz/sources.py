@@ -61,7 +61,8 @@ def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """What a CSV can hold: texts; it has no NaN and no NUL."""
     columns = []
     for found in frame.get_columns():
-        series = found.fill_nan(None) if found.dtype.is_float() else found
+        # Series look themselves up by their name, which may be a pattern of names.
+        series = found.alias("").fill_nan(None).alias(found.name) if found.dtype.is_float() else found
         if isinstance(series.dtype, pl.Datetime):
             texts = pl.Series(
                 series.name, [None if v is None else v.isoformat() for v in series], dtype=pl.String
