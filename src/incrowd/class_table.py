@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,13 +56,26 @@ def _means(domain: Domain, held: Counts) -> list[Any]:
     """Mean of every class, None where all its values are missing."""
     known = held.codes != domain.missing
     weights = np.where(known, held.counts, 0)
-    numbers = np.where(known, np.nan_to_num(domain.numbers)[held.codes], 0.0)
+    numbers = np.where(known, np.nan_to_num(domain.places)[held.codes], 0.0)
     records = np.add.reduceat(weights, held.indptr[:-1])
     sums = np.add.reduceat(weights * numbers, held.indptr[:-1])
-    means = [float(total) / int(count) if count else None for total, count in zip(sums, records, strict=True)]
+    there = domain.places[~np.isnan(domain.places)]
+    least, most = there.min(initial=0.0), there.max(initial=0.0)
+    means = [
+        # Rounding must not lead beyond what is there, since the largest double has nothing above it.
+        _unscaled(min(max(float(total) / int(count), least), most), domain.exponent) if count else None
+        for total, count in zip(sums, records, strict=True)
+    ]
     if domain.kind == "number":
         return means
     return [None if mean is None else dt.date(1970, 1, 1) + dt.timedelta(days=round(mean)) for mean in means]
+
+
+def _unscaled(place: float, exponent: int) -> float:
+    try:
+        return math.ldexp(place, exponent)
+    except OverflowError:  # numbers that are beyond all doubles
+        return math.copysign(math.inf, place)
 
 
 def _sets(domain: Domain, held: Counts) -> list[str]:

@@ -214,8 +214,8 @@ class Spread:
         return np.asarray(within / self.wide[:, None])
 
     def numbers(self) -> NDArray[np.float64] | None:
-        """Return the middle of every cell's numbers: float64[cells]; None for categories."""
-        values = self.domain.numbers
+        """Return the middle of every cell's `Domain.places`: float64[cells]; None for categories."""
+        values = self.domain.places
         if self.domain.kind == "category" or np.isnan(values).all():
             return None
         known = ~np.isnan(values)
@@ -241,7 +241,7 @@ def _marginal(frequency: FrequencyTable, j: int, spread: Spread) -> Marginal:
     known = ~np.isnan(domain.numbers)
     if domain.kind != "category" and known.sum() > 1:
         order = np.argsort(domain.numbers[known])
-        places = domain.numbers[known][order]
+        places = domain.places[known][order]
         extent = places[-1] - places[0]
         # Of records whose number is known, before and after.
         mine, theirs = (side[known][order] for side in (p, q))
@@ -268,7 +268,7 @@ def _association(frequency: FrequencyTable, spreads: list[Spread], a: int, b: in
     middles = one.numbers(), other.numbers()
     together = None
     if middles[0] is not None and middles[1] is not None:
-        values = [frequency.domains[j].numbers[frequency.codes[j]] for j in (a, b)]
+        values = [frequency.domains[j].places[frequency.codes[j]] for j in (a, b)]
         were = _correlation(values[0], values[1], weights)
         are = _correlation(middles[0][one.entry], middles[1][other.entry], weights)
         together = None if were is None else (were, are or 0.0)
@@ -326,9 +326,14 @@ def _correlation(
     total = float(weights.sum())
     if not total:
         return None
-    one, other = one - (one @ weights) / total, other - (other @ weights) / total
+    one, other = (_in_one(side - (side @ weights) / total) for side in (one, other))
     spread = float((one**2) @ weights) * float((other**2) @ weights)
     return float(((one * other) @ weights) / spread**0.5) if spread > 0 else None
+
+
+def _in_one(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale values by a power of two so that the largest is about 1, and squares are numbers."""
+    return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
 def _ask(

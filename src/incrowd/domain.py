@@ -212,14 +212,23 @@ class Domain:
     @cached_property
     def exponent(self) -> int:
         """By which power of two `places` are smaller than `numbers`; 0 but for enormous numbers."""
-        largest = np.abs(self.numbers[np.isfinite(self.numbers)]).max(initial=0.0)
-        needed = int(np.frexp(largest)[1])
-        return needed if needed > _LARGE else 0
+        beyond = [int(number_of(self.values[rank]) or 0).bit_length() for rank in self._beyond]
+        return max(beyond) if beyond else exponent_of(self.numbers)
+
+    @property
+    def _beyond(self) -> list[int]:
+        """The ranks of numbers that no double is large enough for."""
+        return list(np.flatnonzero(np.isinf(self.numbers)).tolist())
 
     @cached_property
     def places(self) -> NDArray[np.float64]:
         """`numbers` to compute ratios with: what is enormous is scaled, so that nothing overflows."""
-        return np.ldexp(self.numbers, -self.exponent) if self.exponent else self.numbers
+        if not self.exponent:
+            return self.numbers
+        places = np.ldexp(self.numbers, -self.exponent)
+        for rank in self._beyond:
+            places[rank] = float(Fraction(number_of(self.values[rank]) or 0) / 2**self.exponent)
+        return places
 
     def span(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
         """Loss of intervals of ranks in [0, 1]: 0 for one value, 1 for all.
@@ -256,6 +265,13 @@ class Domain:
             if not short.any():
                 return nodes
             nodes[short] = tree.parents[nodes[short]]
+
+
+def exponent_of(numbers: NDArray[np.float64]) -> int:
+    """Return by which power of two numbers have to be smaller so that nothing overflows; 0 for most."""
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+    needed = int(np.frexp(largest)[1])
+    return needed if needed > _LARGE else 0
 
 
 def _kind(

@@ -159,7 +159,8 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
     assert counted.rows is not None
     domain = counted.domain
     if domain.kind == "number":
-        return domain.numbers[counted.rows], True
+        # Trees and R2 do not depend on the unit.
+        return domain.places[counted.rows], True
     return np.asarray(counted.rows, np.int64), False
 
 
@@ -174,7 +175,7 @@ def _features(evaluation: Evaluation, *, of_release: bool) -> NDArray[np.float64
     for j, (domain, cells) in enumerate(zip(recoding.domains, recoding.cells, strict=True)):
         spread = Spread(domain, cells, recoding.suppressed)
         codes = frequency.codes[j]
-        values = domain.numbers
+        values = domain.places
         if domain.kind != "category" and not np.isnan(values).all():
             middle = spread.numbers()
             assert middle is not None

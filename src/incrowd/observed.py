@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -269,11 +270,15 @@ class _Reader:
         if self.apart:
             loss = float(self.domain.span(held[:1], held[-1:])[0])
         else:
-            low, high = (_day(end) if self.domain.kind == "date" else float(end) for end in ends)
-            scale = -self.domain.exponent
-            width = math.ldexp(high, scale) - math.ldexp(low, scale)
+            low, high = (_day(end) if self.domain.kind == "date" else self._place(end) for end in ends)
+            width = high - low
             loss = min(width / self.extent, 1.0) if self.extent else 0.0
         return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
+
+    def _place(self, number: Decimal) -> float:
+        """Return where a number lies, as `Domain.places` does."""
+        exponent = self.domain.exponent
+        return float(Fraction(number) / 2**exponent) if exponent else float(number)
 
     def exact_ends(self, label: str) -> tuple[Any, Any] | None:
         """Return the exact ends of a range, or of a number that is written another way, in order."""

@@ -8,6 +8,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -735,12 +737,18 @@ def _mean_labels(domain: Domain, counts: Any) -> list[str | None]:
             labels.append(domain.values[int(codes[0])])
             continue
         numbers = domain.places[codes[known]]
-        mean = float(np.ldexp((numbers * weights[known]).sum() / weights[known].sum(), domain.exponent))
-        labels.append(_number_text(mean) if domain.kind == "number" else _date_text(mean))
+        mean = float((numbers * weights[known]).sum() / weights[known].sum())
+        labels.append(_number_text(mean, domain.exponent) if domain.kind == "number" else _date_text(mean))
     return labels
 
 
-def _number_text(value: float) -> str:
+def _number_text(value: float, exponent: int) -> str:
+    if exponent:
+        # Without doubles, since there may be none as large.
+        scaled = Fraction(value) * 2**exponent
+        if abs(scaled) >= 2**53:
+            return format(Decimal(int(scaled)), "f")
+        value = float(scaled)
     text = f"{value:.{_MEAN_DECIMALS}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 

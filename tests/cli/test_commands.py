@@ -45,6 +45,21 @@ def rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
+def test_figures_of_enormous_numbers_come_without_warnings(run, tmp_path):
+    """A warning of NumPy on the standard error is an error in these tests."""
+    raw, release = tmp_path / "raw.csv", tmp_path / "release.csv"
+    raw.write_text(
+        "x,y,s\n" + "".join(f"{row % 9 - 4}{'0' * 307},{row % 7},{row % 2}\n" for row in range(90))
+    )
+    roles = ("--qi", "x,y", "--sensitive", "s")
+    assert run("anonymize", str(raw), "-o", str(release), *roles, "-k", "3").status == 0
+    for command in ("utility", "attack"):
+        told = run(command, str(raw), str(release), *roles, "--json")
+        assert (told.status, told.err) == (0, "")
+        figures = json.dumps(json.loads(told.out))
+        assert not {"NaN", "Infinity"} & set(figures.replace(",", " ").replace("}", " ").split())
+
+
 def test_anonymize_writes_what_it_says(run, hospital_csv, tmp_path):
     target, policy = tmp_path / "out.csv", tmp_path / "policy.toml"
     result = run(

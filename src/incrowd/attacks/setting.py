@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, risk_of, wilson
+from incrowd.domain import exponent_of
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named
 from incrowd.observed import listed_of, ranks_of, read_intervals
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from incrowd.kernels.nearest import Cloud
 
 __all__ = ["Column", "Part", "Setting", "counted", "nearest_records"]
+
+_LAST = float(np.finfo(np.float64).max)
 
 
 class Part(NamedTuple):
@@ -99,15 +102,19 @@ class Column:
         numeric = domain.kind != "category" and not np.isnan(domain.numbers).all()
         self.numeric = numeric
         if numeric:
-            ends, self.numbers = read_intervals(domain, labels)
+            # What is beyond all doubles counts as the last one.
+            ends, self.numbers = (np.clip(read, -_LAST, _LAST) for read in read_intervals(domain, labels))
             self.low, self.high = ends[codes, 0], ends[codes, 1]
             self.first_of = dict(
                 zip(*(each.tolist() for each in np.unique(codes, return_index=True)), strict=True)
             )
             self.values = self.numbers[ranks]
             known = self.numbers[~np.isnan(self.numbers)]
-            self.extent = float(known.max() - known.min()) or 1.0
-            self.median = float(np.nanmedian(np.concatenate(((self.low + self.high) / 2, [known[0]]))))
+            self.exponent = exponent_of(np.concatenate((ends.ravel(), known)))
+            self.extent = float(self.place(known.max()) - self.place(known.min())) or 1.0
+            # Of halves, since the sum of two enormous numbers is none.
+            halves = np.concatenate((self.low / 4 + self.high / 4, [known[0] / 2]))
+            self.median = 2 * float(np.nanmedian(halves))
             self.sets = Sets.of(listed_of(domain, labels), len(labels))
             # A set that names the missing value has something that lies below no number.
             self.upper = np.where(self.sets.has(domain.missing, codes), math.nan, self.high)
@@ -116,6 +123,10 @@ class Column:
         for number, held in enumerate(ranks_of(domain, labels)):
             if len(held):
                 self.shares[number, held] = 1 / len(held)
+
+    def place(self, numbers: Any) -> Any:
+        """Return numbers as distances are computed with: what is enormous is scaled, as `Domain.places`."""
+        return np.ldexp(numbers, -self.exponent)
 
     def part(self, code: int, *, corner: bool) -> Part:
         """Make a part of a predicate of a released cell; with `corner` points become one-sided."""
@@ -253,7 +264,7 @@ class Setting:
             return laid
 
         lows, highs, values = (
-            [getattr(column, what) if column.numeric else nothing for column in columns]
+            [column.place(getattr(column, what)) if column.numeric else nothing for column in columns]
             for what in ("low", "high", "values")
         )
         codes, members, starts = _cells_of(columns)
@@ -301,7 +312,7 @@ def _cells_of(
             continue
         number = column.sets.number
         codes.append(np.where(number >= 0, number + len(starts) - 1, -1)[column.codes])
-        members.append(column.numbers[column.sets.ranks])
+        members.append(column.place(column.numbers[column.sets.ranks]))
         starts.extend((column.sets.starts[1:] + starts[-1]).tolist())
     return codes, np.concatenate(members), np.array(starts)
 
