@@ -44,6 +44,25 @@ def test_assess_and_anonymize(run, postgres, tmp_path):
     assert secret.encode() not in written
 
 
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("pg_temp.safe", "tables of pg_temp are temporary"),
+        ("people", "is the table that is released"),
+        ("kept", "exists already"),
+        ("x" * 64, "names are at most 63 bytes long"),
+        ("", "is no name of a table"),
+    ],
+)
+def test_a_table_that_cannot_be_made_is_refused_before_the_search(run, postgres, target, words):
+    fill_postgres(postgres, FRAME)
+    fill_postgres(postgres, FRAME, "kept")
+    data = (postgres, "--table", "people", "--qi", "q", "--sensitive", "s")
+    assert "k=999 is more than" in run("anonymize", *data, "-k", "999", "--into", "free").err
+    found = run("anonymize", *data, "-k", "999", "--into", target)
+    assert (found.status, words in found.err) == (2, True), found.err
+
+
 def test_secrets_are_never_printed(run, postgres, tmp_path, monkeypatch):
     fill_postgres(postgres, FRAME)
     marked = f"postgresql://owner:MARKER-1@{postgres.rpartition('@')[2]}?application_name=MARKER-2"

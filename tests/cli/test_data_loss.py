@@ -44,6 +44,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         connection.executemany(
             "INSERT INTO t VALUES (?, ?, ?)", [line.split(",") for line in ROWS.split()[1:]]
         )
+        connection.execute("CREATE TABLE kept AS SELECT 'precious' AS what")
+        connection.execute("CREATE VIEW seen AS SELECT * FROM kept")
     connection.close()
     with duckdb.connect(work / "d.db") as other:
         other.execute("CREATE TABLE t AS SELECT * FROM read_csv('" + str(work / "people.csv") + "')")
@@ -119,6 +121,14 @@ CASES = [
     (f"{DUCK} -o d.db", "would replace an input file"),
     (f"{DUCK} -o d.db.wal", "would replace an input file"),
     (f"{DUCK} --into temp.main.safe", "tables of temp are temporary"),
+    # No search comes before: it would find that 999 are too many.
+    (f"{LITE} -k 999 --into temp.safe", "tables of temp are temporary"),
+    (f"{LITE} -k 999 --into t", "is the table that is released"),
+    (f"{LITE} -k 999 --into '\"t'", "is no name of a table"),
+    (f"{LITE.replace('--force', '-k 999')} --into kept", "exists already"),
+    (f"{LITE} -k 999 --into seen", "is a view"),
+    (f"{DUCK} -k 999 --into temp.main.safe", "tables of temp are temporary"),
+    (f"{DUCK} -k 999 --into t", "is the table that is released"),
     # Two outputs of one name, or one in the other.
     (f"{FILE} -o x --save-policy x", "another output of this call has that name"),
     (f"{FILE} -o x.csv --save-policy X.csv", "another output of this call has that name"),

@@ -225,6 +225,8 @@ def anonymize(
             shown=shown,
             table=table,
         )
+        if into is not None:
+            rows.place_for(into, force=force)
         if loaded is None:
             schema = options.schema_of(
                 columns, qi, sensitive, identifying, insensitive, others, hierarchies, null_value

@@ -286,6 +286,33 @@ class DatabaseTable:
         """Run a query and fetch some rows at a time."""
         return self.database.batches(sql)
 
+    def place_for(self, target: str, *, force: bool) -> tuple[Name, str | None]:
+        """Return where a new table of this one's rows would stand, and what stands there now, if anything.
+
+        Raises
+        ------
+        TableError
+            When no table of that name can be made, or what has it may not be replaced.
+        """
+        database, name = self.database, parts(target)
+        database.ask(lambda dialect: dialect.check_name(name))
+        name = database.ask(lambda dialect: dialect.target(name))
+        database.ask(lambda dialect: dialect.check_name(name))
+        title, kind = DatabaseTable(database, name).title, database.ask(lambda dialect: dialect.kind(name))
+        if kind is None:
+            return name, None
+        if database.ask(lambda dialect: dialect.related(self.name, name)):
+            raise TableError(f"{title}: is the table that is released, or a part of it; choose another name")
+        if kind != "table":
+            raise TableError(f"{title}: is a {kind}; choose another name")
+        if not force:
+            raise TableError(f"{title}: exists already; choose another name or say force")
+        if not self.dialect.view_guards and database.ask(lambda d: d.kind(self.name)) != "table":
+            raise TableError(
+                f"{title}: exists already, and {self.title} is a view, which may read it; choose another name"
+            )
+        return name, kind
+
     @contextlib.contextmanager
     def replacing(
         self,
@@ -311,26 +338,9 @@ class DatabaseTable:
         ------
         TableError
         """
-        database, asked = self.database, parts(target)
-        made = DatabaseTable(database, asked)
-        database.ask(lambda dialect: dialect.check_name(asked))
-        name = made.name = database.ask(lambda dialect: dialect.target(asked))
-        database.ask(lambda dialect: dialect.check_name(name))
-        kind = database.ask(lambda dialect: dialect.kind(name))
-        if kind is not None:
-            if database.ask(lambda dialect: dialect.related(self.name, name)):
-                raise TableError(
-                    f"{made.title}: is the table that is released, or a part of it; choose another name"
-                )
-            if kind != "table":
-                raise TableError(f"{made.title}: is a {kind}; choose another name")
-            if not force:
-                raise TableError(f"{made.title}: exists already; choose another name or say force")
-            if not self.dialect.view_guards and database.ask(lambda d: d.kind(self.name)) != "table":
-                raise TableError(
-                    f"{made.title}: exists already, and {self.title} is a view, which may read it; "
-                    "choose another name"
-                )
+        database = self.database
+        name, kind = self.place_for(target, force=force)
+        made = DatabaseTable(database, name)
         with database.writing() as dialect:
 
             def make() -> None:
