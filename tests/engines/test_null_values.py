@@ -193,3 +193,17 @@ def test_a_population_and_an_evaluation_read_the_same_null_values():
     assert found.privacy[0].value == 3
     measured = ic.evaluate(frame, pl.DataFrame({"age": ["99.0", None, "30", "30"]}), schema)
     assert (measured.classes, measured.utility["loss"].value) == (2, 0.0)
+
+
+def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
+    """A suppressed record is in no class; one whose values are missing is in a class of them."""
+    (tmp_path / "policy.toml").write_text(
+        'version = 1\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    (tmp_path / "ages.csv").write_text("age\n*\n*\n")
+    with pytest.raises(ic.SchemaError, match=r"null_values names '\*', which marks a suppressed cell"):
+        ic.Schema(quasi=["age"], null_values=["?", "*"])
+    with pytest.raises(ic.SchemaError, match=r"policy.toml: null_values names '\*'"):
+        ic.Policy.read(tmp_path / "policy.toml")
+    with pytest.raises(ic.PolicyError, match=r"policy.toml: null_values holds '\*'"):
+        ic.verify(tmp_path / "ages.csv", tmp_path / "policy.toml")

@@ -277,6 +277,32 @@ def test_rows_that_come_later_are_suppressed(spark, levels):
     assert made.select("q", "r").rows()[5:] == [("*", "*"), ("*", "*")]
 
 
+HIGH = ic.Hierarchy.from_nested({"*": {"99": ["a", "b"], "low": ["c", "d"]}})
+
+
+@pytest.mark.parametrize(
+    ("attribute", "null", "blocks"),
+    [
+        (ic.Attribute("age", "quasi", output="mean"), "99.0", 2),
+        (ic.Attribute("age", "quasi"), "[98-100]", 1),
+        (ic.Attribute("letter", "quasi", hierarchy=HIGH), "99", 2),
+        (ic.Attribute("letter", "quasi", output="set"), "{a, b}", None),
+    ],
+    ids=["mean", "range", "label", "set"],
+)
+def test_cells_that_would_read_as_missing_are_refused(spark, attribute, null, blocks):
+    """One of two classes has such a cell; of two blocks it is one, and an executor finds it."""
+    frame = pl.DataFrame({"age": [98, 100, 10, 12] * 5, "letter": list("abcd") * 5})
+    others = [ic.Attribute(name, "insensitive") for name in frame.columns if name != attribute.name]
+    table, models = on_spark(spark, frame), [ic.KAnonymity(10)]
+    made = ic.anonymize(table, ic.Schema.of([attribute, *others], null_values=["?"]), models, blocks=blocks)
+    assert fetched(made.table)[attribute.name].n_unique() == 2
+    with pytest.raises(ic.SchemaError, match="a released cell would read as missing") as told:
+        ic.anonymize(table, ic.Schema.of([attribute, *others], null_values=[null]), models, blocks=blocks)
+    # What Spark says besides, with the executor's trace, is left out.
+    assert len(str(told.value)) < 250
+
+
 def test_failures_name_no_values_and_leave_nothing(spark, tmp_path):
     flag = str(tmp_path / "fails")
 
