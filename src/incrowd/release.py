@@ -67,7 +67,7 @@ class Release:
     frequency
         The keys that were recoded, as they came in.
     sources
-        The paths of the table and the population, where they were paths; no output takes their place.
+        What the table and the population are read from, where that is known; no output takes its place.
     driver_keys
         How many combinations of values may be fetched where the table is counted elsewhere.
     """
@@ -540,7 +540,7 @@ def _start(
     _check_levels(policy)
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
-    sources = tuple(each for each in (table, population) if isinstance(each, str | os.PathLike))
+    named = [each for each in (table, population) if isinstance(each, str | os.PathLike)]
     if isinstance(table, str | os.PathLike):
         path = table
         if is_scan(path):
@@ -563,6 +563,8 @@ def _start(
         counted = frequency
         frequency = clock.run("count population", lambda: with_population(counted, policy.schema, population))
     _check_limits(policy, frequency)
+    people_from = [] if population is None else engine_for(population).sources
+    sources = (*named, *engine.sources, *people_from)
     return _Start(engine, searched, frequency, population, csv_format, sources)
 
 

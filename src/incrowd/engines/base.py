@@ -58,8 +58,9 @@ class Engine(Protocol):
         Columns that may not leave are left out; the quasi-identifiers hold the released cells as text.
         """
 
-    sources: Sequence[object]
-    """Files or the database that the rows come from, where an engine knows; no output replaces them."""
+    @property
+    def sources(self) -> Sequence[object]:
+        """Files or the database that the rows come from, where an engine knows; no output replaces them."""
 
     progress: Progress
     """Told how far long work is, where an engine knows."""

@@ -128,10 +128,14 @@ class FilesEngine(ScanEngine):
     def __init__(self, table: Files) -> None:
         super().__init__(table.frame)
         self._files = table
-        self.sources = table.sources
         self._database: duckdb.DuckDBPyConnection | None = None
         self._folder: Path | None = None
         self._packed: dict[str, _Packed] = {}
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The files."""
+        return self._files.sources
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""

@@ -94,9 +94,13 @@ class GroupedEngine(ABC):
         self._types = types
         self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
         self.progress: Progress = Silent()
-        self.sources: Sequence[object] = ()
         # The distinct keys by the codes of their values, and which key of the frequency table each is.
         self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """Files or the database that the rows come from."""
+        return ()
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether `write` makes a folder and not a file."""

@@ -49,6 +49,13 @@ class ScanEngine(GroupedEngine):
         """Names of the columns, in order."""
         return list(self._types)
 
+    @property
+    def sources(self) -> Sequence[object]:
+        """The files that the plan tells of."""
+        from incrowd.io.plans import files_of
+
+        return files_of(self._frame)
+
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows while they stream; see `Engine.apply`.
 

@@ -59,6 +59,11 @@ class SqlEngine(FetchedEngine):
         """Names of the columns, in order."""
         return list(self._columns)
 
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database, where it is not a connection of the caller's."""
+        return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
+
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""
         self._snapshot = self.table.reading()
@@ -342,8 +347,11 @@ class RecodedEngine(FetchedEngine):
     def __init__(self, table: RecodedTable) -> None:
         super().__init__()
         self.table = table
-        source = table.engine.table
-        self.sources = (source.database.address,) if isinstance(source, DatabaseTable) else ()
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database of the table before recoding."""
+        return self.table.engine.sources
 
     @property
     def columns(self) -> list[str]:

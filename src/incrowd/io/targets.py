@@ -10,6 +10,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from incrowd.errors import TableError
 from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_unfinished
 from incrowd.io.scratch import PrivateFolder, remove_dead
 
-__all__ = ["Outputs", "Target", "is_folder", "is_pattern", "reason", "writing"]
+__all__ = ["HIDDEN", "Hidden", "Outputs", "Target", "is_folder", "is_pattern", "reason", "writing"]
 
 _SEAL = "_incrowd-files-"
 """Begins the name of an empty file that says which files a folder was written with.
@@ -54,6 +55,15 @@ def reason(error: BaseException) -> str:
 # --- inputs ------------------------------------------------------------------------------------------
 
 
+class Hidden(Enum):
+    """What is read from places that nobody can tell, as files of a lazy frame may be."""
+
+    HIDDEN = auto()
+
+
+HIDDEN = Hidden.HIDDEN
+
+
 class _Inputs:
     """Files, folders, patterns and databases that are files, by what they are and not by their names."""
 
@@ -63,6 +73,7 @@ class _Inputs:
         self._above: dict[Identity, str] = {}
         self._names: dict[str, str] = {}
         self._patterns: list[tuple[Identity, str | None, str]] = []
+        self.hidden = False
 
     def add(self, source: object) -> None:
         """Take note of a path, a pattern, an address, or several; what is not there is passed over."""
@@ -71,6 +82,8 @@ class _Inputs:
         if isinstance(source, list | tuple):
             for each in source:
                 self.add(each)
+        elif isinstance(source, Hidden):
+            self.hidden = True
         elif isinstance(source, Address) or (isinstance(source, str) and is_address(source)):
             self._add_database(source if isinstance(source, Address) else Address(source))
         elif isinstance(source, str | os.PathLike):
@@ -323,6 +336,14 @@ class Outputs:
         self._inputs.add(sources)
         for target in self._targets:
             self._inputs.refuse(target)
+            self._refuse_hidden(target)
+
+    def _refuse_hidden(self, target: Target) -> None:
+        if self._inputs.hidden and target.before is not None:
+            raise TableError(
+                f"{target}: exists already, and the lazy frame does not tell which files it reads; choose "
+                "another name, or scan the files by their paths"
+            )
 
     def add(
         self,
@@ -359,6 +380,7 @@ class Outputs:
         for other in self._targets:
             _refuse_both(target, other)
         target.check(force=self._force)
+        self._refuse_hidden(target)
         if folder and identity(target.path) in map(identity, (Path.cwd(), *Path.cwd().parents)):
             raise TableError(f"{target}: the working folder cannot be replaced; name a new folder in it")
         remove_dead(target.path.parent, undo_unfinished)
