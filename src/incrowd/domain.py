@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -21,6 +22,9 @@ __all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "rank_values"]
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""
+
+MOST_COMBINATIONS = 2.0**1000
+"""What more combinations of values count as, since those of hundreds of columns are beyond all doubles."""
 
 _LARGE = 400
 """Binary exponent of numbers up to which sums, differences and squares of many fit a double."""
@@ -265,6 +269,11 @@ class Domain:
             if not short.any():
                 return nodes
             nodes[short] = tree.parents[nodes[short]]
+
+
+def combinations_of(domains: Iterable[Domain]) -> float:
+    """Return how many combinations of values columns have, up to `MOST_COMBINATIONS`."""
+    return float(min(math.prod(domain.size for domain in domains), int(MOST_COMBINATIONS)))
 
 
 def exponent_of(numbers: NDArray[np.float64]) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from incrowd.addresses import file_path
 from incrowd.classes import EquivalenceClasses
+from incrowd.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.errors import ParameterError, TableError
 from incrowd.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts, smallest_codes
 from incrowd.population import cells_of, recoded
@@ -485,7 +486,7 @@ class Explorer:
         self.shares: list[NDArray[np.float64]] = []
         self._scale: list[float] = []
         self.by_class = self.metric.by_class
-        self._everything = float(prod(domain.size for domain in frequency.domains))
+        self._everything = combinations_of(frequency.domains)
         if self.by_class:
             return
         rows = frequency.rows
@@ -774,6 +775,7 @@ class Explorer:
         leaves = np.ones(len(keys))
         for j, domain in enumerate(self.frequency.domains):
             leaves *= domain.tree.leaves_at(levels[j])[self.frequency.codes[j][keys]]
+            np.minimum(leaves, MOST_COMBINATIONS, out=leaves)
         return leaves
 
     def _score(

@@ -53,15 +53,13 @@ class Datafly(FullDomainAlgorithm):
             progress.advance(sum(levels), sum(lattice.top))
             if node.anonymous:
                 return node, False
-            climbing = list(lattice.above(levels))
+            climbing = [j for j, level in enumerate(levels) if level < lattice.highs[j]]
             if not climbing:
                 return None, False
             values = explorer.distinct_cells(levels)
-            steps = [
-                (values[j], above) for above in climbing for j in range(len(levels)) if above[j] > levels[j]
-            ]
             # max() keeps the first of equal ones.
-            levels = max(steps, key=lambda step: step[0])[1]
+            j = max(climbing, key=lambda j: values[j])
+            levels = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
 
     def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
         """Say whether its one path meets an anonymous node, wherever others are."""

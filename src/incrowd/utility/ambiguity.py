@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.utility.base import Lost, Metric
@@ -23,7 +22,7 @@ class Ambiguity(Metric):
     """AM: how many combinations of values a released record may stand for, on average.
 
     Per record the product over quasi-identifiers of the values that its cell covers; a suppressed record
-    may be anything.
+    may be anything. More than 2 ** 1000 combinations, as hundreds of columns have, count as so many.
 
     References
     ----------
@@ -41,17 +40,21 @@ class Ambiguity(Metric):
         """Return the mean over records."""
         import numpy as np
 
-        everything = float(prod(domain.size for domain in recoding.domains))
+        from incrowd.domain import MOST_COMBINATIONS, combinations_of
+
+        everything = combinations_of(recoding.domains)
         each = np.ones(frequency.keys)
         for cells in recoding.cells:
-            each *= (cells.hi - cells.lo + 1)[cells.codes]
+            each = np.minimum(each * (cells.hi - cells.lo + 1)[cells.codes], MOST_COMBINATIONS)
         each[recoding.suppressed] = everything
         total = float(each @ frequency.weights) + frequency.suppressed * everything
         return Lost(self.name, total / frequency.rows if frequency.rows else 0.0)
 
     def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
         """Return (AM - 1) / (combinations - 1)."""
-        everything = prod(domain.size for domain in frequency.domains)
+        from incrowd.domain import combinations_of
+
+        everything = combinations_of(frequency.domains)
         return (lost.value - 1) / max(everything - 1, 1)
 
     def of_groups(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import log2, prod
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.utility.base import Lost, Metric
@@ -52,7 +52,7 @@ class KLDivergence(Metric):
                 # A set counts its values, not the ranks between them.
                 wide = np.rint(cells.loss * (domain.size - 1)) + 1
             volume += np.log2(wide)[cells.codes]
-        volume[recoding.suppressed] = np.log2(float(prod(domain.size for domain in frequency.domains)))
+        volume[recoding.suppressed] = _bits(frequency)
         true = np.log2(_shares(frequency))
         each = true - (np.log2(size / max(frequency.records, 1)) - volume)
         return Lost(self.name, max(float(each @ frequency.weights) / max(frequency.records, 1), 0.0))
@@ -61,11 +61,15 @@ class KLDivergence(Metric):
         """Return the value over that of suppressing every record."""
         import numpy as np
 
-        combinations = float(np.log2(float(prod(domain.size for domain in frequency.domains))))
-        most = combinations + float(
+        most = _bits(frequency) + float(
             np.log2(_shares(frequency)) @ frequency.weights / max(frequency.records, 1)
         )
         return min(lost.value / most, 1.0) if most > 1e-12 else 0.0
+
+
+def _bits(frequency: FrequencyTable) -> float:
+    """Bits that tell one combination of values from all."""
+    return log2(max(prod(domain.size for domain in frequency.domains), 1))
 
 
 def _shares(frequency: FrequencyTable) -> NDArray[np.float64]:

@@ -154,8 +154,9 @@ def ambiguity(released: pl.DataFrame, levels: Sequence[Levels]) -> float:
 
     each = np.ones(len(released))
     for column in levels:
-        each *= _look_up(released[column.name], column.leaves_of, "anonymized")
-    most = float(math.prod(len(column.rows) for column in levels))
+        # As in the metric of the same name, more than a double holds counts as 2 ** 1000.
+        each = np.minimum(each * _look_up(released[column.name], column.leaves_of, "anonymized"), 2.0**1000)
+    most = float(min(math.prod(len(column.rows) for column in levels), 2**1000))
     rows = len(released)
     return 1 - (float(each.sum()) - rows) / (rows * most - rows) if most > 1 else 1.0
 
