@@ -51,7 +51,8 @@ gallery: $(VENV)/.installed-test ## write one of every report and chart into gal
 	$(BIN)/python examples/gallery.py gallery
 
 docs: $(VENV)/.installed ## write the pages that are made from the code
-	$(BIN)/python -m incrowd.reference > docs/reference.md
+	$(BIN)/python -m incrowd.cli.reference > docs/reference.md
+	$(BIN)/python -m incrowd.cli.reference cli > docs/cli.md
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

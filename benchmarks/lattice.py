@@ -18,12 +18,12 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.engines import engine_for
-from incrowd.frequency import FrequencyTable
 from incrowd.progress import Silent
 from incrowd.samples import diagnosis_hierarchy, hospital
-from incrowd.schema import Schema
+from incrowd.table.frequency import FrequencyTable
+from incrowd.table.schema import Schema
 from mondrian import median_of
 
 ARX_SECONDS = {0.0: 0.04, 0.02: 0.8, 0.05: 0.8}

@@ -18,11 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
-from incrowd.assessment import assess_classes
-from incrowd.classes import EquivalenceClasses
 from incrowd.engines import engine_for
+from incrowd.jobs.assess import assess_classes
 from incrowd.privacy import MODELS
 from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.table.classes import EquivalenceClasses
 from mondrian import SIX, median_of
 
 SENSITIVE = ("diagnosis", "length_of_stay", "cost")

@@ -35,7 +35,7 @@ FETCHED = {"bytes": 0, "rows": 0}
 
 def watch_fetching() -> None:
     """Add up what comes to the driver, as it lies in memory."""
-    from incrowd.distributed import check, release
+    from incrowd.jobs.distributed import check, release
 
     fetch = engine.to_polars
 

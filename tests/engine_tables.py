@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from incrowd.frequency import FrequencyTable
 from incrowd.kernels.counting import Counts
+from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["MAKERS", "VALUES", "frames", "in_order_of_codes", "is_in_order_of_codes", "same"]
 

@@ -12,10 +12,10 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.classes import EquivalenceClasses
+from incrowd.algorithms.lattice import Explorer
 from incrowd.engines import engine_for
-from incrowd.lattice import Explorer
 from incrowd.recoding import FullDomain
+from incrowd.table.classes import EquivalenceClasses
 from incrowd.utility import METRICS
 
 TREES = {

@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.classes import EquivalenceClasses
 from incrowd.engines import engine_for, with_population
 from incrowd.privacy import MODELS, P29, PrivacyModel
+from incrowd.table.classes import EquivalenceClasses
 
 KINDS = ("number", "category", "tree")
 

@@ -22,12 +22,12 @@ import incrowd as ic
 from engine_tables import MAKERS
 from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.engines import ENGINES, SparkEngine, engine_for
-from incrowd.frequency import FrequencyTable
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS
 from incrowd.recoding import FullDomain
 from incrowd.risk import RISKS
-from incrowd.schema import STYLES
+from incrowd.table.frequency import FrequencyTable
+from incrowd.table.schema import STYLES
 from incrowd.utility import METRICS
 from model_readings import classes_of, counts
 
@@ -101,12 +101,16 @@ def test_bad_parameters_are_named(package, entry):
         entry.from_settings(good | {"nonsense": 1})
 
 
+BASES = ("__init__.py", "base.py", "full_domain.py", "local.py")
+"""Files that hold what entries have in common."""
+
+
 @pytest.mark.parametrize("package", REGISTRIES)
 def test_no_entry_is_forgotten(package):
     home = import_module(f"incrowd.{package}")
     listed = {entry.__name__ for entry in REGISTRIES[package]}
     for path in Path(home.__file__).parent.glob("*.py"):
-        if path.name in ("__init__.py", "base.py"):
+        if path.name in BASES:
             continue
         module = import_module(f"incrowd.{package}.{path.stem}")
         for node in ast.parse(path.read_text()).body:
@@ -117,7 +121,7 @@ def test_no_entry_is_forgotten(package):
 
 
 def test_the_command_line_has_every_shorthand():
-    from incrowd.cli.data import anonymize
+    from incrowd.cli.commands.anonymize import anonymize
 
     for model in MODELS:
         if model.shorthand:

@@ -1,8 +1,10 @@
-"""Imports run downward only."""
+"""Imports run downward: from room to room, and from file to file within a room."""
 
 from __future__ import annotations
 
 import ast
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,118 +13,97 @@ import incrowd
 
 PACKAGE = Path(incrowd.__file__).parent
 
-# From the ground up; a module may import what stands in a lower row, or beside it in its own package.
-ROWS = (
-    {"errors", "progress", "chance", "markup", "missing", "exact"},
-    {"addresses"},
-    {"parameters"},
-    {"kernels"},
-    {"hierarchy", "schema"},
-    {"domain"},
-    {"frequency"},
-    {"classes"},
-    {"recoding", "_recoding_file"},
-    {"io", "population", "class_table", "union"},
-    {"observed", "engines"},
-    {"privacy", "utility", "risk"},
-    {"lattice"},
-    {"algorithms"},
-    {
-        "policy",
-        "_policy_file",
-        "assessment",
-        "evaluation",
-        "distributions",
-        "learning",
-        "guess",
-        "reference",
-    },
-    {"publication"},
-    {"release", "distributed", "anatomy", "processing", "randomization"},
-    {"comparison", "application", "attacks"},
-    {"samples"},
-    {"verification"},
-    {"report"},
+GROUND = {"errors", "parameters", "progress"}
+"""The loose modules that everybody may import."""
+
+FLOORS = (
+    {"kernels", "verification"},
+    {"io"},
+    {"hierarchy"},
+    {"table"},
+    {"recoding"},
+    {"engines", "utility", "report"},
+    {"privacy"},
+    {"risk", "algorithms"},
+    {"jobs"},
+    {"attacks", "samples"},
     {"compat"},
-    {"cli", "__main__", "__init__"},
+    {"cli"},
 )
-ROW = {name: number for number, names in enumerate(ROWS) for name in names}
-# Within a row: who may look at whom.
-BESIDE = {
-    ("schema", "hierarchy"),
-    ("policy", "_policy_file"),
-    # What saved it reads it, and what is read is checked before it is one.
-    ("recoding", "_recoding_file"),
-    ("_recoding_file", "recoding"),
-    ("guess", "policy"),
-    ("__main__", "cli"),
-    ("cli", "__init__"),
-    ("risk", "privacy"),
-    ("learning", "evaluation"),
-    ("learning", "distributions"),
-    # A release that is made block by block, which is judged as any other.
-    ("release", "distributed"),
-    ("distributed", "release"),
-    # A method that writes, imported when it is called.
-    ("hierarchy", "io"),
-    ("recoding", "io"),
-    # A method that hands its object to the pages above it, imported when it is called.
-    ("assessment", "report"),
-    ("comparison", "report"),
-    ("release", "report"),
-}
+"""The rooms from the ground up: a file may import from lower floors and from its own room."""
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+CIRCLE = {"hierarchy.tree", "hierarchy.builders", "hierarchy.formats"}
+"""The only circle: a tree is made by recipes and written to files, and both make trees."""
 
 
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+@cache
+def modules() -> dict[str, Path]:
+    """Every module by its name below the package; the package itself is the empty text."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
 
 
-def room(path: Path) -> str:
-    first = path.relative_to(PACKAGE).parts[0]
-    return first.removesuffix(".py")
-
-
-def imported(path: Path) -> set[str]:
-    """Rooms that a module imports when it runs; imports for the type checker alone do not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = []
+@cache
+def imported(module: str) -> frozenset[str]:
+    """Every module that one imports, at whatever place and for whatever reason: types count, too."""
     found = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} imports relatively"
-            names = (
-                [f"{node.module}.{alias.name}" for alias in node.names]
-                if node.module == "incrowd"
-                else [node.module or ""]
-            )
+            assert node.level == 0, f"{module} imports relatively"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:
             continue
-        found |= {
-            name.split(".")[1] if "." in name else "__init__"
-            for name in names
-            if name.split(".")[0] == "incrowd"
-        }
-    return {name if name in ROW else "__init__" for name in found}
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == "incrowd":
+                found.add(rest if rest in modules() else rest.rpartition(".")[0])
+    return frozenset(found - {module})
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_imports_run_downward(path):
-    here = room(path)
-    assert here in ROW, f"{here} has no row yet: say where it stands"
-    for other in imported(path) - {here}:
-        lower = ROW[other] < ROW[here]
-        assert lower or (here, other) in BESIDE, f"{here} imports {other}"
+def room(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def test_every_room_has_a_floor_and_no_module_is_loose():
+    rooms = {room(name) for name in modules()}
+    assert rooms == {"", "__main__", *GROUND, *FLOOR}
+    loose = {path.stem for path in PACKAGE.glob("*.py")}
+    assert loose == {"__init__", "__main__", *GROUND}
+    assert len(FLOORS) <= 12
+
+
+@pytest.mark.parametrize("module", sorted(name for name in modules() if room(name) in FLOOR))
+def test_imports_run_downward(module):
+    here = room(module)
+    for other in imported(module):
+        lower = room(other) in GROUND or FLOOR.get(room(other), len(FLOORS)) < FLOOR[here]
+        # The version stands in the package itself.
+        assert lower or room(other) == here or (here, other) == ("cli", ""), f"{module} imports {other}"
+
+
+def test_files_import_in_no_circle():
+    graph = {name: imported(name) - (CIRCLE if name in CIRCLE else set()) for name in modules()}
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_the_ground_knows_nothing_above():
+    for module in GROUND:
+        assert {room(other) for other in imported(module)} <= GROUND
 
 
 def test_the_verifier_shares_nothing_but_the_errors():
-    for path in (PACKAGE / "verification").rglob("*.py"):
-        assert imported(path) <= {"verification", "errors"}, path
+    for module in modules():
+        if room(module) == "verification":
+            assert {room(other) for other in imported(module)} <= {"verification", "errors"}, module
 
 
 def test_kernels_know_nothing_above():
-    for path in (PACKAGE / "kernels").rglob("*.py"):
-        assert imported(path) <= {"kernels"}, path
+    for module in modules():
+        if room(module) == "kernels":
+            assert {room(other) for other in imported(module)} <= {"kernels"}, module

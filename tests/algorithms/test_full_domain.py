@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import ALGORITHMS
-from incrowd.lattice import Lattice, Node, least
+from incrowd.algorithms.lattice import Lattice, Node, least
 from lattice_reading import close, every_node, explorer, schema, tables
 from test_published import read
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import optimal
+from incrowd.algorithms.lattice import Explorer
 from incrowd.engines import engine_for, with_population
-from incrowd.lattice import Explorer
 from incrowd.recoding import FullDomain
 from incrowd.utility import METRICS, STEERING
 from lattice_reading import by_rows, close, every_node, explorer, schema, tables

@@ -10,8 +10,8 @@ import pytest
 import typer
 
 import incrowd as ic
-from incrowd.addresses import looks_like_address, without_secrets
 from incrowd.cli import app
+from incrowd.io.addresses import looks_like_address, without_secrets
 
 PASSWORD = "S3CRET"
 ADDRESS = f"postgresql://me:{PASSWORD}@host/db"

@@ -365,7 +365,7 @@ def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
     target = tmp_path / "out.csv"
     # Stop where it hurts most: the temporary file is written, the check of it has begun.
     code = (
-        "import sys, time, incrowd.release as release\n"
+        "import sys, time, incrowd.jobs.anonymize as release\n"
         "def wait(*a, **k):\n"
         "    print('now', flush=True)\n"
         "    time.sleep(60)\n"

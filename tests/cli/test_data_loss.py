@@ -262,7 +262,7 @@ APPEARED = [
 @pytest.mark.parametrize(("command", "name"), APPEARED)
 @pytest.mark.parametrize("exchange", [True, False])
 def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exchange):
-    from incrowd import release
+    from incrowd.jobs import release
 
     if not exchange:
         monkeypatch.setattr("incrowd.io.placing._exchanged", lambda one, other: False)
@@ -283,7 +283,7 @@ def test_what_appears_meanwhile_stays(run, work, monkeypatch, command, name, exc
 
 
 def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatch):
-    from incrowd import release
+    from incrowd.jobs import release
 
     call = shlex.split(f"{FOLDER} -o out")
     assert run(*call).status == 0
@@ -408,7 +408,7 @@ def test_a_full_disk_is_said(work, output):
     """A limit of the process stands for the disk; the system's answer is another number alone."""
     code = (
         "import resource, sys\n"
-        "import incrowd.release as release\n"
+        "import incrowd.jobs.release as release\n"
         "real = release.write_checked\n"
         "def small(*a, **k):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"

@@ -230,7 +230,7 @@ def test_a_fault_of_ours_quotes_no_values(run, table, monkeypatch):
     def fail(*arguments: object, **settings: object) -> None:
         raise RuntimeError(f"could not digest {SECRET}")
 
-    monkeypatch.setattr("incrowd.release.anonymize", fail)
+    monkeypatch.setattr("incrowd.jobs.anonymize.anonymize", fail)
     assert "internal error (RuntimeError at fail" in anonymize(run, table, *ROLES, "-k", "2")
 
 

@@ -17,7 +17,7 @@ from database_tables import statement
 # What `incrowd assess` does in these runs: make a private folder, say so, and compute without an end.
 BUSY = """
 import sys, tempfile
-import incrowd.assessment
+import incrowd.jobs.assess
 from incrowd.cli import main
 from incrowd.kernels.jit import compiled, over_ranges
 import numpy as np
@@ -57,7 +57,7 @@ def assess(*arguments, **settings):
         print("now", flush=True)
         WORK()
 
-incrowd.assessment.assess = assess
+incrowd.jobs.assess.assess = assess
 main()
 """
 

@@ -163,12 +163,14 @@ def test_a_batch_beside_a_release_is_measured_as_both_read(tmp_path):
     release = ic.anonymize(first, policy)
     lonely = first.with_columns(age=pl.lit(None, pl.Int64)).head(1)
     for batch in (lonely, lonely.with_columns(age=pl.lit(99)), lonely.with_columns(age=pl.lit("99.0"))):
-        applied = ic.apply_recoding(release.recoding, pl.concat([batch, batch]), policy, beside=release.table)
+        applied = ic.apply_recoding(
+            release.recoding, pl.concat([batch, batch]), policy, previous_release=release.table
+        )
         assert applied.table["age"].to_list() == [None, None]
         assert applied.privacy.smallest == 2
         with pytest.raises(ic.InfeasibleError, match="1 in classes that fail"):
             ic.apply_recoding(
-                release.recoding, batch, policy, beside=release.table.filter(pl.col("age") == "30")
+                release.recoding, batch, policy, previous_release=release.table.filter(pl.col("age") == "30")
             )
 
 

@@ -19,12 +19,14 @@ import numpy as np
 from fuzz import draw
 from fuzz.checks import run
 from fuzz.sources import Services
-from incrowd import application, engines, release, schema, verification
+from incrowd import engines, verification
 from incrowd.algorithms import ALGORITHMS
-from incrowd.domain import Domain
-from incrowd.frequency import SensitiveCounts
+from incrowd.jobs import apply, checks
 from incrowd.privacy import MODELS, KAnonymity, LDiversity, TCloseness
 from incrowd.recoding import Recoding
+from incrowd.table.domain import Domain
+from incrowd.table.frequency import SensitiveCounts
+from incrowd.table.schema import Schema
 
 Wrap = Callable[..., Any]
 
@@ -39,12 +41,9 @@ def _lower(value: Any) -> Any:
 
 
 def _narrow(made: Any) -> Any:
-    from incrowd import recoding
-
     def label(domain: Domain, lo: int, hi: int) -> str | None:
         return made(domain, lo, hi - 1 if hi > lo else hi)
 
-    assert recoding is not None
     return label
 
 
@@ -85,7 +84,7 @@ def _deaf(wrapped: Wrap) -> Wrap:
 
 
 def _unjudged(wrapped: Wrap) -> Wrap:
-    return lambda released, beside, policy: wrapped(released, beside, replace(policy, models=()))
+    return lambda released, previous, policy: wrapped(released, previous, replace(policy, models=()))
 
 
 def _reversed(wrapped: Wrap) -> Wrap:
@@ -108,25 +107,25 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (KAnonymity, "least_size", lambda f: property(lambda self: max(self.k - 1, 1))),
         (KAnonymity, "accepts", lambda f: lambda self, values: f(self, values + 1)),
     ),
-    "a range is one rank too narrow": (("incrowd.recoding", "range_label", _narrow),),
+    "a range is one rank too narrow": (("incrowd.recoding.labels", "range_label", _narrow),),
     "sensitive values are counted for the next row": ((SensitiveCounts, "of_rows", _swapped),),
-    "a set lacks its last value": (("incrowd.recoding", "_set_label", _without_last),),
-    "the limit of suppression is not looked at": ((release, "judge", _missing_policy),),
-    "every column leaves": ((schema.Schema, "released", _identifying),),
+    "a set lacks its last value": (("incrowd.recoding.labels", "set_label", _without_last),),
+    "the limit of suppression is not looked at": ((checks, "judge", _missing_policy),),
+    "every column leaves": ((Schema, "released", _identifying),),
     "a recoding is loaded with ends swapped": ((Recoding, "load", _shifted),),
     "diversity is counted one too high": ((LDiversity, "_values", _least),),
     "distances are halved": ((TCloseness, "_values", after(lambda values: values / 2)),),
     "later rows are not judged": (
         ("incrowd.algorithms.base", "all_hold", _deaf),
-        (application, "_judged", _unjudged),
+        (apply, "_judged", _unjudged),
     ),
     "lazy rows come out reversed": ((engines.ScanEngine, "apply", _reversed),),
-    "labels are those of a level lower": (("incrowd.recoding", "level_cells", _up),),
-    "means are one too high": (("incrowd.recoding", "_number_text", lambda f: lambda value: f(value + 1)),),
+    "labels are those of a level lower": (("incrowd.recoding.cells", "level_cells", _up),),
+    "means are one too high": (("incrowd.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
     "losses are a tenth too high": ((Domain, "span", after(lambda lost: lost * 1.1)),),
     "numbers that are one double lose nothing": ((Domain, "positions", lambda f: property(lambda self: self.numbers)),),
     "new values take the cell of their neighbour": ((
-        application, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
+        apply, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "verify counts one record more": (
         (verification, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),

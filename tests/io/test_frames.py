@@ -15,7 +15,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.io.frames import written_anew
-from incrowd.policy import Policy
+from incrowd.jobs.policy import Policy
 
 MARK = "SECRET"
 ROWS = 120

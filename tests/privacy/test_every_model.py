@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.classes import EquivalenceClasses
 from incrowd.engines import read_classes
 from incrowd.privacy import MODELS, Monotone
 from incrowd.privacy.base import crowds
+from incrowd.table.classes import EquivalenceClasses
 from model_readings import (
     KINDS,
     at_limit,

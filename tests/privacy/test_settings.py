@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.classes import EquivalenceClasses
 from incrowd.engines import engine_for, read_classes
 from incrowd.kernels.counting import Counts
 from incrowd.kernels.distances import frequency_differences
 from incrowd.kernels.diversity import grassberger_values
 from incrowd.privacy.maximum_risk import size_for
+from incrowd.table.classes import EquivalenceClasses
 from model_readings import grassberger
 
 ROW = st.tuples(st.sampled_from("ab"), st.sampled_from("cd"), st.sampled_from("xyz"), st.sampled_from("uvw"))

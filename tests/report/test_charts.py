@@ -11,8 +11,9 @@ import pytest
 from pypdf import PdfReader
 
 import incrowd as ic
-from incrowd.comparison import Compared, Comparison
+from incrowd.jobs.compare import Comparison
 from incrowd.report.charts import against, boundaries, measures, save
+from incrowd.report.document import ComparisonRun
 from incrowd.report.one_page import observations
 from incrowd.samples import hospital
 
@@ -183,7 +184,7 @@ def _comparison(names, limit, values, spread=0.0):
     return Comparison(
         400,
         tuple(
-            Compared(
+            ComparisonRun(
                 name, **{"k": None, "l": None, "t": None, limit: value}, seed=seed,
                 seconds=10.0**-place * (1 + seed * spread),
                 utility={"loss": 0.1 + value / 1000, "distortion": 1000.0 + value},
@@ -239,4 +240,4 @@ def test_an_axis_of_many_values_chooses_its_own(many):
 
 
 def _compared(name, k, utility, seconds):
-    return Compared(name, k, None, None, None, seconds=seconds, utility=utility)
+    return ComparisonRun(name, k, None, None, None, seconds=seconds, utility=utility)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 
 import incrowd as ic
-from incrowd.report.content import of_assessment, of_comparison, of_release
 from incrowd.report.pages import to_html, to_json, write_report
 from incrowd.samples import diagnosis_hierarchy, hospital
 
@@ -49,7 +48,7 @@ def release(table, schema):
 
 
 def test_the_report_of_a_release(release):
-    document = valid(of_release(release))
+    document = valid(release.document())
     assert document["verdict"] == {"holds": True, "text": "The release satisfies all 2 conditions asked for."}
     assert document["columns"]["dropped"] == 3
     assert [entry["model"] for entry in document["models"]] == ["k-anonymity", "l-diversity"]
@@ -67,21 +66,21 @@ def test_the_report_of_a_release(release):
 
 
 def test_a_page_stands_alone(release):
-    page = to_html(of_release(release))
+    page = to_html(release.document())
     assert page.count("<svg") == 5
     assert not re.search(r"(src|href)=|@import|url\(http|<script", page.replace("http://www.w3.org", ""))
     assert page.count('role="img" aria-label="') == 5
     assert "prefers-color-scheme: dark" in page
     assert "currentColor" in page
     assert "#010203" not in page
-    for line in of_release(release)["sentences"]:
+    for line in release.document()["sentences"]:
         assert line.replace("'", "&#x27;").replace(">", "&gt;") in page
 
 
 def test_the_pdf_says_the_same(release, tmp_path):
     release.report(tmp_path / "r.pdf")
     text = " ".join(" ".join(page.extract_text() for page in PdfReader(tmp_path / "r.pdf").pages).split())
-    document = of_release(release)
+    document = release.document()
     assert document["verdict"]["text"] in text
     assert all(line.split(";")[0][:40] in text for line in document["sentences"])
     release.report(tmp_path / "again.pdf")
@@ -91,7 +90,7 @@ def test_the_pdf_says_the_same(release, tmp_path):
 def test_words_that_look_like_markup_are_words(tmp_path):
     table = pl.DataFrame({"<b>q</b>": ["a"] * 6 + ["<script>"] * 6, "#set x *y*": list("123456") * 2})
     release = ic.anonymize(table, ic.Schema(quasi=["<b>q</b>"], sensitive=["#set x *y*"]), [ic.KAnonymity(3)])
-    page = to_html(of_release(release))
+    page = to_html(release.document())
     assert "<script>" not in page
     assert "&lt;b&gt;q&lt;/b&gt;" in page
     release.report(tmp_path / "r.pdf")
@@ -183,7 +182,7 @@ def test_bins_count_everybody_and_name_no_few(table, algorithm, k):
         release = ic.anonymize(table, schema, [ic.KAnonymity(k)], algorithm, max_suppression=1.0)
     except ic.InfeasibleError:
         return
-    document = valid(of_release(release))
+    document = valid(release.document())
     floor = max(5, k)
     for attribute in document["attributes"]:
         bins = attribute["bins"]
@@ -210,7 +209,7 @@ def test_bins_count_everybody_and_name_no_few(table, algorithm, k):
 
 def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
     assessment = ic.assess(table, schema, [ic.KAnonymity(5)])
-    document = valid(of_assessment(assessment, schema))
+    document = valid(assessment.document(schema))
     assert document["verdict"]["holds"] is False
     assert "does not satisfy what was asked for: k-anonymity" in document["verdict"]["text"]
     assert all(entry["weakest"] is None for entry in document["models"])
@@ -222,7 +221,7 @@ def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
     assert rare
     assert not [value for value in rare if re.search(rf"(?<![\d.]){value}(?!\d)", everything)]
     plain = ic.assess(table, schema)
-    assert of_assessment(plain, schema)["verdict"]["holds"] is None
+    assert plain.document(schema)["verdict"]["holds"] is None
 
 
 def test_the_report_of_a_comparison(table, tmp_path):
@@ -230,7 +229,7 @@ def test_the_report_of_a_comparison(table, tmp_path):
     comparison = ic.compare(
         table, schema, [ic.Mondrian(), ic.Random()], k=[2, 8], seeds=[1, 2], max_suppression=1.0
     )
-    document = valid(of_comparison(comparison))
+    document = valid(comparison.document())
     assert document["limits"] == ["k"]
     assert len(document["runs"]) == 4
     for suffix in ("html", "pdf", "json"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from incrowd.errors import ParameterError
 from incrowd.samples import diagnosis_hierarchy, diagnosis_titles, hospital
-from incrowd.samples._icd import CHAPTERS, DIAGNOSES
+from incrowd.samples._icd import chapters, diagnoses
 from incrowd.samples._places import REGIONS
 from incrowd.samples._profiles import ADMISSION_TYPES, ADMISSIONS, AGES, MARITAL_STATUSES, SEASONS
 
@@ -48,7 +48,7 @@ def share(table: pl.DataFrame, condition: pl.Expr) -> float:
 
 
 def in_chapter(label: str) -> pl.Expr:
-    chapter = next(chapter for chapter in CHAPTERS if chapter.label == label)
+    chapter = next(chapter for chapter in chapters() if chapter.label == label)
     return pl.col("diagnosis").is_in([entry.code for block in chapter.blocks for entry in block.diagnoses])
 
 
@@ -206,7 +206,7 @@ class TestAdmissions:
 class TestDiagnoses:
     def test_every_code_occurs_and_frequencies_are_skewed(self, table: pl.DataFrame) -> None:
         counts = table["diagnosis"].value_counts()["count"]
-        assert set(table["diagnosis"]) == {entry.code for entry in DIAGNOSES}
+        assert set(table["diagnosis"]) == {entry.code for entry in diagnoses()}
         assert 120 <= counts.len() <= 250
         assert counts.max() > 30 * counts.median()  # type: ignore[operator]
         assert counts.top_k(25).sum() > 0.4 * ROWS
@@ -241,7 +241,7 @@ class TestDiagnoses:
         assert mean_age(pl.col("diagnosis") == "K35") < 40
 
     def test_profiles_exist_and_figures_are_in_range(self) -> None:
-        for entry in DIAGNOSES:
+        for entry in diagnoses():
             assert entry.ages in AGES, entry.code
             assert entry.season in SEASONS, entry.code
             assert entry.admission in ADMISSIONS, entry.code
@@ -294,17 +294,17 @@ class TestTreatment:
 
 class TestHierarchy:
     def test_labels_are_told_apart(self) -> None:
-        blocks = [block for chapter in CHAPTERS for block in chapter.blocks]
-        labels = [chapter.label for chapter in CHAPTERS]
+        blocks = [block for chapter in chapters() for block in chapter.blocks]
+        labels = [chapter.label for chapter in chapters()]
         labels += [block.label for block in blocks]
-        labels += [entry.code for entry in DIAGNOSES]
+        labels += [entry.code for entry in diagnoses()]
         assert len(labels) == len(set(labels))
-        titles = [entry.title for entry in DIAGNOSES]
+        titles = [entry.title for entry in diagnoses()]
         assert len(titles) == len(set(titles))
         assert set(diagnosis_titles()) == set(labels)
 
     def test_codes_lie_in_the_range_of_block_and_chapter(self) -> None:
-        for chapter in CHAPTERS:
+        for chapter in chapters():
             first, last = chapter.label.split("-")
             assert first[0] <= last[0]
             for block in chapter.blocks:
@@ -317,7 +317,7 @@ class TestHierarchy:
     def test_every_diagnosis_is_a_leaf(self, table: pl.DataFrame) -> None:
         hierarchy = diagnosis_hierarchy()
         assert set(table["diagnosis"]) == set(hierarchy.values)
-        assert hierarchy.n_leaves == len(DIAGNOSES)
+        assert hierarchy.n_leaves == len(diagnoses())
         assert hierarchy.height == 3
         assert set(hierarchy.depths[hierarchy.leaves]) == {3}
         assert hierarchy.path(hierarchy.rank("I50")) == ("I50", "I30-I52", "I00-I99", "*")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from incrowd.algorithms.base import Algorithm, FullDomainAlgorithm, LocalAlgorithm, Solution
+from incrowd.algorithms.base import Algorithm, Solution
 from incrowd.algorithms.bottom_up import BottomUp
 from incrowd.algorithms.bottom_up_generalization import BottomUpGeneralization
 from incrowd.algorithms.cell_suppression import CellSuppression
 from incrowd.algorithms.clustering import Clustering
 from incrowd.algorithms.datafly import Datafly
 from incrowd.algorithms.flash import Flash
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.algorithms.incognito import Incognito
 from incrowd.algorithms.k_member import KMember
+from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.algorithms.mdav import MDAV
 from incrowd.algorithms.microaggregation import Microaggregation
 from incrowd.algorithms.mondrian import Mondrian

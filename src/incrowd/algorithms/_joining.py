@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms._points import class_cells, costs_of
-from incrowd.algorithms.base import Job, all_hold, refuse_joins
-from incrowd.classes import EquivalenceClasses
+from incrowd.algorithms.base import SearchProblem, all_hold, refuse_joins
 from incrowd.kernels.costs import cell_costs, nearest_class
 from incrowd.kernels.jit import over_ranges
+from incrowd.table.classes import EquivalenceClasses
 
 if TYPE_CHECKING:
     from incrowd.kernels.costs import Costs
@@ -20,7 +20,12 @@ __all__ = ["join_failing"]
 
 
 def join_failing(
-    job: Job, class_of_key: NDArray[np.int32], count: int, *, who: str, costs: Costs | None = None
+    problem: SearchProblem,
+    class_of_key: NDArray[np.int32],
+    count: int,
+    *,
+    who: str,
+    costs: Costs | None = None,
 ) -> tuple[NDArray[np.int32], int]:
     """Join every class that fails a model with the class that is nearest to it.
 
@@ -42,15 +47,15 @@ def join_failing(
         When so many classes fail that it would take days.
     """
     while True:
-        classes = EquivalenceClasses.from_assignment(job.frequency, class_of_key, count)
-        holds = all_hold(job.models, classes)
+        classes = EquivalenceClasses.from_assignment(problem.frequency, class_of_key, count)
+        holds = all_hold(problem.models, classes)
         if holds.all() or count == 1:
             return class_of_key, count
-        costs = costs or costs_of(job.frequency, job.attributes)
-        job.progress.advance(int(holds.sum()), count)
+        costs = costs or costs_of(problem.frequency, problem.attributes)
+        problem.progress.advance(int(holds.sum()), count)
         asking = np.flatnonzero(~holds)
         refuse_joins(who, len(asking), count)
-        lows, highs = class_cells(job.frequency, classes.indptr, classes.members)
+        lows, highs = class_cells(problem.frequency, classes.indptr, classes.members)
         own = cell_costs(costs, lows, highs)
         target = np.empty(len(asking), np.int64)
         over_ranges(

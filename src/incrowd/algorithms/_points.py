@@ -15,9 +15,9 @@ from incrowd.kernels.grouping import group_columns, group_members
 from incrowd.kernels.jit import over_ranges
 
 if TYPE_CHECKING:
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
-    from incrowd.schema import Attribute
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
 
 __all__ = ["Points", "Unused", "class_cells", "costs_of"]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Node
 
 __all__ = ["Tags"]
 
@@ -64,7 +64,7 @@ class Tags:
         if node.anonymous:
             above = self.status[lattice.between(node.levels, lattice.top)]
             above[above == 0] = 1
-        elif node.hopeless:
+        elif node.fails_below:
             self.status[lattice.between(lattice.bottom, node.levels)] = -1
         self.status[lattice.between(node.levels, node.levels)] = 1 if node.anonymous else -1
 
@@ -83,7 +83,7 @@ class Tags:
 
     def best(self) -> tuple[Node | None, bool]:
         """Choose the minimal node of least score; without suppression no other can be better."""
-        from incrowd.lattice import least
+        from incrowd.algorithms.lattice import least
 
         nodes = [node for node in self.explorer.look(*self.minimal()) if node.anonymous]
         best = least(nodes)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["TargetTable", "children_of"]
 

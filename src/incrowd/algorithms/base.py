@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
-from incrowd.parameters import Configured, parameter
-from incrowd.utility import AGGREGATES, METRICS, STEERING
+from incrowd.parameters import Configured
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.frequency import FrequencyTable
-    from incrowd.lattice import Explorer, Lattice, Node, SolutionSpace
+    from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
-    from incrowd.schema import Attribute, Style
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
 
 __all__ = [
     "Algorithm",
-    "FullDomainAlgorithm",
-    "LocalAlgorithm",
+    "SearchProblem",
     "Solution",
     "all_hold",
     "least_size",
     "refuse_infeasible",
+    "refuse_joins",
+    "refuse_pairs",
 ]
 
-_ROUND_SHARE = 0.5
+
 _MOST_PAIRS = 2**38
 """Pairs of records or classes that are compared at most: an hour or two, at 10 to 20 ns each."""
 
@@ -120,89 +119,8 @@ class Algorithm(Configured, ABC):
         """
 
 
-@dataclass(frozen=True)
-class LocalAlgorithm(Algorithm):
-    """Puts records into classes and gives every class the narrowest cells that cover it.
-
-    What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
-    makes the least loss grow least, until all hold. The whole table as one class has to hold.
-
-    Attributes
-    ----------
-    joins
-        Whether that is needed; an algorithm that asks the models itself gives classes that hold.
-    fewer_pairs
-        What makes it compare fewer pairs of records.
-    """
-
-    joins: ClassVar[bool] = True
-    fewer_pairs: ClassVar[str] = "ask for a larger k"
-
-    @property
-    def by_record(self) -> bool:
-        """Whether it may part records with the same quasi-identifiers; most do."""
-        return True
-
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
-        """Assign classes, and join those that fail; see `Algorithm.search`."""
-        from incrowd.algorithms._joining import join_failing
-        from incrowd.recoding import Local
-
-        self.check(frequency, models)
-        job = Job(frequency, models, attributes, max_suppression, progress, seed)
-        class_of_key, count = self.assign(job)
-        if self.joins:
-            class_of_key, count = join_failing(job, class_of_key, count, who=self.name)
-        return Solution(Local.build(frequency, class_of_key, count, self.styles(attributes), self.name))
-
-    def check(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
-        """Refuse models that the algorithm cannot work with, or that no assignment satisfies.
-
-        Raises
-        ------
-        InfeasibleError, ParameterError
-        """
-        for model in models:
-            if self.by_record and model.needs_population:
-                raise ParameterError(
-                    f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
-                    "the population a class covers; use mondrian or a full-domain algorithm"
-                )
-        refuse_infeasible(frequency, models)
-        pairs = self.pairs_at_most(frequency, least_size(models))
-        if pairs > _MOST_PAIRS:
-            raise ParameterError(
-                f"{self.name}: {frequency.keys:,} records are {pairs:,} pairs to compare, and it compares "
-                f"{_MOST_PAIRS:,} at most; use mondrian, {self.fewer_pairs}, or take a part of the table"
-            )
-
-    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
-        """Return how many pairs of records are compared; 0 where that is no matter."""
-        return 0
-
-    def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
-        """Return the output style of each quasi-identifier."""
-        return [attribute.output or "auto" for attribute in attributes]
-
-    @abstractmethod
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
-        """Put every key into a class: int32[keys] and the number of classes, each of which has a key.
-
-        Every class has at least `Job.least` records where the table has as many.
-        """
-
-
 @dataclass(frozen=True, eq=False)
-class Job:
+class SearchProblem:
     """What a search of classes is given; see `Algorithm.search`."""
 
     frequency: FrequencyTable
@@ -218,215 +136,18 @@ class Job:
         return least_size(self.models)
 
 
-@dataclass(frozen=True)
-class FullDomainAlgorithm(Algorithm):
-    """Searches the lattice of full-domain recodings: every column climbs to one level of its hierarchy.
+def refuse_pairs(who: str, records: int, pairs: int, fewer: str) -> None:
+    """Refuse to compare so many pairs of records that it would take days.
 
-    Classes that fail a model are suppressed whole; a node counts when they are no more records than
-    `max_suppression` allows. A class that has ``*`` in every quasi-identifier counts as suppressed.
-
-    Parameters
-    ----------
-    metric
-        What the algorithm minimizes among the nodes that it may choose from.
-    aggregate
-        How a loss per attribute becomes one figure: ``mean`` (weighted), ``geometric-mean`` (of 1 + loss,
-        less 1) or ``max``; metrics of classes have one figure anyway.
-    recode_suppressed
-        Whether the suppressed records are then recoded on their own, with half of them suppressed at most
-        where that is possible, and so on until that helps nobody; the result is local recoding in rounds.
-
-    Attributes
-    ----------
-    most_nodes
-        How many nodes it may have to look at; a larger lattice is refused. None where effort is bounded
-        otherwise.
-    tags
-        Whether it rests on models under which generalizing never hurts (with suppression: under which a
-        class that holds absorbs any other), and refuses others.
+    Raises
+    ------
+    ParameterError
     """
-
-    metric: str = parameter("what is minimized", kind=str, default="loss", choices=STEERING)
-    aggregate: str = parameter(
-        "how the losses of the attributes become one",
-        kind=str,
-        default="mean",
-        choices=AGGREGATES,
-    )
-
-    recode_suppressed: bool = parameter(
-        "whether the suppressed records are recoded on their own, round after round",
-        kind=bool,
-        default=False,
-    )
-
-    full_domain: ClassVar[bool] = True
-    most_nodes: ClassVar[int | None] = None
-    tags: ClassVar[bool] = False
-
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
-        """Choose a node of the lattice; see `Algorithm.search`."""
-        from incrowd.lattice import Explorer, Lattice
-        from incrowd.recoding import FullDomain
-
-        metric = METRICS.get(self.metric)()
-        self.check_effort(Lattice.of(frequency, attributes))
-        explorer = Explorer(frequency, attributes, models, max_suppression, metric, self.aggregate)
-        best, proved = self.choose(explorer, progress)
-        if best is None:
-            raise InfeasibleError(explain(self, explorer, proved=proved))
-        suppressed = explorer.suppressed_keys(best.levels)
-        space = explorer.space(best, proved=proved)
-        if self.recode_suppressed and suppressed.any():
-            return Solution(self._rounds(explorer, best.levels, suppressed, progress), space)
-        return Solution(FullDomain.build(frequency, best.levels, suppressed), space)
-
-    def check_effort(self, lattice: Lattice) -> None:
-        """Refuse a lattice that the algorithm would look at for days, before it begins.
-
-        Raises
-        ------
-        ParameterError
-            When it may have to look at more nodes than `most_nodes`.
-        """
-        nodes = self.nodes_at_most(lattice)
-        if self.most_nodes is not None and nodes > self.most_nodes:
-            raise ParameterError(
-                f"{self.name}: {len(lattice.names)} quasi-identifiers have {nodes:,} combinations of levels, "
-                f"and it looks at {self.most_nodes:,} at most; fix or bound levels (--levels), "
-                "name fewer quasi-identifiers, or use optimal with a budget, datafly or mondrian"
-            )
-
-    def nodes_at_most(self, lattice: Lattice) -> int:
-        """Return how many nodes the algorithm may have to look at."""
-        return lattice.size
-
-    def _rounds(
-        self, explorer: Explorer, levels: tuple[int, ...], suppressed: NDArray[np.bool_], progress: Progress
-    ) -> Recoding:
-        """Recode what was suppressed, again and again, while that releases a record."""
-        import numpy as np
-
-        from incrowd.lattice import Explorer as Again
-        from incrowd.recoding import SingleDimensional, level_cells
-
-        frequency = explorer.frequency
-        round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
-        rounds = [levels]
-        while (left := np.flatnonzero(round_of_key < 0)).size:
-            part = frequency.only(round_of_key < 0)
-            # A lower limit settles more nodes; half of them costs no quality that we could measure.
-            for share in (_ROUND_SHARE, 1.0):
-                rest = Again(
-                    part, explorer.attributes, explorer.models, share, explorer.metric, explorer.aggregate
-                )
-                best, _ = self.choose(rest, progress)
-                if best is not None:
-                    break
-            if best is None or best.suppressed >= part.rows:
-                break
-            round_of_key[left[~rest.suppressed_keys(best.levels)]] = len(rounds)
-            rounds.append(best.levels)
-        return SingleDimensional.build(
-            frequency,
-            [
-                [level_cells(domain, level) for domain, level in zip(frequency.domains, chosen, strict=True)]
-                for chosen in rounds
-            ],
-            round_of_key,
-            self.name,
+    if pairs > _MOST_PAIRS:
+        raise ParameterError(
+            f"{who}: {records:,} records are {pairs:,} pairs to compare, and it compares "
+            f"{_MOST_PAIRS:,} at most; use mondrian, {fewer}, or take a part of the table"
         )
-
-    @abstractmethod
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
-        """Choose a node, None where no node is anonymous; and say whether none can be better."""
-
-    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
-        """Say whether a search finds a node, given one at the top or right below it that may be anonymous.
-
-        An algorithm that does not look at every node has to try.
-        """
-        return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
-
-
-def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool) -> str:
-    """Say why no node was found: which models fail where the table is coarsest, and what would help.
-
-    Parameters
-    ----------
-    proved
-        Whether no node is anonymous; else the search may have missed one.
-    """
-    from incrowd.privacy import KAnonymity
-
-    lattice = explorer.lattice
-    # The top may be `*` throughout, which counts as suppressed; what is right below it is not.
-    coarsest = [lattice.top, *lattice.below(lattice.top)]
-    loose = explorer.again(max_suppression=1.0)
-    least = min(
-        loose.look(*coarsest),
-        key=lambda node: (
-            not len(loose.class_sizes(node.levels)),
-            not node.anonymous,
-            node.suppressed,
-            -sum(node.levels),
-            node.levels,
-        ),
-    )
-    levels = ", ".join(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
-    limit = f"{explorer.max_suppression:.2%} suppressed"
-    words = [
-        f"no full-domain recoding among {lattice.size:,} satisfies the models with at most {limit}"
-        if proved
-        else f"{algorithm.name} found no full-domain recoding among {lattice.size:,} that satisfies the "
-        f"models with at most {limit}"
-    ]
-    if explorer.again().look(least.levels)[0].anonymous:
-        further = "give it a larger budget" if algorithm.name == "optimal" else "use optimal"
-        return f"{words[0]}; the one at {levels} does: fix these levels, or {further}"
-    words.append(f"at {levels} " + ("; ".join(loose.failures(least.levels)) or _starred(loose, least.levels)))
-    share = _rounded_up(least.suppressed / explorer.frequency.rows)
-    # Advice is followed, so what it asks for is tried first.
-    if least.anonymous and algorithm.finds(explorer.again(max_suppression=share), least.levels):
-        words.append(f"there, max_suppression={share} would do")
-    asked = [model for model in explorer.models if isinstance(model, KAnonymity)]
-    k = _largest_k(loose, least.levels, explorer.allowed)
-    fewer = asked and 1 <= k < asked[0].limit
-    if fewer and algorithm.finds(explorer.again(models=[KAnonymity(k)]), least.levels):
-        words.append(f"k={k} alone would do without")
-    return "; ".join(words)
-
-
-def _starred(explorer: Explorer, levels: tuple[int, ...]) -> str:
-    rows = explorer.frequency.rows
-    gone = rows - int(explorer.class_sizes(levels).sum())
-    whose = "every record has" if gone == rows else f"{gone:,} of {rows:,} records have"
-    return f"{whose} * in every quasi-identifier"
-
-
-def _rounded_up(share: float) -> float:
-    return math.ceil(share * 10_000) / 10_000
-
-
-def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int:
-    """Return the largest k for which a node suppresses no more records than allowed; 0 where none does."""
-    import numpy as np
-
-    ordered = np.sort(explorer.class_sizes(levels))
-    # Records of `*` throughout are suppressed whatever k is.
-    gone = explorer.frequency.rows - int(ordered.sum())
-    lost = gone + np.cumsum(ordered) - ordered
-    within = ordered[lost <= allowed]
-    return int(within[-1]) if len(within) else 0
 
 
 def refuse_joins(who: str, failing: int, classes: int) -> None:
@@ -452,7 +173,7 @@ def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel])
     """
     import numpy as np
 
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
     whole = EquivalenceClasses.from_assignment(frequency, np.zeros(frequency.keys, np.int32), 1)
     failing = [str(model) for model in models if not model.holds(whole).all()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
-    from incrowd.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Node
     from incrowd.progress import Progress
 
 __all__ = ["BottomUp"]
@@ -36,7 +36,7 @@ class BottomUp(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Go up level by level."""
-        from incrowd.lattice import least
+        from incrowd.algorithms.lattice import least
 
         explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
         lattice = explorer.lattice

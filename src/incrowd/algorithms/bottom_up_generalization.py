@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
-    from incrowd.schema import Attribute
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
 
 __all__ = ["BottomUpGeneralization"]
 
@@ -63,9 +63,9 @@ class BottomUpGeneralization(Algorithm):
         """Generalize until every model holds; see `Algorithm.search`."""
         import numpy as np
 
-        from incrowd.classes import EquivalenceClasses
         from incrowd.kernels.grouping import group_columns
         from incrowd.recoding import SingleDimensional, node_cells
+        from incrowd.table.classes import EquivalenceClasses
 
         refuse_infeasible(frequency, models)
         cuts = [_Cut(frequency, j) for j in range(len(frequency.domains))]

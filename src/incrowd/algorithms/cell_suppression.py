@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.schema import Attribute, Style
+    from incrowd.table.schema import Attribute, Style
 
 __all__ = ["CellSuppression"]
 
@@ -60,22 +61,22 @@ class CellSuppression(LocalAlgorithm):
             "suppress" if attribute.output in (None, "auto") else attribute.output for attribute in attributes
         ]
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Blank set after set of attributes, then deal with what is left."""
         import numpy as np
 
         from incrowd.algorithms._joining import join_failing
         from incrowd.algorithms._points import costs_of
         from incrowd.algorithms.base import all_hold
-        from incrowd.classes import EquivalenceClasses
         from incrowd.kernels.grouping import group_columns
+        from incrowd.table.classes import EquivalenceClasses
 
-        frequency = job.frequency
+        frequency = problem.frequency
         sizes = [domain.size for domain in frequency.domains]
         class_of_key = np.full(frequency.keys, -1, np.int32)
         left = np.arange(frequency.keys)
         count = 0
-        tried = list(islice(_blanks([attribute.weight for attribute in job.attributes]), _SUBSETS))
+        tried = list(islice(_blanks([attribute.weight for attribute in problem.attributes]), _SUBSETS))
         for done, blanked in enumerate(tried):
             kept = [j for j in range(len(sizes)) if j not in blanked]
             of_left, first = group_columns(
@@ -83,29 +84,30 @@ class CellSuppression(LocalAlgorithm):
             )
             ids = np.full(frequency.keys, -1, np.int32)
             ids[left] = of_left
-            holds = all_hold(job.models, EquivalenceClasses.from_assignment(frequency, ids, len(first)))
+            holds = all_hold(problem.models, EquivalenceClasses.from_assignment(frequency, ids, len(first)))
             numbers = np.where(holds, count + np.cumsum(holds) - 1, -1)
             class_of_key[left] = numbers[of_left]
             count += int(holds.sum())
             left = left[~holds[of_left]]
-            job.progress.advance(done, len(tried))
+            problem.progress.advance(done, len(tried))
             if not len(left):
                 return class_of_key, count
         joined = class_of_key.copy()
         joined[left] = count + np.arange(len(left))
         joined, joined_count = join_failing(
-            job,
+            problem,
             joined,
             count + len(left),
             who=self.name,
-            costs=costs_of(frequency, job.attributes, blanks=True),
+            costs=costs_of(frequency, problem.attributes, blanks=True),
         )
         lost = int(frequency.weights[left].sum())
-        fits = (lost + frequency.suppressed) / frequency.rows <= job.max_suppression
+        fits = (lost + frequency.suppressed) / frequency.rows <= problem.max_suppression
         if (
             fits
             and count
-            and lost * len(sizes) <= _blanked(job, joined, joined_count) - _blanked(job, class_of_key, count)
+            and lost * len(sizes)
+            <= _blanked(problem, joined, joined_count) - _blanked(problem, class_of_key, count)
         ):
             return class_of_key, count
         return joined, joined_count
@@ -120,7 +122,7 @@ def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
     return (blanked for size in range(width) for blanked in combinations(range(width), size))
 
 
-def _blanked(job: Job, class_of_key: NDArray[np.int32], count: int) -> int:
+def _blanked(problem: SearchProblem, class_of_key: NDArray[np.int32], count: int) -> int:
     """Count the cells of released records that are blanked."""
     import numpy as np
 
@@ -128,6 +130,6 @@ def _blanked(job: Job, class_of_key: NDArray[np.int32], count: int) -> int:
     from incrowd.kernels.grouping import group_members
 
     indptr, members = group_members(class_of_key, count)
-    lows, highs = class_cells(job.frequency, indptr, members)
-    records = np.add.reduceat(job.frequency.weights[members], indptr[:-1]) if count else np.zeros(0)
+    lows, highs = class_cells(problem.frequency, indptr, members)
+    records = np.add.reduceat(problem.frequency.weights[members], indptr[:-1]) if count else np.zeros(0)
     return int(((lows != highs).sum(axis=1) * records).sum())

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Clustering"]
 
@@ -43,16 +44,16 @@ class Clustering(LocalAlgorithm):
         """Count the distinct records that every centroid is compared with."""
         return (frequency.keys // k) * len(frequency.combinations[1])
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         import numpy as np
 
         from incrowd.algorithms._points import Points, Unused, costs_of
         from incrowd.kernels.costs import nearest_centroid
 
-        points = Points(job.frequency, costs_of(job.frequency, job.attributes, levels=True))
+        points = Points(problem.frequency, costs_of(problem.frequency, problem.attributes, levels=True))
         unused = Unused(points)
-        k = job.least
+        k = problem.least
         centroids: list[int] = []
         centroid = 0
         while unused.left >= k:
@@ -64,7 +65,7 @@ class Clustering(LocalAlgorithm):
             if unused.left >= k:
                 centroid = unused.farthest()
             if not len(centroids) % 64:
-                job.progress.advance(points.records - unused.left, points.records)
+                problem.progress.advance(points.records - unused.left, points.records)
         rest = unused.rest()
         spots = points.spots[points.point_of_row]
         unused.class_of_row[rest] = nearest_centroid(points.costs, spots[rest], spots[centroids])

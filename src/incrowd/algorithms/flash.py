@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
-    from incrowd.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Node
     from incrowd.progress import Progress
 
 __all__ = ["Flash"]

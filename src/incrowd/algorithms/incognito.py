@@ -8,10 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
-    from incrowd.lattice import Explorer, Lattice, Node
+    from incrowd.algorithms.lattice import Explorer, Lattice, Node
     from incrowd.progress import Progress
 
 __all__ = ["Incognito"]

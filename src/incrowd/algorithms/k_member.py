@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["KMember"]
 
@@ -43,20 +44,20 @@ class KMember(LocalAlgorithm):
         """Count the records that every record is compared with: half of the distinct ones."""
         return frequency.keys * len(frequency.combinations[1]) // 2
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         import numpy as np
 
         from incrowd.algorithms._points import Points, Unused, costs_of
         from incrowd.kernels.costs import cell_costs, cheapest_class
 
-        costs = costs_of(job.frequency, job.attributes, heights=True)
-        points = Points(job.frequency, costs)
+        costs = costs_of(problem.frequency, problem.attributes, heights=True)
+        points = Points(problem.frequency, costs)
         unused = Unused(points)
-        k = job.least
-        random = np.random.default_rng(job.seed)
+        k = problem.least
+        random = np.random.default_rng(problem.seed)
         most = max(points.records // k, 1)
-        lows = np.empty((most, len(job.attributes)), np.int64)
+        lows = np.empty((most, len(problem.attributes)), np.int64)
         highs = np.empty_like(lows)
         last = int(random.integers(points.records))
         count = 0
@@ -79,7 +80,7 @@ class KMember(LocalAlgorithm):
             lows[count], highs[count] = lo, hi
             count += 1
             if not count % 16:
-                job.progress.advance(points.records - unused.left, points.records)
+                problem.progress.advance(points.records - unused.left, points.records)
         sizes = np.full(count, k)
         own = cell_costs(costs, lows, highs)
         for row in random.permutation(unused.rest()).tolist():

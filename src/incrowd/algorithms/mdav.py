@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms._points import Points, Unused
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["MDAV"]
 
@@ -44,16 +45,16 @@ class MDAV(LocalAlgorithm):
         """Count the distinct records that every centre is compared with."""
         return (frequency.keys // k) * len(frequency.combinations[1])
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         import numpy as np
 
         from incrowd.algorithms._points import Points, Unused, costs_of
 
-        points = Points(job.frequency, costs_of(job.frequency, job.attributes))
+        points = Points(problem.frequency, costs_of(problem.frequency, problem.attributes))
         unused = Unused(points)
-        space = _Space(job, points, unused)
-        k = job.least
+        space = _Space(problem, points, unused)
+        k = problem.least
         count = 0
 
         def gather(centre: int) -> None:
@@ -72,7 +73,7 @@ class MDAV(LocalAlgorithm):
             gather(unused.farthest())
             count += 1
             if not count % 32:
-                job.progress.advance(points.records - unused.left, points.records)
+                problem.progress.advance(points.records - unused.left, points.records)
         if unused.left >= 2 * k:
             space.aim_at_average()
             gather(unused.farthest())
@@ -84,16 +85,16 @@ class MDAV(LocalAlgorithm):
 class _Space:
     """The coordinates of the ranks, and the records that are left, for averages."""
 
-    def __init__(self, job: Job, points: Points, unused: Unused) -> None:
+    def __init__(self, problem: SearchProblem, points: Points, unused: Unused) -> None:
         import numpy as np
 
-        frequency = job.frequency
+        frequency = problem.frequency
         self.points = points
         self.unused = unused
         self.first = points.costs.first
         spots = int(self.first[-1])
         self.attribute_of = np.repeat(np.arange(len(frequency.domains)), np.diff(self.first))
-        self.weight = np.array([attribute.weight for attribute in job.attributes], np.float64)
+        self.weight = np.array([attribute.weight for attribute in problem.attributes], np.float64)
         # NaN: a category, or the missing value of a number.
         self.place = np.full(spots, np.nan)
         self.left = np.zeros(spots, np.int64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Microaggregation(LocalAlgorithm):
     paper: ClassVar[str] = "Hansen and Mukherjee 2003"
     weighted: ClassVar[bool] = False
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Find the shortest path over the sorted values.
 
         Raises
@@ -48,7 +49,7 @@ class Microaggregation(LocalAlgorithm):
 
         from incrowd.kernels.groups import least_squares_groups
 
-        domains = job.frequency.domains
+        domains = problem.frequency.domains
         if len(domains) != 1 or not domains[0].ordered:
             what = ", ".join(domain.name for domain in domains)
             raise ParameterError(
@@ -58,9 +59,9 @@ class Microaggregation(LocalAlgorithm):
         known = numbers[~np.isnan(numbers)]
         if domains[0].missing >= 0:
             numbers[domains[0].missing] = 2 * known[-1] - known[0] + 1 if len(known) else 0.0
-        values = numbers[job.frequency.codes[0]]
+        values = numbers[problem.frequency.codes[0]]
         order = np.argsort(values, kind="stable")
-        starts = least_squares_groups(values[order], min(job.least, len(order)))
+        starts = least_squares_groups(values[order], min(problem.least, len(order)))
         class_of_row = np.empty(len(order), np.int32)
         class_of_row[order] = np.searchsorted(starts, np.arange(len(order)), side="right") - 1
         return class_of_row, len(starts)

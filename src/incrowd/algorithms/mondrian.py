@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm, all_hold
+from incrowd.algorithms.base import SearchProblem, all_hold
+from incrowd.algorithms.local import LocalAlgorithm
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
     from incrowd.hierarchy import Hierarchy
     from incrowd.kernels.partition import Axes
+    from incrowd.table.domain import Domain
 
 __all__ = ["Mondrian"]
 
@@ -102,28 +103,28 @@ class Mondrian(LocalAlgorithm):
         """Whether records with the same quasi-identifiers may be parted: where relaxed."""
         return self.mode == "relaxed"
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cut until no cut is admissible."""
-        if self.categories == "appearance" and not job.frequency.in_order:
+        if self.categories == "appearance" and not problem.frequency.in_order:
             raise ParameterError(
                 "mondrian: categories=appearance needs rows in an order, which this table has not got; "
                 "say categories=ordered or hierarchy"
             )
-        return _Search(self, job).run()
+        return _Search(self, problem).run()
 
 
 class _Search:
     """The state of one search: keys in an order in which every partition is a run."""
 
-    def __init__(self, settings: Mondrian, job: Job) -> None:
+    def __init__(self, settings: Mondrian, problem: SearchProblem) -> None:
         import numpy as np
 
-        from incrowd.frequency import smallest_codes
         from incrowd.kernels import partition
+        from incrowd.table.frequency import smallest_codes
 
-        frequency = job.frequency
+        frequency = problem.frequency
         self.frequency = frequency
-        self.job = job
+        self.problem = problem
         self.max_depth = settings.max_depth
         self.target = frequency.target if settings.choose == "gain" else None
         self.where = (
@@ -135,10 +136,10 @@ class _Search:
             if settings.median == "below"
             else partition.BALANCED
         )
-        self.least = job.least
+        self.least = problem.least
         # Sizes are checked while cuts are proposed; only other models need another look.
-        self.checked = [model for model in job.models if not model.size_only]
-        self.axes = _axes(settings, job)
+        self.checked = [model for model in problem.models if not model.size_only]
+        self.axes = _axes(settings, problem)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
         self.codes = np.column_stack(columns) if columns else np.zeros((frequency.keys, 0), np.uint8)
@@ -169,7 +170,7 @@ class _Search:
             # What a level closes stands in the table from left to right as it stands in the queue.
             finished.append(np.sort(np.concatenate(closed)))
             totals = self._sums(starts, stops)
-            self.job.progress.advance(done, self.frequency.keys)
+            self.problem.progress.advance(done, self.frequency.keys)
             depth += 1
         by_queue = np.concatenate(finished)
         by_place = np.argsort(by_queue)
@@ -293,7 +294,7 @@ class _Search:
         """Judge runs of keys as classes: verdicts and sizes."""
         import numpy as np
 
-        from incrowd.classes import EquivalenceClasses
+        from incrowd.table.classes import EquivalenceClasses
 
         lengths = stops - starts
         indptr = np.zeros(len(starts) + 1, np.int64)
@@ -312,13 +313,13 @@ def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int
     return work
 
 
-def _axes(settings: Mondrian, job: Job) -> Axes:
+def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
     """Lay the domains out for the compiled loops."""
     import numpy as np
 
     from incrowd.kernels.partition import APPEARANCE, DOWN, ORDERED, Axes
 
-    frequency = job.frequency
+    frequency = problem.frequency
 
     def way(domain: Domain) -> int:
         if domain.ordered:
@@ -361,7 +362,7 @@ def _axes(settings: Mondrian, job: Job) -> Axes:
     nothing = np.zeros(0, np.int32)
     return Axes(
         by_span=np.bool_(settings.choose == "span"),
-        weight=np.array([attribute.weight for attribute in job.attributes], np.float64),
+        weight=np.array([attribute.weight for attribute in problem.attributes], np.float64),
         counted=np.array([not domain.ordered for domain in frequency.domains], np.bool_),
         way=np.array([way(domain) for domain in frequency.domains], np.int8),
         is_tree=np.array([tree is not None for tree in trees], np.bool_),

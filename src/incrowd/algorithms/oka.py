@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["OKA"]
 
@@ -45,18 +46,18 @@ class OKA(LocalAlgorithm):
         """Count the clusters that every record is compared with."""
         return frequency.keys * (frequency.keys // k)
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
         import numpy as np
 
         from incrowd.algorithms._points import costs_of
         from incrowd.kernels.centres import Centres, distances_within, join_nearest
 
-        frequency = job.frequency
-        records, k = frequency.keys, job.least
-        costs = costs_of(frequency, job.attributes)
+        frequency = problem.frequency
+        records, k = frequency.keys, problem.least
+        costs = costs_of(frequency, problem.attributes)
         ranks = np.column_stack([codes.astype(np.int64) for codes in frequency.codes])
-        random = np.random.default_rng(job.seed)
+        random = np.random.default_rng(problem.seed)
         count = max(records // k, 1)
         every = np.arange(count)
         class_of_row = np.full(records, -1, np.int32)
@@ -66,7 +67,7 @@ class OKA(LocalAlgorithm):
         waiting = in_order[class_of_row[in_order] < 0]
         for start in range(0, len(waiting), _BATCH):
             join_nearest(waiting[start : start + _BATCH], every, ranks, costs, centres, class_of_row)
-            job.progress.advance(start, len(waiting))
+            problem.progress.advance(start, len(waiting))
         outermost = distances_within(ranks, costs, centres, class_of_row)
         # Of each cluster the k innermost stay, of equally far ones the first.
         inside_out = np.lexsort((np.arange(records), outermost, class_of_row))

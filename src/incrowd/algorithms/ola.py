@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms._tags import Tags
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
-    from incrowd.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Node
     from incrowd.progress import Progress
 
 __all__ = ["OLA"]
@@ -41,7 +41,7 @@ class OLA(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Halve the lattice, then its parts."""
-        from incrowd.lattice import Lattice
+        from incrowd.algorithms.lattice import Lattice
 
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice

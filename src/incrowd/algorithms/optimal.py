@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.errors import ParameterError, quoted
 from incrowd.parameters import parameter
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.lattice import Explorer, Lattice, Node
+    from incrowd.algorithms.lattice import Explorer, Lattice, Node
     from incrowd.progress import Progress
 
 __all__ = ["Optimal"]
@@ -142,11 +142,11 @@ class _Search:
 
     def alive(self) -> NDArray[np.bool_]:
         """Return the nodes that may still be better than the best: bool[nodes]."""
-        from incrowd.lattice import worth
+        from incrowd.algorithms.lattice import score_to_beat
 
         if self.best is None:
             return ~self.dead
-        return ~self.dead & (self.least < worth(self.best))
+        return ~self.dead & (self.least < score_to_beat(self.best))
 
     def _settle(self) -> bool:
         while True:
@@ -174,7 +174,7 @@ class _Search:
                 return False
             for node in sizes.look(*chosen):
                 unknown[self.lattice.node(node.levels)] = False
-                if node.hopeless:
+                if node.fails_below:
                     self._slice(self.dead, node, down=True)[...] = True
                     self._slice(unknown, node, down=True)[...] = False
                 elif node.anonymous:
@@ -222,10 +222,10 @@ class _Search:
     def _learn(self, node: Node) -> None:
         import numpy as np
 
-        from incrowd.lattice import better
+        from incrowd.algorithms.lattice import better
 
         self.dead[self.lattice.node(node.levels)] = True
-        if node.hopeless:
+        if node.fails_below:
             self._slice(self.dead, node, down=True)[...] = True
         if node.bound > 0:
             above = self._slice(self.least, node, down=False)
@@ -245,7 +245,7 @@ class _Search:
 
 def _from_the_top(explorer: Explorer, budget: _Budget, progress: Progress) -> tuple[Node | None, bool]:
     """Go down from the top, always below the best anonymous node that is not expanded yet."""
-    from incrowd.lattice import better
+    from incrowd.algorithms.lattice import better
 
     lattice: Lattice = explorer.lattice
     best: Node | None = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Job, LocalAlgorithm
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,14 +35,14 @@ class Random(LocalAlgorithm):
     weighted: ClassVar[bool] = False
     seeded: ClassVar[bool] = True
 
-    def assign(self, job: Job) -> tuple[NDArray[np.int32], int]:
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cut a random order of the records into runs of k."""
         import numpy as np
 
-        records = job.frequency.keys
+        records = problem.frequency.keys
         order = np.arange(records)
-        np.random.RandomState(job.seed % 2**32).shuffle(order)
-        count = max(records // job.least, 1)
+        np.random.RandomState(problem.seed % 2**32).shuffle(order)
+        count = max(records // problem.least, 1)
         class_of_row = np.empty(records, np.int32)
-        class_of_row[order] = np.minimum(np.arange(records) // job.least, count - 1)
+        class_of_row[order] = np.minimum(np.arange(records) // problem.least, count - 1)
         return class_of_row, count

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import FullDomainAlgorithm
+from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
-    from incrowd.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Node
     from incrowd.progress import Progress
 
 __all__ = ["Samarati"]
@@ -37,7 +37,7 @@ class Samarati(FullDomainAlgorithm):
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
         """Halve the heights, then compare the nodes of the one found."""
-        from incrowd.lattice import least
+        from incrowd.algorithms.lattice import least
 
         lattice = explorer.lattice
         low, high = 0, lattice.height

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms._target import TargetTable
-    from incrowd.frequency import FrequencyTable
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
-    from incrowd.schema import Attribute
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
 
 __all__ = ["TopDownSpecialization"]
 
@@ -161,7 +161,7 @@ class _State:
         """
         import numpy as np
 
-        from incrowd.classes import EquivalenceClasses
+        from incrowd.table.classes import EquivalenceClasses
 
         codes = self.frequency.codes[step.attribute]
         here = np.flatnonzero((codes >= step.lo) & (codes < step.hi))

@@ -16,10 +16,10 @@ from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.progress import Progress, Silent
-from incrowd.schema import Schema
+from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.policy import Policy
+    from incrowd.jobs.policy import Policy
 
 __all__ = ["KINDS", "Attack", "Rate", "attack", "wilson"]
 

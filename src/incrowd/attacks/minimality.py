@@ -27,7 +27,7 @@ from incrowd.io.columns import columns_named, nameless
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.policy import Policy
+    from incrowd.jobs.policy import Policy
 
 __all__ = ["minimality"]
 
@@ -184,7 +184,7 @@ class _World:
     def _made(frame: pl.DataFrame, policy: Policy) -> pl.DataFrame:
         import polars as pl
 
-        from incrowd.release import anonymize
+        from incrowd.jobs.anonymize import anonymize
 
         made: pl.DataFrame = anonymize(frame, policy).table
         return made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)

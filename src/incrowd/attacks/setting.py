@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, risk_of, wilson
-from incrowd.domain import exponent_of
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named
-from incrowd.observed import listed_of, ranks_of, read_intervals
 from incrowd.recoding import SUPPRESSED
-from incrowd.schema import Attribute, Schema, require_columns
+from incrowd.recoding.observed import listed_of, ranks_of, read_intervals
+from incrowd.table.domain import exponent_of
+from incrowd.table.schema import Attribute, Schema, require_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import SensitiveCounts
     from incrowd.kernels.nearest import Cloud
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import SensitiveCounts
 
 __all__ = ["Column", "Part", "Setting", "counted", "nearest_records"]
 

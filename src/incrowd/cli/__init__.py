@@ -9,17 +9,18 @@ import warnings
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from incrowd.addresses import without_secrets
-from incrowd.cli import check, data, demo, hierarchy, options
+from incrowd.cli import options
+from incrowd.cli.commands import COMMANDS, hierarchy
+from incrowd.cli.helping import CommandHelp, GroupHelp
 from incrowd.cli.interruption import Interruption
 from incrowd.errors import IncrowdError
+from incrowd.io.addresses import without_secrets
 
 __all__ = ["app", "main"]
 
 
-class _Group(TyperGroup):
+class _Group(GroupHelp):
     """The command itself, whose errors repeat no password that stands in an address."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -44,21 +45,8 @@ app = options.Commands(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
 )
-app.command("demo")(demo.demo)
-app.command("assess")(data.assess)
-app.command("anonymize")(data.anonymize)
-app.command("anatomize")(data.anatomize)
-app.command("lattice")(data.lattice)
-app.command("compare")(data.compare)
-app.command("utility")(data.utility)
-app.command("risk")(data.risk)
-app.command("attack")(data.attack)
-app.command("apply")(data.apply)
-app.command("p29")(data.p29)
-app.command("randomize")(data.randomize)
-app.command("init")(data.init)
-app.command("verify")(check.verify)
-app.command("list")(check.list_entries)
+for _name, _command in COMMANDS.items():
+    app.command(_name, cls=CommandHelp)(_command)
 app.add_typer(hierarchy.app, name="hierarchy")
 
 

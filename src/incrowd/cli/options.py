@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
-from incrowd.addresses import is_address, looks_like_address
 from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.errors import MissingExtraError, ParameterError, SchemaError, quoted
+from incrowd.io.addresses import is_address, looks_like_address
 from incrowd.privacy import MODELS, PrivacyModel
 
 if TYPE_CHECKING:
-    from incrowd.io.databases import Address, Database
+    from incrowd.engines.sql.databases import Address, Database
     from incrowd.io.files import CsvFormat
     from incrowd.io.targets import Outputs, Target
-    from incrowd.policy import Policy
+    from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
-    from incrowd.schema import Attribute, Schema
+    from incrowd.table.schema import Attribute, Schema
 
 
 _sessions: list[Database] = []
@@ -67,7 +67,7 @@ def _files_only(function: _Command) -> _Command:
 
 def file_or_address(text: str) -> Path | Address:
     """Tell the address of a database from the path of a file."""
-    from incrowd.io.databases import Address
+    from incrowd.engines.sql.databases import Address
 
     return Address(text) if is_address(text) else Path(text)
 
@@ -223,26 +223,23 @@ def opened(
     ------
     TableError
     """
-    from incrowd.io.files import read_table
-    from incrowd.io.streams import is_scan, scan
+    from incrowd.engines import open_table
+    from incrowd.io.streams import is_scan
 
     if not isinstance(data, Path):
         return _opened_database(data, table, stream=stream or memory is not None)
     if table is not None:
         raise ParameterError("--table is for databases; leave it out")
-    if stream or is_scan(data):
-        files = scan(data, asked, memory=memory, progress=shown)
-        return files, files.csv_format, files.columns
-    if memory is not None:
+    if memory is not None and not (stream or is_scan(data)):
         raise ParameterError("--memory is for rows that stream; say --stream, or name a folder or a pattern")
-    frame, csv_format = read_table(data, asked)
-    return frame, csv_format, frame.columns
+    rows, csv_format = open_table(data, asked, stream=stream, memory=memory, progress=shown)
+    return rows, csv_format, rows.columns
 
 
 def _opened_database(
     address: Address, table: str | None, *, stream: bool
 ) -> tuple[Any, CsvFormat | None, list[str]]:
-    from incrowd.io.databases import Database
+    from incrowd.engines.sql.databases import Database
 
     if table is None:
         raise ParameterError("name a table of the database with --table")
@@ -275,7 +272,7 @@ def outputs_of(
         The folder of a recoding.
     """
     from incrowd.io.targets import Outputs
-    from incrowd.policy import hierarchy_files
+    from incrowd.jobs.policy import hierarchy_files
 
     named = [] if policy is None else [policy, *hierarchy_files(policy)]
     return Outputs(*inputs, named, recoding, force=force)
@@ -368,7 +365,7 @@ def schema_of(
         Whether columns without a role do no harm, as where nothing is released.
     """
     from incrowd.hierarchy import Hierarchy, find_files
-    from incrowd.schema import Attribute, Role, Schema
+    from incrowd.table.schema import Attribute, Role, Schema
 
     files = {} if hierarchies is None else find_files(hierarchies, columns)
     roles: dict[str, list[str]] = {
@@ -495,7 +492,7 @@ def override(
 
     A model on the command line replaces those of the same name in the policy.
     """
-    from incrowd.schema import Style
+    from incrowd.table.schema import Style
 
     changes: dict[str, object] = {}
     if algorithm is not None:
@@ -505,3 +502,26 @@ def override(
     if output is not None:
         changes["output"] = cast(Style, output)
     return replace(policy.with_models(models), **changes)  # type: ignore[arg-type]
+
+
+def policy_or_columns(
+    path: Path | None,
+    columns: list[str],
+    qi: str | None,
+    sensitive: str | None,
+    hierarchies: Path | None,
+    null_value: list[str] | None,
+) -> Policy:
+    """Read the policy, or make one of the options about columns where nothing is released."""
+    from incrowd.jobs.policy import Policy
+
+    if path is not None:
+        return read_policy(path)
+    return Policy(schema_of(columns, qi, sensitive, None, None, None, hierarchies, null_value, lenient=True))
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy file."""
+    from incrowd.jobs.policy import Policy
+
+    return Policy.read(path)

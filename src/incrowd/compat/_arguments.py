@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.addresses import file_path
 from incrowd.errors import ParameterError, SchemaError, TableError
-from incrowd.schema import require_columns
+from incrowd.io.addresses import file_path
+from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms import Algorithm
     from incrowd.privacy import PrivacyModel
-    from incrowd.schema import Schema
+    from incrowd.table.schema import Schema
 
 __all__ = ["bottomup_anonymizer", "clustering_anonymizer", "cost_LM", "cost_MD", "random_anonymizer"]
 
@@ -142,7 +142,7 @@ class _Course(NamedTuple):
 
 
 def _read(path: Path, folder: Path) -> _Course:
-    from incrowd.schema import Attribute, Schema
+    from incrowd.table.schema import Attribute, Schema
 
     columns, frame = _table(path)
     files = find_files(folder, columns)
@@ -211,7 +211,7 @@ def _anonymize(
     seed: int = 0,
 ) -> None:
     from incrowd.io.targets import writing
-    from incrowd.release import anonymize
+    from incrowd.jobs.anonymize import anonymize
 
     path, target = check_path(path, "raw_dataset_file"), check_path(target, "output_file")
     course = _read(path, check_path(folder, "DGH_folder"))

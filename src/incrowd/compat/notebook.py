@@ -436,7 +436,7 @@ def _compiled(
     from incrowd.kernels.grouping import group_members
     from incrowd.progress import Silent
     from incrowd.recoding import Local
-    from incrowd.schema import Attribute, Schema
+    from incrowd.table.schema import Attribute, Schema
 
     attributes = [
         *(

@@ -248,8 +248,8 @@ def ensure_privacy(
         When the table has no rows or lacks a column, a list is empty, or a limit is out of range; the message
         names the argument.
     """
-    from incrowd.processing import ensure_privacy as ensure
-    from incrowd.schema import Attribute, Schema
+    from incrowd.jobs.ensure_privacy import ensure_privacy as ensure
+    from incrowd.table.schema import Attribute, Schema
 
     check_frame(df, "df")
     quasi, sensitive = check_columns(QI, "QI", df), check_columns(SA, "SA", df)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from incrowd.engines.base import Engine, engine_for, loaded, read_classes, with_population
+from incrowd.engines.base import Engine
 from incrowd.engines.files import FilesEngine
 from incrowd.engines.grouped import DRIVER_KEYS, FetchedEngine, TooManyKeysError
 from incrowd.engines.memory import MemoryEngine
+from incrowd.engines.open import ENGINES, engine_for, loaded, open_table, read_classes, with_population
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
-from incrowd.engines.sql import RecodedEngine, RecodedTable, SqlEngine
+from incrowd.engines.sql.engine import RecodedEngine, RecodedTable, SqlEngine
 
 __all__ = [
     "DRIVER_KEYS",
@@ -25,16 +26,7 @@ __all__ = [
     "TooManyKeysError",
     "engine_for",
     "loaded",
+    "open_table",
     "read_classes",
     "with_population",
 ]
-
-ENGINES: tuple[type[Engine], ...] = (
-    MemoryEngine,
-    ScanEngine,
-    FilesEngine,
-    SqlEngine,
-    RecodedEngine,
-    SparkEngine,
-)
-"""Every engine, asked in this order whether it takes a table."""

@@ -15,7 +15,7 @@ from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, nameless
-from incrowd.missing import null_values_of
+from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
-    from incrowd.schema import Schema
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
 
 __all__ = ["FilesEngine"]
 
@@ -85,7 +85,7 @@ class _Recoded:
         import numpy as np
 
         from incrowd.recoding import SUPPRESSED
-        from incrowd.union import Shown, together
+        from incrowd.table.union import Shown, together
 
         before, frequency = self.schema, self.frequency
         names = [attribute.name for attribute in asked.quasi]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.engines.memory import dictionary, require_countable
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
-from incrowd.missing import null_values_of
 from incrowd.progress import Progress, Silent
+from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable, SensitiveCounts
     from incrowd.recoding import Recoding
-    from incrowd.schema import Attribute, Schema
+    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.table.schema import Attribute, Schema
 
 __all__ = [
     "CELL",
@@ -127,9 +127,9 @@ class GroupedEngine(ABC):
         import numpy as np
         import polars as pl
 
-        from incrowd.domain import Domain
-        from incrowd.frequency import FrequencyTable, smallest_codes
         from incrowd.kernels.grouping import group_columns
+        from incrowd.table.domain import Domain
+        from incrowd.table.frequency import FrequencyTable, smallest_codes
 
         schema.check_columns(self.columns)
         odd = [name for name in self.columns if "\0" in name]
@@ -317,8 +317,8 @@ class GroupedEngine(ABC):
     ) -> SensitiveCounts:
         import numpy as np
 
-        from incrowd.domain import Domain
-        from incrowd.frequency import SensitiveCounts, counts_per_key
+        from incrowd.table.domain import Domain
+        from incrowd.table.frequency import SensitiveCounts, counts_per_key
 
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
         values = self._distinct(attribute.name, schema.null_values)
@@ -340,9 +340,9 @@ class GroupedEngine(ABC):
         """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
         import numpy as np
 
-        from incrowd.domain import Domain
-        from incrowd.frequency import JointCounts, counts_per_key
         from incrowd.kernels.grouping import group_columns
+        from incrowd.table.domain import Domain
+        from incrowd.table.frequency import JointCounts, counts_per_key
 
         columns = [counts.name for counts in sensitive]
         grouped, key = self._keyed(columns, names, key_of, schema.null_values)

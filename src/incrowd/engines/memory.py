@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, SchemaError, TableError
+from incrowd.io.columns import repeated_columns
 from incrowd.progress import Progress, Silent
-from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from incrowd.domain import Dictionary, Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.recoding import Recoding
-    from incrowd.schema import Attribute, Schema
+    from incrowd.table.domain import Dictionary, Domain
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute, Schema
 
 __all__ = ["MemoryEngine", "dictionary", "require_countable"]
 
@@ -64,7 +64,7 @@ class MemoryEngine:
         """Count the rows; see `Engine.count`."""
         import numpy as np
 
-        from incrowd.frequency import FrequencyTable
+        from incrowd.table.frequency import FrequencyTable
 
         schema.check_columns(self._names)
         if not schema.quasi:
@@ -190,7 +190,7 @@ def _ranked(
     """Build a column's domain and rank its rows; rows that are not live do not shape the domain."""
     import numpy as np
 
-    from incrowd.domain import Domain
+    from incrowd.table.domain import Domain
 
     found, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
     domain, ranks = Domain.build(attribute, found)
@@ -233,9 +233,9 @@ def dictionary(
     import numpy as np
     import polars as pl
 
-    from incrowd.domain import Dictionary
     from incrowd.io.columns import nameless
-    from incrowd.missing import null_values_of
+    from incrowd.table.domain import Dictionary
+    from incrowd.table.missing import null_values_of
 
     series = nameless(series)
     dtype = series.dtype

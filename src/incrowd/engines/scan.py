@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
-    from incrowd.schema import Schema
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
 
 __all__ = ["ScanEngine"]
 

@@ -20,10 +20,10 @@ from incrowd.recoding import READS_AS_MISSING
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.io.files import CsvFormat
     from incrowd.recoding import Recoding
-    from incrowd.schema import Schema
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
 
 __all__ = [
     "BROADCAST_KEYS",

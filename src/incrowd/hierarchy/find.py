@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from incrowd.addresses import file_path
 from incrowd.errors import HierarchyError
+from incrowd.io.addresses import file_path
 
 __all__ = ["SUFFIXES", "find_files"]
 

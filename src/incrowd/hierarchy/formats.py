@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.addresses import file_path, require_regular
 from incrowd.errors import HierarchyError, TableError, quoted
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
+from incrowd.io.addresses import file_path, require_regular
 
 __all__ = ["read", "write"]
 

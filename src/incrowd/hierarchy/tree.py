@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.addresses import file_path
 from incrowd.errors import HierarchyError
+from incrowd.io.addresses import file_path
 
 if TYPE_CHECKING:
     from incrowd.hierarchy.builders import Dates, Flat, Intervals, Order, Prefix

@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Sequence
 
     import polars as pl
 
-__all__ = ["address", "column_named", "columns_named", "nameless"]
+_SHOWN = 20
+
+__all__ = ["address", "column_named", "columns_named", "nameless", "repeated_columns"]
 
 
 def address(name: str) -> str:
@@ -40,3 +42,19 @@ def nameless(series: pl.Series) -> pl.Series:
 def columns_named(names: Iterable[str]) -> list[pl.Expr]:
     """Return the columns of some names, in this order."""
     return [column_named(name) for name in names]
+
+
+def repeated_columns(columns: Sequence[str], known: Container[str] = ()) -> str | None:
+    """Say which columns have one name, by their places; by the name where it is among the `known` ones."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns, 1):
+        places.setdefault(name, []).append(place)
+    for name, found in places.items():
+        if len(found) > 1:
+            what = f"named {name!r}" if name in known else "of one name"
+            listed = ", ".join(map(str, found[:_SHOWN]))
+            return (
+                f"several columns {what} (columns {listed}); rename them, and if the first line of a file is "
+                "a row and no header, name the columns (--names, CsvFormat(names=...))"
+            )
+    return None

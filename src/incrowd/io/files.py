@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.addresses import file_path, read_bytes
 from incrowd.errors import TableError, quoted
-from incrowd.io.columns import column_named
+from incrowd.io.addresses import file_path, read_bytes
+from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.targets import writing
-from incrowd.schema import repeated_columns
 
 if TYPE_CHECKING:
     import mmap

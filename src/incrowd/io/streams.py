@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from incrowd.addresses import file_path, require_regular
 from incrowd.errors import ParameterError, TableError, quoted
+from incrowd.io.addresses import file_path, require_regular
 from incrowd.io.files import (
     CsvFormat,
     checked_csv,

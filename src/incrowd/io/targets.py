@@ -14,8 +14,8 @@ from enum import Enum, auto
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from incrowd.addresses import file_path, is_address
 from incrowd.errors import TableError
+from incrowd.io.addresses import Address, file_path, is_address
 from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_unfinished
 from incrowd.io.scratch import PrivateFolder, remove_dead
 
@@ -77,8 +77,6 @@ class _Inputs:
 
     def add(self, source: object) -> None:
         """Take note of a path, a pattern, an address, or several; what is not there is passed over."""
-        from incrowd.io.databases import Address
-
         if isinstance(source, list | tuple):
             for each in source:
                 self.add(each)
@@ -89,10 +87,7 @@ class _Inputs:
         elif isinstance(source, str | os.PathLike):
             self._add_path(os.fsdecode(source))
 
-    def _add_database(self, address: object) -> None:
-        from incrowd.io.databases import Address
-
-        assert isinstance(address, Address)
+    def _add_database(self, address: Address) -> None:
         if address.scheme not in _SIDES:
             return
         self._add_file(os.fspath(address.path))

@@ -29,6 +29,9 @@ def keep_machine_code(dispatcher: Any) -> None:
     Where none of them can be written, a private temporary folder serves, and where that cannot be had
     either, nothing is kept; a warning says so once.
     """
+    if not hasattr(dispatcher, "py_func"):
+        # NUMBA_DISABLE_JIT=1: the loops run as they are written, and there is nothing to keep.
+        return
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _KernelCache(dispatcher.py_func)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from incrowd.parameters import Registry
 from incrowd.privacy.alpha_k_anonymity import AlphaKAnonymity, alpha_k_anonymity
 from incrowd.privacy.average_risk import AverageRisk, average_risk
-from incrowd.privacy.base import Crowd, Measured, Monotone, PrivacyModel
+from incrowd.privacy.base import EquivalenceClass, ModelResult, Monotone, PrivacyModel
 from incrowd.privacy.beta_likeness import BetaLikeness, beta_likeness
 from incrowd.privacy.delta_disclosure import DeltaDisclosure, delta_disclosure
 from incrowd.privacy.delta_presence import DeltaPresence, delta_presence
@@ -26,15 +26,15 @@ __all__ = [
     "AlphaKAnonymity",
     "AverageRisk",
     "BetaLikeness",
-    "Crowd",
     "DeltaDisclosure",
     "DeltaPresence",
+    "EquivalenceClass",
     "KAnonymity",
     "KMap",
     "LDiversity",
     "LKCPrivacy",
     "MaximumRisk",
-    "Measured",
+    "ModelResult",
     "Monotone",
     "NormalizedEntropy",
     "P29Score",

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = [
     "EXAMPLES",
     "TOLERANCE",
     "Columns",
-    "Crowd",
-    "Measured",
+    "EquivalenceClass",
+    "ModelResult",
     "Monotone",
     "PrivacyModel",
     "attribute_parameter",
@@ -80,7 +80,7 @@ class Monotone(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class EquivalenceClass:
     """One equivalence class, described.
 
     Attributes
@@ -100,7 +100,7 @@ class Crowd:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ModelResult:
     """The value that a table reaches under one model.
 
     Attributes
@@ -144,9 +144,9 @@ class Measured:
     sign: str = ">="
     failing: tuple[int, int] | None = None
     reasons: tuple[str, ...] = ()
-    weakest: Crowd | None = field(default=None, compare=False)
+    weakest: EquivalenceClass | None = field(default=None, compare=False)
     ties: int = 0
-    examples: tuple[Crowd, ...] = field(default=(), compare=False)
+    examples: tuple[EquivalenceClass, ...] = field(default=(), compare=False)
 
     def shortfall(self) -> str:
         """Say what was reached where what was asked."""
@@ -353,7 +353,7 @@ class PrivacyModel(Configured, ABC):
                 verdict &= part.accepts(part.values(classes, attribute))
         return verdict
 
-    def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[Measured]:
+    def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
         """Measure the table, once per limit and per sensitive attribute where the model concerns them.
 
         Parameters
@@ -386,9 +386,9 @@ class PrivacyModel(Configured, ABC):
             for attribute in part.attributes(frequency)
         ]
 
-    def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> Measured:
+    def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> ModelResult:
         name = None if attribute is None else classes.frequency.sensitive[attribute].name
-        empty = Measured(
+        empty = ModelResult(
             self.name,
             self.limit_name,
             {},
@@ -423,7 +423,7 @@ class PrivacyModel(Configured, ABC):
         return {}
 
 
-def crowds(classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int) -> tuple[Crowd, ...]:
+def crowds(classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int) -> tuple[EquivalenceClass, ...]:
     """Describe at most so many of the chosen classes, the smallest first, then the first by their cells.
 
     Nothing is returned where classes join keys, so that the table as it stands does not say their cells.
@@ -431,13 +431,13 @@ def crowds(classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int) ->
     if len(classes.members) != len(classes) or not len(chosen):
         return ()
     return tuple(
-        Crowd(classes.cells(number), int(classes.sizes[number]))
+        EquivalenceClass(classes.cells(number), int(classes.sizes[number]))
         for number in classes.smallest(chosen, most).tolist()
     )
 
 
 def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what `Measured` says about the classes that are not accepted."""
+    """Return what `ModelResult` says about the classes that are not accepted."""
     import numpy as np
 
     failed = np.flatnonzero(~accepted)
@@ -484,7 +484,7 @@ def read_for(
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table with all that a model looks at; see `reached`."""
     from incrowd.engines import read_classes
-    from incrowd.schema import Schema
+    from incrowd.table.schema import Schema
 
     schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive))
     classes = read_classes(table, schema, joint=model.is_joint, population=population)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["DeltaPresence", "delta_presence"]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["MaximumRisk", "maximum_risk", "size_for"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["NormalizedEntropy", "normalized_entropy"]
 

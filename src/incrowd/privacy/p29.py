@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.parameters import parameter
 from incrowd.privacy.base import (
     Columns,
-    Measured,
+    ModelResult,
     Monotone,
     PrivacyModel,
     read_for,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["P29", "Offending", "P29Score", "p29"]
 
@@ -38,7 +38,7 @@ class Offending:
     Attributes
     ----------
     cells, records
-        As in `Crowd`.
+        As in `EquivalenceClass`.
     reasons
         The conditions that it fails.
     """
@@ -176,7 +176,7 @@ class P29(PrivacyModel):
             good &= _DISTANCE.values(classes, position) <= _LARGEST_T
         return np.where(good, np.inf, 0.0)
 
-    def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> Measured:
+    def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> ModelResult:
         made = super()._measure(classes, attribute, asked=asked)
         if made.value is None:
             return made

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["TCloseness", "t_closeness"]
 
@@ -159,8 +159,8 @@ def _by_number(domain: Domain, counts: Any, totals: NDArray[np.int64]) -> tuple[
     """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
     import numpy as np
 
-    from incrowd.domain import rank_values
     from incrowd.kernels.counting import Counts, class_counts
+    from incrowd.table.domain import rank_values
 
     if domain.hierarchy is None and totals.all():
         return counts, totals

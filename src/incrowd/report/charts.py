@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from incrowd.addresses import file_path
 from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.io.addresses import file_path
 
 if TYPE_CHECKING:
-    from incrowd.comparison import Compared
-    from incrowd.release import Release
+    from incrowd.recoding import Recoding
+    from incrowd.report.document import ComparisonRun
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Measure", "against", "boundaries", "measures", "save"]
 
@@ -35,14 +36,14 @@ class Measure(NamedTuple):
     """What an axis shows: a title, and how to get the figure and its spread of a run."""
 
     title: str
-    of: Callable[[Compared], tuple[float, float]]
+    of: Callable[[ComparisonRun], tuple[float, float]]
 
 
 def measures(records: int) -> list[Measure]:
     """Return the measures of the one page: seconds, LM and MD, each summed over records."""
 
-    def utility(name: str, scale: float) -> Callable[[Compared], tuple[float, float]]:
-        def figure(run: Compared) -> tuple[float, float]:
+    def utility(name: str, scale: float) -> Callable[[ComparisonRun], tuple[float, float]]:
+        def figure(run: ComparisonRun) -> tuple[float, float]:
             assert run.utility is not None
             return run.utility[name] * scale, (run.spread or {}).get(name, 0.0) * scale
 
@@ -79,7 +80,7 @@ def _themed(chart: Any) -> Any:
 
 
 def against(
-    runs: Sequence[Compared],
+    runs: Sequence[ComparisonRun],
     limit: str,
     shown: Sequence[Measure],
     *,
@@ -173,7 +174,19 @@ def against(
     return _themed(alt.hconcat(*panels, spacing=14))
 
 
-def boundaries(release: Release, x: str, y: str, *, width: int = 420, height: int = 320) -> Any:
+class Recoded(Protocol):
+    """A recoded table, as a `Release` has it."""
+
+    @property
+    def recoding(self) -> Recoding:
+        """What was decided."""
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys that were recoded."""
+
+
+def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: int = 320) -> Any:
     """Draw the classes of a local recoding as an Altair chart: rectangles over two columns of numbers.
 
     A class is as wide as the smallest and the largest value that its records had, so the picture knows raw

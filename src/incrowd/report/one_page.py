@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
+from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report.charts import Measure, against, measures, save
 from incrowd.report.typesetting import check_typesetter, count_pages, typeset
 
 if TYPE_CHECKING:
-    from incrowd.comparison import Compared, Comparison
+    from incrowd.report.document import ComparisonRun, Runs
 
 __all__ = ["observations", "write_one_page"]
 
@@ -29,10 +29,10 @@ _Title = tuple[str, str]
 
 
 def write_one_page(
-    against_k: Comparison,
+    against_k: Runs,
     path: str | os.PathLike[str],
     *,
-    against_l: Comparison | None = None,
+    against_l: Runs | None = None,
     at_k: int | None = None,
     title: str = "Anonymization algorithms compared",
     about: str = "",
@@ -128,7 +128,7 @@ def _thinned(page: dict[str, Any], most: int) -> dict[str, Any]:
     }
 
 
-def _notes(comparison: Comparison, runs: Sequence[Compared]) -> str:
+def _notes(comparison: Runs, runs: Sequence[ComparisonRun]) -> str:
     most = max((run.runs for run in runs), default=1)
     spread = (
         f" Figures of algorithms with random choices, or that depend on the order of rows, are means of "
@@ -143,7 +143,7 @@ def _notes(comparison: Comparison, runs: Sequence[Compared]) -> str:
 
 
 def _part(
-    runs: Sequence[Compared],
+    runs: Sequence[ComparisonRun],
     limit: str,
     title: str,
     shown: Sequence[Measure],
@@ -189,7 +189,7 @@ def _cell(figure: float, spread: float, *, seconds: bool) -> str:
     return f"{text} ± {spread:,.0f}"
 
 
-def observations(runs: Sequence[Compared], limit: str) -> list[str]:
+def observations(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
     """Say in sentences which algorithm is fastest, which loses least, and what the limit costs."""
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
     values = sorted({getattr(run, limit) for run in done})
@@ -200,7 +200,7 @@ def observations(runs: Sequence[Compared], limit: str) -> list[str]:
     lines = []
     if len(names) > 1:
         # Who ties is named, too: sums of floats differ in their last digits, times by less than is shown.
-        kinds: tuple[tuple[_Title, Callable[[Compared], float], float], ...] = (
+        kinds: tuple[tuple[_Title, Callable[[ComparisonRun], float], float], ...] = (
             (("loses least (LM)", "lose least (LM)"), _loss, 1e-9),
             (("is fastest", "are fastest"), _seconds, 0.0005),
         )
@@ -224,12 +224,12 @@ def observations(runs: Sequence[Compared], limit: str) -> list[str]:
     return lines
 
 
-def _loss(run: Compared) -> float:
+def _loss(run: ComparisonRun) -> float:
     assert run.utility is not None
     return run.utility["loss"]
 
 
-def _seconds(run: Compared) -> float:
+def _seconds(run: ComparisonRun) -> float:
     return run.seconds
 
 
@@ -266,7 +266,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
 
 
-def _growth(name: str, own: Sequence[Compared], limit: str) -> str:
+def _growth(name: str, own: Sequence[ComparisonRun], limit: str) -> str:
     first, last = own[0], own[-1]
     assert first.utility is not None
     assert last.utility is not None

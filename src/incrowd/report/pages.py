@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incrowd.addresses import file_path
 from incrowd.errors import ParameterError
+from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report import charts
-from incrowd.report.content import figure
+from incrowd.report.document import ComparisonRun, figure
 from incrowd.report.typesetting import check_typesetter, typeset
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
@@ -306,10 +306,8 @@ def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
 
 def _comparison_pictures(document: Mapping[str, Any]) -> list[tuple[str, Callable[[], Any]]]:
     """Return the small multiples of a comparison, one for each limit that varies."""
-    from incrowd.comparison import Compared
-
     runs = [
-        Compared(
+        ComparisonRun(
             run["algorithm"], run.get("k"), run.get("l"), run.get("t"), None,
             seconds=run.get("seconds", float("nan")), utility=run.get("utility"), spread=run.get("spread"),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.risk.base import RiskModel
 
 if TYPE_CHECKING:
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["AttributeDisclosure"]
 

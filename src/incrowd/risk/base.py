@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from incrowd.parameters import Configured
 
 if TYPE_CHECKING:
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["RiskModel"]
 

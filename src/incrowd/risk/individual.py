@@ -54,8 +54,7 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDA
 
     table = loaded(table)
     frequency = read_for(KAnonymity(1), table, quasi).frequency
-    rows = frequency.row_keys
-    assert rows is not None
+    rows = frequency.key_of_row("individual_risk")
     if isinstance(weights, str):
         weights = _column(table, weights)
     stands_for = np.asarray(weights, np.float64)

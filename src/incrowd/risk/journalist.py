@@ -10,7 +10,7 @@ from incrowd.risk._people import people_of
 from incrowd.risk.base import RiskModel
 
 if TYPE_CHECKING:
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["Journalist"]
 

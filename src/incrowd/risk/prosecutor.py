@@ -9,7 +9,7 @@ from incrowd.parameters import parameter
 from incrowd.risk.base import RiskModel
 
 if TYPE_CHECKING:
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["Prosecutor"]
 

@@ -145,8 +145,7 @@ def suda2(
             scores += worth * minimal
             shares[list(chosen)] += worth * int(minimal.sum())
         unique = here
-    rows = frequency.row_keys
-    assert rows is not None
+    rows = frequency.key_of_row("suda2")
     dis, dis_scores = _simulated(scores, frequency.weights, width, fraction)
     total = float(scores.sum())
     names = [domain.name for domain in frequency.domains]

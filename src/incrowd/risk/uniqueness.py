@@ -83,7 +83,7 @@ def population_uniqueness(
         population = max(round(records / fraction), records)
     if population < records:
         raise ParameterError(f"population={population} is fewer than the table's {records} records")
-    from incrowd.domain import combinations_of
+    from incrowd.table.domain import combinations_of
 
     cells = combinations_of(classes.frequency.domains)
     return estimate_uniqueness(sizes, population, cells)

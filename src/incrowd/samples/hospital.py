@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.parameters import Parameter
-from incrowd.samples._icd import CHAPTERS, DIAGNOSES
+from incrowd.samples._icd import chapters, diagnoses
 from incrowd.samples._names import FIRST_NAMES, LAST_NAMES
 from incrowd.samples._places import REGIONS
 from incrowd.samples._profiles import (
@@ -135,7 +135,7 @@ def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
             "marital_status": _texts(MARITAL_STATUSES, marital_status),
             "admission_date": FIRST_DAY + admission_day,
             "admission_type": _texts(ADMISSION_TYPES, admission_type),
-            "diagnosis": _texts([entry.code for entry in DIAGNOSES], diagnosis),
+            "diagnosis": _texts([entry.code for entry in diagnoses()], diagnosis),
             "length_of_stay": stay,
             "cost": cost,
         }
@@ -156,7 +156,7 @@ def diagnosis_hierarchy() -> Hierarchy:
 def diagnosis_titles() -> dict[str, str]:
     """Return what each code, block and chapter of `diagnosis_hierarchy` means, in a few words."""
     titles = {}
-    for chapter in CHAPTERS:
+    for chapter in chapters():
         titles[chapter.label] = chapter.title
         for block in chapter.blocks:
             titles[block.label] = block.title
@@ -168,7 +168,7 @@ def _nested_codes() -> dict[str, dict[str, list[str]]]:
     """Return the codes by block by chapter."""
     return {
         chapter.label: {block.label: [entry.code for entry in block.diagnoses] for block in chapter.blocks}
-        for chapter in CHAPTERS
+        for chapter in chapters()
     }
 
 
@@ -203,13 +203,13 @@ def _texts(values: Sequence[str], codes: Ints) -> pl.Series:
 
 def _column(name: str) -> Floats:
     """Return a figure of every diagnosis."""
-    return np.array([getattr(entry, name) for entry in DIAGNOSES], dtype=np.float64)
+    return np.array([getattr(entry, name) for entry in diagnoses()], dtype=np.float64)
 
 
 def _profile(name: str, profiles: Iterable[str]) -> Ints:
     """Return the position among `profiles` of the one that each diagnosis names."""
     positions = {profile: position for position, profile in enumerate(profiles)}
-    return np.array([positions[getattr(entry, name)] for entry in DIAGNOSES], dtype=np.int64)
+    return np.array([positions[getattr(entry, name)] for entry in diagnoses()], dtype=np.int64)
 
 
 def _curve(knots: Knots) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from incrowd.policy import Policy
+    from incrowd.jobs.policy import Policy
 
 __all__ = ["hospital_policy"]
 
@@ -21,10 +21,10 @@ def hospital_policy(k: int = 5, l: int = 2, max_suppression: float = 0.02) -> Po
         Largest share of records that may be suppressed.
     """
     from incrowd.hierarchy import Hierarchy
-    from incrowd.policy import Policy
+    from incrowd.jobs.policy import Policy
     from incrowd.privacy import KAnonymity, LDiversity
     from incrowd.samples.hospital import diagnosis_hierarchy
-    from incrowd.schema import Schema
+    from incrowd.table.schema import Schema
 
     schema = Schema(
         quasi={

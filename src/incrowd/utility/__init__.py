@@ -9,7 +9,7 @@ from incrowd.parameters import Registry
 from incrowd.utility.aecs import AECS
 from incrowd.utility.ambiguity import Ambiguity
 from incrowd.utility.average_class_size import AverageClassSize
-from incrowd.utility.base import AGGREGATES, LevelCosts, Lost, Metric
+from incrowd.utility.base import AGGREGATES, LevelCosts, Metric, MetricResult
 from incrowd.utility.classification import Classification
 from incrowd.utility.discernibility import Discernibility
 from incrowd.utility.discernibility_star import DiscernibilityStar
@@ -27,8 +27,8 @@ from incrowd.utility.squared_error import AttributeSquaredError, RecordSquaredEr
 from incrowd.utility.suppression import Suppression
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = [
     "AECS",
@@ -48,8 +48,8 @@ __all__ = [
     "KLDivergence",
     "LevelCosts",
     "Loss",
-    "Lost",
     "Metric",
+    "MetricResult",
     "NCPMeanMode",
     "NCPSummarization",
     "NonUniformEntropy",
@@ -74,7 +74,7 @@ STEERING = tuple(metric.name for metric in METRICS if metric.steers)
 """Names of the metrics that a search of full-domain recodings can minimize."""
 
 
-def measure_all(frequency: FrequencyTable, recoding: Recoding) -> dict[str, Lost]:
+def measure_all(frequency: FrequencyTable, recoding: Recoding) -> dict[str, MetricResult]:
     """Measure a recoding of the keys of `frequency` by every metric that applies."""
     found = {}
     for metric in METRICS:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["AECS"]
 
@@ -33,13 +33,13 @@ class AECS(Metric):
     paper: ClassVar[str] = "LeFevre et al. 2006; Prasser et al. 2020"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the share, in [0, 1]."""
         classes = recoding.classes(frequency)
         if not len(classes):
-            return Lost(self.name, 1.0)
+            return MetricResult(self.name, 1.0)
         least = frequency.records / max(len(frequency.combinations[1]), 1)
         if frequency.records <= least:
-            return Lost(self.name, 0.0)
+            return MetricResult(self.name, 0.0)
         mean = classes.records / len(classes)
-        return Lost(self.name, min(max((mean - least) / (frequency.records - least), 0.0), 1.0))
+        return MetricResult(self.name, min(max((mean - least) / (frequency.records - least), 0.0), 1.0))

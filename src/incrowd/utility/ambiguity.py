@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Ambiguity"]
 
@@ -36,11 +36,11 @@ class Ambiguity(Metric):
     by_class: ClassVar[bool] = True
     needs_leaves: ClassVar[bool] = True
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records."""
         import numpy as np
 
-        from incrowd.domain import MOST_COMBINATIONS, combinations_of
+        from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 
         everything = combinations_of(recoding.domains)
         each = np.ones(frequency.keys)
@@ -48,11 +48,11 @@ class Ambiguity(Metric):
             each = np.minimum(each * (cells.hi - cells.lo + 1)[cells.codes], MOST_COMBINATIONS)
         each[recoding.suppressed] = everything
         total = float(each @ frequency.weights) + frequency.suppressed * everything
-        return Lost(self.name, total / frequency.rows if frequency.rows else 0.0)
+        return MetricResult(self.name, total / frequency.rows if frequency.rows else 0.0)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return (AM - 1) / (combinations - 1)."""
-        from incrowd.domain import combinations_of
+        from incrowd.table.domain import combinations_of
 
         everything = combinations_of(frequency.domains)
         return (lost.value - 1) / max(everything - 1, 1)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["AverageClassSize"]
 
@@ -36,12 +36,12 @@ class AverageClassSize(Metric):
     by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "1 (every record apart) to the number of records (all alike), over k"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean; 0 where every record is suppressed."""
         classes = recoding.classes(frequency)
-        return Lost(self.name, classes.records / len(classes) / self.k if len(classes) else 0.0)
+        return MetricResult(self.name, classes.records / len(classes) / self.k if len(classes) else 0.0)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Put the value between the mean key of the table and all records, as the metric aecs does."""
         least = frequency.records / max(len(frequency.combinations[1]), 1)
         most = max(frequency.records - least, 1e-300)

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import FullDomain, Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = [
     "AGGREGATES",
     "LevelCosts",
-    "Lost",
     "Metric",
+    "MetricResult",
     "cell_costs",
     "mean_over_cells",
     "per_attribute_mean",
@@ -32,7 +32,7 @@ AGGREGATES = ("mean", "geometric-mean", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class MetricResult:
     """What a recoding lost under one metric.
 
     Attributes
@@ -181,10 +181,10 @@ class Metric(Configured, ABC):
         return True
 
     @abstractmethod
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Measure a recoding of the keys of `frequency`."""
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Bring a value to [0, 1]: 0 nothing lost, 1 as much as suppressing every record loses."""
         return float(lost.value)
 
@@ -195,7 +195,7 @@ class Metric(Configured, ABC):
 
 def per_attribute_mean(
     metric: str, frequency: FrequencyTable, recoding: Recoding, penalties: list[Any]
-) -> Lost:
+) -> MetricResult:
     """Average a penalty per released cell over records, and over attributes with equal weight.
 
     Parameters
@@ -216,7 +216,7 @@ def per_attribute_mean(
         lost = float(records @ penalty) + frequency.suppressed
         per_attribute[domain.name] = lost / rows if rows else 0.0
     value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
-    return Lost(metric, value, per_attribute)
+    return MetricResult(metric, value, per_attribute)
 
 
 def mean_over_cells(recoding: Recoding, penalties: list[Any]) -> NDArray[np.float64]:
@@ -227,7 +227,7 @@ def mean_over_cells(recoding: Recoding, penalties: list[Any]) -> NDArray[np.floa
     return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
 
 
-def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) -> Lost:
+def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) -> MetricResult:
     """Measure a full-domain recoding by a metric's costs of cells."""
     import numpy as np
 
@@ -241,4 +241,4 @@ def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) 
         lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
         per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
     value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
-    return Lost(metric.name, value, per_attribute)
+    return MetricResult(metric.name, value, per_attribute)

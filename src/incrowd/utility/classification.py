@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Classification"]
 
@@ -36,7 +36,7 @@ class Classification(Metric):
         """Say whether there is a sensitive attribute."""
         return bool(frequency.sensitive)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over sensitive attributes, in [0, 1]; per sensitive attribute, too."""
         import numpy as np
 
@@ -47,4 +47,6 @@ class Classification(Metric):
             most = int(np.maximum.reduceat(counts.counts, counts.indptr[:-1]).sum()) if len(classes) else 0
             lost = classes.records - most + classes.suppressed
             per_attribute[attribute.name] = lost / max(frequency.rows, 1)
-        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)
+        return MetricResult(
+            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
+        )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Discernibility"]
 
@@ -32,14 +32,14 @@ class Discernibility(Metric):
     by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the sum of costs, exactly."""
         classes = recoding.classes(frequency)
         # Python integers: the square of a table's size can be more than 64 bits hold.
         squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
-        return Lost(self.name, squares + classes.suppressed * frequency.rows)
+        return MetricResult(self.name, squares + classes.suppressed * frequency.rows)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Put the value between that of the table as it was and that of suppressing every record."""
         _, sizes = frequency.combinations
         least = sum(int(size) ** 2 for size in sizes) + frequency.suppressed * frequency.rows

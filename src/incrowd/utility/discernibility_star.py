@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["DiscernibilityStar"]
 
@@ -32,13 +32,13 @@ class DiscernibilityStar(Metric):
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the sum, exactly."""
         classes = recoding.classes(frequency)
         squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
-        return Lost(self.name, squares + classes.suppressed**2)
+        return MetricResult(self.name, squares + classes.suppressed**2)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Put the value between that of the table as it was and that of one class of all records."""
         _, sizes = frequency.combinations
         least = sum(int(size) ** 2 for size in sizes) + frequency.suppressed**2

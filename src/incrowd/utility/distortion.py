@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric
+from incrowd.utility.base import LevelCosts, Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Distortion"]
 
@@ -48,7 +48,7 @@ class Distortion(Metric):
         levels = [np.minimum(deep, level) for level in range(tree.height + 1)]
         return LevelCosts(levels, deep, float(tree.height), 1.0)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the value over that of suppressing every record."""
         most = frequency.suppressed * sum(domain.height for domain in frequency.domains)
         for codes, domain in zip(frequency.codes, frequency.domains, strict=True):
@@ -57,7 +57,7 @@ class Distortion(Metric):
             most += int((deep * frequency.weights).sum())
         return lost.value / max(most, 1)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the sum, exactly."""
         total = 0
         per_attribute = {}
@@ -67,4 +67,4 @@ class Distortion(Metric):
             here = int(climbed @ frequency.weights) + frequency.suppressed * domain.height
             total += here
             per_attribute[domain.name] = here / frequency.rows if frequency.rows else 0.0
-        return Lost(self.name, total, per_attribute)
+        return MetricResult(self.name, total, per_attribute)

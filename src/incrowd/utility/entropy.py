@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["ShannonEntropy"]
 
@@ -35,7 +35,7 @@ class ShannonEntropy(Metric):
     paper: ClassVar[str] = "Shannon 1948"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over attributes, in [0, 1]."""
         import numpy as np
 
@@ -46,7 +46,9 @@ class ShannonEntropy(Metric):
             before = _entropy(frequency.totals(j))
             share = 1 - _entropy(after) / before if before > 0 else 0.0
             per_attribute[domain.name] = min(max(share, 0.0), 1.0)
-        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)
+        return MetricResult(
+            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
+        )
 
 
 def _entropy(counts: NDArray[np.integer] | NDArray[np.floating]) -> float:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["GeneralizationIntensity"]
 
@@ -44,13 +44,15 @@ class GeneralizationIntensity(Metric):
             for domain, codes, cells in zip(recoding.domains, frequency.codes, recoding.cells, strict=True)
         ]
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
         per_attribute = {
             domain.name: (float(each @ frequency.weights) + frequency.suppressed) / max(frequency.rows, 1)
             for domain, each in zip(recoding.domains, self._costs(frequency, recoding), strict=True)
         }
-        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)
+        return MetricResult(
+            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
+        )
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
         """Return the mean over attributes, in [0, 1]."""

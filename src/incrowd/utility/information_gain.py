@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.classes import EquivalenceClasses
-    from incrowd.frequency import FrequencyTable, SensitiveCounts
     from incrowd.recoding import Recoding
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
 __all__ = ["InformationGain"]
 
@@ -23,10 +23,10 @@ class InformationGain(Metric):
     """Bits per record that the raw quasi-identifiers tell of a sensitive value and the classes do not.
 
     H(S | class) - H(S | raw combination) with the sensitive attribute S as the label, averaged over sensitive
-    attributes; suppressed records are one class. `Lost.details` has the other side, measured from a table of
-    one class: `gain` H(S) - H(S | class) in bits per record; `privacy_loss`, the records by which the
-    smallest class is smaller than the table; and `score`, gain / (privacy_loss + 1), the trade-off by which
-    top-down specialization chooses.
+    attributes; suppressed records are one class. `MetricResult.details` has the other side, measured from
+    a table of one class: `gain` H(S) - H(S | class) in bits per record; `privacy_loss`, the records by
+    which the smallest class is smaller than the table; and `score`, gain / (privacy_loss + 1), the
+    trade-off by which top-down specialization chooses.
 
     References
     ----------
@@ -44,7 +44,7 @@ class InformationGain(Metric):
         """Say whether there is a sensitive attribute."""
         return bool(frequency.sensitive)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the bits, per sensitive attribute too; at least 0 where equal records were parted."""
         classes = recoding.classes(frequency)
         raw = _raw(frequency)
@@ -56,9 +56,9 @@ class InformationGain(Metric):
         loss = frequency.rows - (int(classes.sizes.min()) if len(classes) else frequency.rows)
         details = {"gain": gain, "privacy_loss": float(loss), "score": gain / (loss + 1)}
         value = sum(per_attribute.values()) / max(len(per_attribute), 1)
-        return Lost(self.name, value, per_attribute, details=details)
+        return MetricResult(self.name, value, per_attribute, details=details)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the share of what the raw quasi-identifiers tell."""
         raw = _raw(frequency)
         most = sum(_whole(attribute) - _left(raw, j) for j, attribute in enumerate(frequency.sensitive))
@@ -67,7 +67,7 @@ class InformationGain(Metric):
 
 
 def _raw(frequency: FrequencyTable) -> EquivalenceClasses:
-    from incrowd.classes import EquivalenceClasses
+    from incrowd.table.classes import EquivalenceClasses
 
     ids, records = frequency.combinations
     return EquivalenceClasses.from_assignment(frequency, ids, len(records))

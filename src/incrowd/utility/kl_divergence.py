@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from math import log2, prod
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["KLDivergence"]
 
@@ -38,7 +38,7 @@ class KLDivergence(Metric):
     scale: ClassVar[str] = "0 (nothing lost) to the bits that suppressing everything loses"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the divergence in bits."""
         import numpy as np
 
@@ -55,9 +55,9 @@ class KLDivergence(Metric):
         volume[recoding.suppressed] = _bits(frequency)
         true = np.log2(_shares(frequency))
         each = true - (np.log2(size / max(frequency.records, 1)) - volume)
-        return Lost(self.name, max(float(each @ frequency.weights) / max(frequency.records, 1), 0.0))
+        return MetricResult(self.name, max(float(each @ frequency.weights) / max(frequency.records, 1), 0.0))
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the value over that of suppressing every record."""
         import numpy as np
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric, mean_over_cells, per_attribute_mean
+from incrowd.utility.base import LevelCosts, Metric, MetricResult, mean_over_cells, per_attribute_mean
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Loss"]
 
@@ -35,7 +35,7 @@ class Loss(Metric):
     summary: ClassVar[str] = "LM: share of each value's certainty that generalization took away"
     paper: ClassVar[str] = "Iyengar 2002"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
         return per_attribute_mean(self.name, frequency, recoding, [cells.loss for cells in recoding.cells])
 

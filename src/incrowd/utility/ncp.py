@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import LevelCosts, Lost, Metric, mean_over_cells, per_attribute_mean
+from incrowd.utility.base import LevelCosts, Metric, MetricResult, mean_over_cells, per_attribute_mean
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["NCP"]
 
@@ -47,7 +47,7 @@ class NCP(Metric):
     summary: ClassVar[str] = "NCP: width of each released cell relative to its column"
     paper: ClassVar[str] = "Xu et al. 2006"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
         return per_attribute_mean(self.name, frequency, recoding, self._penalties(recoding))
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["NCPMeanMode", "NCPSummarization"]
 
@@ -34,7 +34,7 @@ class NCPMeanMode(Metric):
     paper: ClassVar[str] = "after Xu et al. 2006"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
         classes = recoding.classes(frequency)
         per_attribute = {}
@@ -47,7 +47,9 @@ class NCPMeanMode(Metric):
                 else:
                     lost += classes.records - int(held.most.sum())
             per_attribute[domain.name] = lost / max(frequency.rows, 1)
-        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)
+        return MetricResult(
+            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
+        )
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class NCPSummarization(Metric):
     paper: ClassVar[str] = "after Xu et al. 2006"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in (0, 1]."""
         import numpy as np
 
@@ -96,4 +98,6 @@ class NCPSummarization(Metric):
                     costs = held.distinct / present if self.form == "share" else 1 / held.distinct
                     lost += float(costs @ classes.sizes)
             per_attribute[domain.name] = lost / max(frequency.rows, 1)
-        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)
+        return MetricResult(
+            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
+        )

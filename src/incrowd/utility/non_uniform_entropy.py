@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric
+from incrowd.utility.base import LevelCosts, Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["NonUniformEntropy", "PooledEntropy"]
 
@@ -55,7 +55,7 @@ class NonUniformEntropy(Metric):
         information = float(suppressed @ totals)
         return LevelCosts(levels, suppressed, information / records, information / records)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over attributes, in [0, 1]."""
         import numpy as np
 
@@ -70,7 +70,7 @@ class NonUniformEntropy(Metric):
             lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
             per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
         value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
-        return Lost(self.name, value, per_attribute)
+        return MetricResult(self.name, value, per_attribute)
 
 
 @dataclass(frozen=True)
@@ -91,16 +91,16 @@ class PooledEntropy(Metric):
     scale: ClassVar[str] = "0 (nothing lost) to the bits of all values"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the bits."""
         shares = NonUniformEntropy().measure(frequency, recoding).per_attribute or {}
         each = {
             domain.name: shares[domain.name] * bits
             for domain, bits in zip(frequency.domains, self._most(frequency), strict=True)
         }
-        return Lost(self.name, sum(each.values()), each)
+        return MetricResult(self.name, sum(each.values()), each)
 
-    def normalized(self, lost: Lost, frequency: FrequencyTable) -> float:
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the bits over those that suppressing every record takes away."""
         most = sum(self._most(frequency))
         return lost.value / most if most else 0.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Lost, Metric, cell_costs
+from incrowd.utility.base import LevelCosts, Metric, MetricResult, cell_costs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.domain import Domain
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Precision"]
 
@@ -44,7 +44,7 @@ class Precision(Metric):
         levels = [np.full(domain.size, level / max(height, 1)) for level in range(height + 1)]
         return LevelCosts(levels, np.ones(domain.size), 1.0, 1.0)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
         from incrowd.recoding import FullDomain
 
@@ -57,4 +57,4 @@ class Precision(Metric):
             lost = float(each @ frequency.weights) + frequency.suppressed
             per_attribute[domain.name] = lost / frequency.rows
         value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
-        return Lost(self.name, value, per_attribute)
+        return MetricResult(self.name, value, per_attribute)

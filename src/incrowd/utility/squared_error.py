@@ -6,14 +6,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["AttributeSquaredError", "RecordSquaredError"]
 
@@ -32,7 +32,7 @@ class _SquaredError(Metric):
     def groups(self, frequency: FrequencyTable, recoding: Recoding, j: int) -> tuple[NDArray[np.int64], int]:
         """Return which records look alike: int[keys], and how many groups there are."""
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over the attributes with numbers, in [0, 1]."""
         import numpy as np
 
@@ -52,7 +52,9 @@ class _SquaredError(Metric):
             gaps = values - (sums / np.maximum(sizes, 1))[group]
             whole = float((values**2) @ records)
             per_attribute[domain.name] = float((gaps**2) @ records) / whole if whole > 0 else 0.0
-        return Lost(self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute)
+        return MetricResult(
+            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
+        )
 
 
 def _numeric(frequency: FrequencyTable) -> list[bool]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Lost, Metric
+from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.frequency import FrequencyTable
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Suppression"]
 
@@ -28,7 +28,7 @@ class Suppression(Metric):
     paper: ClassVar[str] = "Samarati 2001"
     steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> Lost:
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the shares, in [0, 1]."""
         import numpy as np
 
@@ -41,6 +41,6 @@ class Suppression(Metric):
             starred = np.array([label == SUPPRESSED for label in cells.labels])[cells.codes]
             everywhere &= starred
             per_attribute[domain.name] = (int(frequency.weights[starred].sum()) + frequency.suppressed) / rows
-        return Lost(
+        return MetricResult(
             self.name, (int(frequency.weights[everywhere].sum()) + frequency.suppressed) / rows, per_attribute
         )

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError, SchemaError
 from incrowd.verification.cells import moment_of
-from incrowd.verification.classes import fetch_row, group_of
+from incrowd.verification.classes import as_written, fetch_row, group_of
+from incrowd.verification.hierarchies import read_tree
 from incrowd.verification.policy import Column
 from incrowd.verification.recipes import exact_number
 from incrowd.verification.source import literal
-from incrowd.verification.trees import read_tree
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,6 +58,7 @@ class Attribute:
         self.cell = f"s{place}"
         self.place = place
         self.column = column
+        self._declared = declared
         self._stored = group_of(declared)
         self._kind = self._find_kind()
         self.has_leaves = column.hierarchy is not None  # its values are the leaves, told apart by text
@@ -166,7 +167,8 @@ class Attribute:
         tables = self.coded(as_text=True)
         hierarchy = self.column.hierarchy
         assert hierarchy is not None  # the distance was checked before
-        rows = self.con.execute(f"SELECT CAST(value AS VARCHAR), v FROM texts_{tables} ORDER BY v").fetchall()
+        text = as_written(self.con, "value", self._declared, f"texts_{tables}")
+        rows = self.con.execute(f"SELECT {text}, v FROM texts_{tables} ORDER BY v").fetchall()
         codes: dict[str | None, int] = dict(rows)
         missing = codes.pop(None, None)
         texts = [text for text in codes if text is not None]

@@ -9,10 +9,11 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+from incrowd.verification.hierarchies import read_tree
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calendar
 from incrowd.verification.tree_files import tree_in
-from incrowd.verification.trees import Tree, read_tree
+from incrowd.verification.trees import Tree
 
 __all__ = ["CellReader", "Shapes", "moment_of"]
 

@@ -22,7 +22,16 @@ from incrowd.verification.source import Table, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["cell", "count_records", "fetch_row", "group", "group_of", "smallest_class", "written"]
+__all__ = [
+    "as_written",
+    "cell",
+    "count_records",
+    "fetch_row",
+    "group",
+    "group_of",
+    "smallest_class",
+    "written",
+]
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _EXACT = (*_INTEGERS, *(f"U{name}" for name in _INTEGERS))
@@ -76,14 +85,23 @@ def written(
     value = cell(place, declared, null_values, f"{alias}.")
     if declared == "TIMESTAMP WITH TIME ZONE":
         value = f"timezone('UTC', {value})"
+    return as_written(con, value, declared, f"{table.name} AS {alias}")
+
+
+def as_written(con: duckdb.DuckDBPyConnection, value: str, declared: str, rows: str) -> str:
+    """Write the SQL of the text that a release has for a value.
+
+    Parameters
+    ----------
+    value, rows
+        SQL of the value, and of the rows that have such.
+    """
     text = f"CAST({value} AS VARCHAR)"
     if group_of(declared) == "float":  # 1.0 is written 1, and 1e-07 is written 1e-7
         return f"regexp_replace(regexp_replace({text}, '\\.0$', ''), 'e-0+', 'e-')"
     if not declared.startswith("TIMESTAMP"):
         return text
-    (timed,) = fetch_row(
-        con, f"SELECT count(*) FROM {table.name} AS {alias} WHERE {value} <> date_trunc('day', {value})"
-    )
+    (timed,) = fetch_row(con, f"SELECT count(*) FROM {rows} WHERE {value} <> date_trunc('day', {value})")
     return f"replace({text}, ' ', 'T')" if timed else f"CAST(CAST({value} AS DATE) AS VARCHAR)"
 
 

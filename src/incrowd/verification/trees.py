@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-from incrowd.errors import HierarchyError
-
-__all__ = ["Tree", "TreeError", "read_tree"]
+__all__ = ["Tree", "TreeError"]
 
 
 class TreeError(Exception):
@@ -113,33 +109,3 @@ class Tree:
             way = [*self.way_up(leaf), 0]
             steps |= {step for step, node in enumerate(way) if self.labels[node] == label}
         return steps
-
-
-def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str) -> Tree:
-    """Read a hierarchy file, or follow a builder's spec.
-
-    Parameters
-    ----------
-    source
-        A file (``.txt`` tab-indented, ``.csv``, ``.json``, ``.yaml``, ``.yml``) or a builder's spec.
-    values
-        The distinct texts of the column; every one must be a leaf.
-    column
-        The column's name, for errors.
-
-    Raises
-    ------
-    HierarchyError
-        The source is no tree or lacks a value of the column.
-    PolicyError
-        The spec names no builder that verify knows.
-    """
-    from incrowd.verification.recipes import tree_of
-    from incrowd.verification.tree_files import tree_in
-
-    tree = tree_in(source) if isinstance(source, Path) else tree_of(source, values, column)
-    unknown = sum(value not in tree.leaves for value in values)
-    if unknown:
-        name = f"the hierarchy file {source}" if isinstance(source, Path) else "the hierarchy of the policy"
-        raise HierarchyError(f"column {column!r}: {unknown} distinct value(s) are no leaf of {name}")
-    return tree

@@ -27,7 +27,7 @@ from fuzz.checks.made import (
 from fuzz.draw import IN_MEMORY, Case, needs_population
 from fuzz.sources import Placed, Services, as_texts, csv_bytes, fetched, frame_of, held, read_csv
 from incrowd.engines import engine_for
-from incrowd.policy import Policy
+from incrowd.jobs.policy import Policy
 from incrowd.recoding import Recoding
 
 

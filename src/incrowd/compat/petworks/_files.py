@@ -12,12 +12,12 @@ from incrowd.compat.petworks._levels import Levels, read_folder
 from incrowd.compat.petworks._numbers import ranks_of_numbers
 from incrowd.compat.petworks.attributetypes import QUASI_IDENTIFIER, SENSITIVE_ATTRIBUTE
 from incrowd.errors import SchemaError, TableError
-from incrowd.schema import require_columns
+from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.schema import Attribute
+    from incrowd.table.schema import Attribute
 
 __all__ = [
     "StrPath",
@@ -119,7 +119,7 @@ def for_distances(
     A column whose first value is a number holds numbers and is replaced by their ranks; others have distances
     by a hierarchy where there is one, else equal ones.
     """
-    from incrowd.schema import Attribute
+    from incrowd.table.schema import Attribute
 
     attributes = []
     for name in names:

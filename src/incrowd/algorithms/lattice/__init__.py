@@ -1,0 +1,10 @@
+"""The lattice of full-domain recodings, and what is found out about its nodes."""
+
+from __future__ import annotations
+
+from incrowd.algorithms.lattice.explorer import Explorer
+from incrowd.algorithms.lattice.lattice import Lattice
+from incrowd.algorithms.lattice.node import Node, better, least, score_to_beat
+from incrowd.algorithms.lattice.space import SolutionSpace
+
+__all__ = ["Explorer", "Lattice", "Node", "SolutionSpace", "better", "least", "score_to_beat"]

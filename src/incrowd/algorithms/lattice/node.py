@@ -1,0 +1,62 @@
+"""What is known of a node of the lattice, and which of two is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = ["Node", "better", "least", "score_to_beat"]
+
+_SLACK = 1e-12
+
+
+class Node(NamedTuple):
+    """What is known of a node that was looked at.
+
+    Attributes
+    ----------
+    levels
+        Level per quasi-identifier.
+    anonymous
+        Whether every model holds with no more suppression than allowed.
+    suppressed
+        Records that are suppressed, those suppressed before included; where the node is not anonymous, a
+        lower bound.
+    classes, smallest
+        Number of classes that are kept, and records of the smallest; 0 where the node is not anonymous.
+    score
+        The metric, lower is better; infinite where the node is not anonymous.
+    fails_below
+        Whether every node below fails for the same reason.
+    bound, floor
+        What no node above, and none below, can fall below, for a metric of classes; else 0.
+    """
+
+    levels: tuple[int, ...]
+    anonymous: bool
+    suppressed: int
+    classes: int
+    smallest: int
+    score: float
+    fails_below: bool
+    bound: float
+    floor: float = 0.0
+
+
+def score_to_beat(best: Node) -> float:
+    """Return what a score must stay below to beat the best so far by more than rounding."""
+    return best.score - _SLACK * max(1.0, abs(best.score))
+
+
+def better(node: Node, best: Node | None) -> bool:
+    """Say whether a node beats the best so far by more than rounding."""
+    return best is None or node.score < score_to_beat(best)
+
+
+def least(nodes: Iterable[Node]) -> Node | None:
+    """Return the node of least score, of those that are equal but for rounding the first by its levels."""
+    good = list(nodes)
+    if not good:
+        return None
+    best = min(good, key=lambda node: node.score)
+    return min((node for node in good if not better(best, node)), key=lambda node: node.levels)

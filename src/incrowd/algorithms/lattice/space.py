@@ -1,0 +1,142 @@
+"""The nodes that a search looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.errors import TableError
+from incrowd.io.addresses import file_path
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.algorithms.lattice.node import Node
+
+__all__ = ["SolutionSpace"]
+
+_KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk")
+
+
+@dataclass(frozen=True)
+class SolutionSpace:
+    """The nodes that a search looked at.
+
+    Attributes
+    ----------
+    names
+        The quasi-identifiers.
+    size
+        Nodes of the whole lattice.
+    metric
+        What the score is.
+    nodes
+        The nodes, in the order in which they were looked at.
+    best
+        The node that was chosen, None where none is anonymous.
+    proved
+        Whether no node of the lattice can be better under the metric.
+    records
+        Records of the table.
+    """
+
+    names: tuple[str, ...]
+    size: int
+    metric: str
+    nodes: tuple[Node, ...]
+    best: Node | None
+    proved: bool
+    records: int
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one mapping per node: levels by quasi-identifier, then what is known.
+
+        Risks are 1 / smallest class and classes / records kept; they and the score are None where the node
+        is not anonymous.
+        """
+        rows = []
+        for node in self.nodes:
+            kept = self.records - node.suppressed
+            good = node.anonymous and kept > 0
+            values = (
+                node.anonymous,
+                node.score if good else None,
+                node.suppressed,
+                node.classes if good else None,
+                node.smallest if good else None,
+                1 / node.smallest if good else None,
+                node.classes / kept if good else None,
+            )
+            rows.append(
+                {f"level of {name}": level for name, level in zip(self.names, node.levels, strict=True)}
+                | dict(zip(_KNOWN, values, strict=True))
+            )
+        return rows
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return `to_rows` as a Polars frame."""
+        import polars as pl
+
+        types = (pl.Boolean, pl.Float64, pl.Int64, pl.Int64, pl.Int64, pl.Float64, pl.Float64)
+        schema = {f"level of {name}": pl.Int64 for name in self.names} | dict(zip(_KNOWN, types, strict=True))
+        return pl.DataFrame(self.to_rows(), schema=schema)
+
+    def front(self) -> tuple[Node, ...]:
+        """Return the anonymous nodes that no other beats in score and mean risk, the best score first."""
+        found: list[Node] = []
+        least = np.inf
+        anonymous = [node for node in self.nodes if node.anonymous]
+        for node in sorted(anonymous, key=lambda node: (node.score, self._risk(node), node.levels)):
+            if self._risk(node) < least:
+                least = self._risk(node)
+                found.append(node)
+        return tuple(found)
+
+    def _risk(self, node: Node) -> float:
+        return node.classes / max(self.records - node.suppressed, 1)
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for JSON, without the nodes."""
+        best = self.best
+        return {
+            "lattice": self.size,
+            "looked_at": len(self.nodes),
+            "metric": self.metric,
+            "proved": self.proved,
+            "levels": None if best is None else dict(zip(self.names, best.levels, strict=True)),
+            "score": None if best is None else best.score,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "format": "incrowd lattice",
+            "version": 1,
+            "records": self.records,
+            **self.summary(),
+            "nodes": self.to_rows(),
+        }
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the nodes as ``.parquet`` or ``.json``, all or nothing; no value of the table is in it.
+
+        Raises
+        ------
+        TableError
+            For another suffix; when the file exists (unless `force`) or cannot be written.
+        """
+        from incrowd.io.targets import writing
+
+        suffix = file_path(path).suffix
+        if suffix not in (".parquet", ".json"):
+            raise TableError(f"{path}: a lattice is written as .parquet or .json")
+        with writing(path, force=force) as place:
+            if suffix == ".parquet":
+                self.to_polars().write_parquet(place)
+            else:
+                text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+                place.write_text(text, encoding="utf-8")

@@ -1,0 +1,106 @@
+"""What the algorithms that put records into classes have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import (
+    Algorithm,
+    SearchProblem,
+    Solution,
+    least_size,
+    refuse_infeasible,
+    refuse_pairs,
+)
+from incrowd.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.privacy import PrivacyModel
+    from incrowd.progress import Progress
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute, Style
+
+__all__ = ["LocalAlgorithm"]
+
+
+@dataclass(frozen=True)
+class LocalAlgorithm(Algorithm):
+    """Puts records into classes and gives every class the narrowest cells that cover it.
+
+    What `assign` makes need not satisfy every model: a class that fails one is joined with the class that
+    makes the least loss grow least, until all hold. The whole table as one class has to hold.
+
+    Attributes
+    ----------
+    joins
+        Whether that is needed; an algorithm that asks the models itself gives classes that hold.
+    fewer_pairs
+        What makes it compare fewer pairs of records.
+    """
+
+    joins: ClassVar[bool] = True
+    fewer_pairs: ClassVar[str] = "ask for a larger k"
+
+    @property
+    def by_record(self) -> bool:
+        """Whether it may part records with the same quasi-identifiers; most do."""
+        return True
+
+    def search(
+        self,
+        frequency: FrequencyTable,
+        models: Sequence[PrivacyModel],
+        *,
+        attributes: Sequence[Attribute],
+        max_suppression: float,
+        progress: Progress,
+        seed: int = 0,
+    ) -> Solution:
+        """Assign classes, and join those that fail; see `Algorithm.search`."""
+        from incrowd.algorithms._joining import join_failing
+        from incrowd.recoding import Local
+
+        self.check(frequency, models)
+        problem = SearchProblem(frequency, models, attributes, max_suppression, progress, seed)
+        class_of_key, count = self.assign(problem)
+        if self.joins:
+            class_of_key, count = join_failing(problem, class_of_key, count, who=self.name)
+        return Solution(Local.build(frequency, class_of_key, count, self.styles(attributes), self.name))
+
+    def check(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
+        """Refuse models that the algorithm cannot work with, or that no assignment satisfies.
+
+        Raises
+        ------
+        InfeasibleError, ParameterError
+        """
+        for model in models:
+            if self.by_record and model.needs_population:
+                raise ParameterError(
+                    f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
+                    "the population a class covers; use mondrian or a full-domain algorithm"
+                )
+        refuse_infeasible(frequency, models)
+        pairs = self.pairs_at_most(frequency, least_size(models))
+        refuse_pairs(self.name, frequency.keys, pairs, self.fewer_pairs)
+
+    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+        """Return how many pairs of records are compared; 0 where that is no matter."""
+        return 0
+
+    def styles(self, attributes: Sequence[Attribute]) -> list[Style]:
+        """Return the output style of each quasi-identifier."""
+        return [attribute.output or "auto" for attribute in attributes]
+
+    @abstractmethod
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
+        """Put every key into a class: int32[keys] and the number of classes, each of which has a key.
+
+        Every class has at least `SearchProblem.least` records where the table has as many.
+        """

@@ -1,0 +1,90 @@
+"""`incrowd apply`: the next batch of rows by an earlier recoding."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["apply"]
+
+
+def apply(
+    recoding: Annotated[
+        Path, typer.Argument(metavar="RECODING", help="The folder where a recoding was saved (--recoding).")
+    ],
+    data: options.Data,
+    policy: Annotated[Path, typer.Option("--policy", help="The policy file of the earlier release.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
+    previous_release: Annotated[
+        Path | None,
+        typer.Option(
+            "--previous-release",
+            "--beside",
+            metavar="RELEASE",
+            help="The earlier release; classes are those of both.",
+        ),
+    ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option("--rows", metavar="CSV", help="Also write which rows were suppressed and why."),
+    ] = None,
+    max_suppression: options.Suppression = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    stream: options.Stream = False,
+    memory: options.Memory = None,
+    escape_formulas: options.Escape = False,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Recode the next batch of rows by yesterday's decisions, check it, and suppress what does not fit.
+
+    Nothing is written when more rows than the policy allows would have to be suppressed.
+    """
+    from dataclasses import replace
+
+    from incrowd.cli.tables import progress
+    from incrowd.engines import loaded as loaded_table
+    from incrowd.io.files import CsvFormat, escaping, write_file
+    from incrowd.jobs.apply import apply_recoding
+
+    outputs = options.outputs_of(data, previous_release, policy=policy, recoding=recoding, force=force)
+    released = options.released_file(outputs, output, data, stream=stream)
+    numbers = options.added(outputs, rows)
+    loaded = options.read_policy(policy)
+    if max_suppression is not None:
+        loaded = replace(loaded, max_suppression=max_suppression)
+    with progress() as shown, outputs:
+        shown.stage("read")
+        table, csv_format, _ = options.opened(
+            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
+        )
+        # It was written as this one will be.
+        earlier = (
+            None
+            if previous_release is None
+            else loaded_table(previous_release, escaping(None, escape_formulas))
+        )
+        shown.stage("apply")
+        applied = apply_recoding(recoding, table, loaded, previous_release=earlier, csv_format=csv_format)
+        shown.stage("write")
+        if numbers is not None:
+            write_file(applied.rows(), numbers, CsvFormat())
+        applied.write(released, escape_formulas=escape_formulas)
+    if json:
+        typer.echo(json_module.dumps(applied.to_dict(), ensure_ascii=False, indent=1))
+        return
+    typer.echo(
+        f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
+        f"classes that fail, {applied.suppressed:,} suppressed in all"
+    )
+    typer.echo(f"written: {output}, every model holds")

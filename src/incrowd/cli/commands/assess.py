@@ -1,0 +1,126 @@
+"""`incrowd assess`: how private a table is as it stands."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incrowd.jobs.assess import ClassFigures
+
+__all__ = ["assess"]
+
+_CLASSES = 100
+"""Classes that a table on the screen has."""
+
+
+def assess(
+    data: options.FileOrAddress,
+    table: options.Table = None,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741
+    t: options.T = None,
+    model: options.Models = None,
+    population: options.People = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    stream: options.Stream = False,
+    memory: options.Memory = None,
+    by_class: Annotated[
+        bool,
+        typer.Option(
+            "--by-class", help="Also show every class with what each model measures of it: --json has all."
+        ),
+    ] = False,
+    report: options.Report = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Measure how private a table is as it stands.
+
+    With limits (-k, -l, -t, --model, --policy) the exit status is 1 when one is not met.
+    """
+    from incrowd.cli.tables import console, progress, show_assessment
+    from incrowd.jobs.assess import assess as measure
+
+    models = options.models_of(k, l, t, model)
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
+    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
+    page = options.added_report(outputs, report)
+    with progress() as shown, outputs:
+        shown.stage("read")
+        rows, _, columns = options.opened(
+            data,
+            options.csv_format(delimiter, encoding, names),
+            stream=stream,
+            memory=memory,
+            shown=shown,
+            table=table,
+        )
+        loaded = options.policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
+        loaded = options.override(loaded, models, None, None, None)
+        shown.stage("assess")
+        assessment = measure(rows, loaded.schema, loaded.models, population=population, progress=shown)
+        if page is not None:
+            shown.stage("report")
+            assessment.report(page, loaded.schema)
+    if json:
+        document = {"file": str(data), **assessment.to_dict()}
+        if by_class:
+            document["by_class"] = assessment.by_class().to_dict()
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_assessment(console(), assessment)
+        if by_class:
+            show_classes(console(), assessment.by_class())
+    if not assessment.holds:
+        raise typer.Exit(1)
+
+
+def show_classes(out: Console, figures: ClassFigures) -> None:
+    """Print the classes with their cells, sizes and distances, the first of many."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number
+
+    many = len(figures)
+    named = {
+        f"v{place}": (measure, values)
+        for place, (measure, values) in enumerate(zip(figures.measures, figures.values, strict=True), 1)
+    }
+    legend = Table("value", "is", title="Classes", title_justify="left", box=None, pad_edge=False)
+    for short, (measure, _) in named.items():
+        legend.add_row(short, Text(str(measure)))
+    table = Table(box=None, pad_edge=False)
+    for name in figures.cells:
+        table.add_column(Text(name), overflow="fold")
+    for name in ("records", *named):
+        table.add_column(name, justify="right")
+    for row in range(min(many, _CLASSES)):
+        cells = (column[row] for column in figures.cells.values())
+        table.add_row(
+            *(Text("(missing)" if cell is None else cell) for cell in cells),
+            f"{figures.records[row]:,}",
+            *(number(values[row].item()) for _, values in named.values()),
+        )
+    out.print()
+    out.print(legend)
+    out.print()
+    out.print(table)
+    if many > _CLASSES:
+        out.print(f"{many - _CLASSES:,} more classes: --json has all")

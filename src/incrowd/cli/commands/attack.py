@@ -1,0 +1,132 @@
+"""`incrowd attack`: attacks on a release, tried and counted."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from incrowd.attacks import Attack
+
+__all__ = ["attack"]
+
+
+def attack(
+    raw: options.Data,
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released or synthetic file.")],
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", help="Raw records of people whom the release does not hold."),
+    ] = None,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    secret: Annotated[
+        str | None, typer.Option("--secret", help="The sensitive attribute that is inferred.")
+    ] = None,
+    attacks: Annotated[int, typer.Option("--attacks", min=10, help="Guesses of each kind.")] = 500,
+    columns: Annotated[int, typer.Option("--columns", min=1, help="Columns of a predicate.")] = 3,
+    neighbours: Annotated[
+        int, typer.Option("--neighbours", min=1, help="Records that linkability looks at on either side.")
+    ] = 1,
+    aligned: Annotated[
+        bool,
+        typer.Option("--aligned", help="Row N of both files is one person: check links, too."),
+    ] = False,
+    known: Annotated[
+        str | None,
+        typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
+    ] = None,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option("--also", metavar="FILE", help="Another release of the same table; again for more."),
+    ] = None,
+    kinds: Annotated[
+        str | None,
+        typer.Option("--kinds", metavar="A,B,...", help="The attacks to try, as composition,minimality."),
+    ] = None,
+    seed: options.Seed = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Try to single out, link and infer with a release, and count how often it works.
+
+    With --control the risk is what the release gives away beyond what is true of everybody. With --also it is
+    told what several releases give away together; --kinds minimality, with --policy, tells what the algorithm
+    gives away. By default all that the files allow is tried, but minimality.
+    """
+    from incrowd.attacks import attack as attacked
+    from incrowd.cli.tables import console, progress
+    from incrowd.io.files import read_table
+
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
+    with progress() as shown:
+        shown.stage("read")
+        before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
+        after, _ = read_table(release, csv_format)
+        others = None if control is None else read_table(control, csv_format)[0]
+        loaded = options.policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
+        found = attacked(
+            before,
+            after,
+            loaded if loaded.models else loaded.schema,
+            also=[read_table(path, csv_format)[0] for path in also or ()],
+            kinds=options.listed(kinds) or None,
+            control=others,
+            secret=secret,
+            attacks=attacks,
+            columns=columns,
+            neighbours=neighbours,
+            aligned=aligned,
+            known=options.listed(known) or None,
+            seed=seed or 0,
+            progress=shown,
+        )
+    if json:
+        document = {"format": "incrowd attack", "version": 1, "attacks": [entry.to_dict() for entry in found]}
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_attacks(console(), found)
+
+
+def show_attacks(out: Console, attacks: Sequence[Attack]) -> None:
+    """Print a line per kind of attack, with 95 % confidence intervals."""
+    from rich.table import Table
+
+    from incrowd.cli.tables import number
+
+    table = Table(
+        title="Attacks: success, with 95 % confidence", title_justify="left", box=None, pad_edge=False
+    )
+    table.add_column("attack")
+    for name in ("guesses", "with the release", "without it", "on other people", "risk"):
+        table.add_column(name, justify="right")
+    for attack in attacks:
+        rates = (attack.main, attack.baseline, attack.control, attack.risk)
+        told = (
+            "" if rate is None else f"{rate.value:.3f} ({rate.low:.3f} to {rate.high:.3f})" for rate in rates
+        )
+        table.add_row(attack.name, f"{attack.attacks:,}", *told)
+    out.print(table)
+    for attack in attacks:
+        if attack.figures:
+            told = (f"{name.replace('_', ' ')} {number(value)}" for name, value in attack.figures.items())
+            out.print(f"{attack.name}: {', '.join(told)}")
+    weak = [attack.name for attack in attacks if not attack.stronger_than_guessing]
+    if weak:
+        out.print(f"no better than guessing, so the figures say little: {', '.join(weak)}")

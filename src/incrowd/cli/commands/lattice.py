@@ -1,0 +1,122 @@
+"""`incrowd lattice`: the full-domain recodings of a table."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incrowd.algorithms.lattice import SolutionSpace
+
+__all__ = ["lattice"]
+
+
+def lattice(
+    data: options.FileOrAddress,
+    table: options.Table = None,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    k: options.K = None,
+    l: options.L = None,  # noqa: E741
+    t: options.T = None,
+    model: options.Models = None,
+    population: options.People = None,
+    algorithm: options.AlgorithmName = None,
+    levels: options.Levels = None,
+    max_suppression: options.Suppression = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    stream: options.Stream = False,
+    memory: options.Memory = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Also write every node looked at: .parquet or .json."),
+    ] = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Search the lattice of full-domain recodings and show the trade-off; nothing is released.
+
+    Take a node with `anonymize --levels`. Columns without a role do no harm here.
+    """
+    from incrowd.cli.tables import console, progress
+    from incrowd.jobs.anonymize import explore
+
+    models = options.models_of(k, l, t, model)
+    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
+    target = options.added(outputs, output)
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
+    with progress() as shown:
+        shown.stage("read")
+        rows, csv_format, columns = options.opened(
+            data,
+            options.csv_format(delimiter, encoding, names),
+            stream=stream,
+            memory=memory,
+            shown=shown,
+            table=table,
+        )
+        loaded = options.policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
+        loaded = options.override(loaded, models, algorithm, max_suppression, None)
+        loaded = loaded.with_levels(options.levels_of(levels) or {})
+        space = explore(rows, loaded, population=population, csv_format=csv_format, progress=shown)
+    if target is not None:
+        with outputs:
+            space.save(target)
+    if json:
+        typer.echo(json_module.dumps(space.to_dict(), ensure_ascii=False, indent=1))
+        return
+    show_lattice(console(), space)
+    if output is not None:
+        typer.echo(f"written: {output} ({len(space.nodes):,} nodes)")
+
+
+def show_lattice(out: Console, space: SolutionSpace) -> None:
+    """Print how much of the lattice was looked at, what was chosen and what else there is to choose from."""
+    from rich.table import Table
+
+    from incrowd.cli.tables import number
+
+    anonymous = sum(node.anonymous for node in space.nodes)
+    out.print(
+        f"{space.size:,} nodes, {len(space.nodes):,} looked at, {anonymous:,} of them anonymous; "
+        + ("the best is proved" if space.proved else "the best is not proved to be the best of all")
+    )
+    out.print()
+    table = Table(
+        title=f"Loss against risk: {space.metric}; the first is the choice",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    table.add_column("levels", no_wrap=True)
+    for name in ("score", "suppressed", "classes", "smallest", "largest risk", "mean risk"):
+        table.add_column(name, justify="right")
+    best = [] if space.best is None else [space.best]
+    for node in best + [node for node in space.front() if node not in best]:
+        kept = max(space.records - node.suppressed, 1)
+        figures = (node.score, node.suppressed, node.classes, node.smallest)
+        risks = (1 / max(node.smallest, 1), node.classes / kept)
+        levels = " ".join(map(str, node.levels))
+        table.add_row(levels, *map(number, figures), *map(number, risks))
+    out.print(table)
+    out.print()
+    out.print(f"levels are those of {', '.join(space.names)}")
+    if space.best is not None:
+        levels = ",".join(
+            f"{name}={level}" for name, level in zip(space.names, space.best.levels, strict=True)
+        )
+        out.print(f"to take a node, e.g. the first: incrowd anonymize ... --levels {levels}")

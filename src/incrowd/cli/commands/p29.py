@@ -1,0 +1,149 @@
+"""`incrowd p29`: the P29 score of a table."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incrowd.jobs.ensure_privacy import ProcessedTable
+    from incrowd.privacy import P29Score
+
+__all__ = ["p29"]
+
+
+def p29(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    identifying: options.Identifying = None,
+    insensitive: options.Insensitive = None,
+    others: options.Others = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Delete the classes that fail, and write what is left."),
+    ] = None,
+    t: Annotated[float, typer.Option("-t", help="Largest distance to the table that stays.")] = 0.5,
+    k: Annotated[int, typer.Option("-k", help="Largest size of a class that is deleted.")] = 1,
+    l: Annotated[  # noqa: E741
+        float, typer.Option("-l", help="Largest normalized entropy that is deleted.")
+    ] = 0.0,
+    max_rounds: Annotated[
+        int | None, typer.Option("--max-rounds", help="How often to look anew; 1 is the single pass.")
+    ] = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    escape_formulas: options.Escape = False,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Score a table by P29, and with -o delete the classes that fail until none does.
+
+    The exit status is 1 when the score is 0 or, with -o, when classes are left that fail; nothing is written
+    then.
+    """
+    from incrowd.cli.tables import console, progress
+    from incrowd.engines import read_classes
+    from incrowd.io.files import escaping, read_table, write_file
+    from incrowd.jobs.ensure_privacy import ensure_privacy
+    from incrowd.privacy import P29
+
+    options.refuse_beside_policy(
+        policy,
+        qi=qi,
+        sensitive=sensitive,
+        identifying=identifying,
+        insensitive=insensitive,
+        others=others,
+        null_value=null_value or None,
+    )
+    outputs = options.outputs_of(data, policy=policy, force=force)
+    target = options.added(outputs, output)
+    with progress() as shown, outputs:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        if policy is not None:
+            schema = options.read_policy(policy).schema
+        else:
+            schema = options.schema_of(
+                table.columns, qi, sensitive, identifying, insensitive, others, None, null_value,
+                lenient=output is None,
+            )  # fmt: skip
+        shown.stage("score")
+        score = P29(0.0).of(read_classes(table, schema))
+        left = None
+        if target is not None:
+            shown.stage("process")
+            left = ensure_privacy(table, schema, t=t, k=k, l=l, max_rounds=max_rounds)
+            if left.clean:
+                shown.stage("write")
+                write_file(left.table, target, escaping(csv_format, escape_formulas))
+    if json:
+        document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_p29(console(), score)
+        if left is not None:
+            show_processing(console(), left)
+            if left.clean:
+                typer.echo(f"written: {output}")
+    if (left is None and not score.value) or (left is not None and not left.clean):
+        raise typer.Exit(1)
+
+
+def show_p29(out: Console, score: P29Score) -> None:
+    """Print the score and what it is made of; classes that make it zero by their cells, ten at most."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number
+
+    out.print(f"P29 score: {number(score.value)}")
+    out.print(
+        f"smallest class {score.k_min:,}, least normalized entropy {number(score.l_min)}, largest distance "
+        f"{number(score.t_max)}"
+    )
+    table = Table(title="Means over classes", title_justify="left", box=None, pad_edge=False)
+    for name in ("attribute", "normalized entropy", "scaled distance"):
+        table.add_column(name, justify="left" if name == "attribute" else "right")
+    for name, entropy in score.entropies.items():
+        table.add_row(Text(name), number(entropy), number(score.distances[name]))
+    table.add_row("all", number(score.entropy), number(score.distance))
+    out.print(table)
+    for reason in score.reasons:
+        out.print(reason)
+    for entry in score.offending[:10]:
+        cells = ", ".join(
+            f"{name}={'(missing)' if value is None else value}" for name, value in entry.cells.items()
+        )
+        out.print(Text(f"  {cells}: {entry.records:,} records; {'; '.join(entry.reasons)}"))
+    if len(score.offending) > 10:
+        out.print(f"  and {len(score.offending) - 10:,} more classes")
+
+
+def show_processing(out: Console, left: ProcessedTable) -> None:
+    """Print what each round deleted and what is left."""
+    from incrowd.cli.tables import number
+
+    for place, each in enumerate(left.rounds, 1):
+        out.print(
+            f"round {place}: {each.classes:,} classes with {each.records:,} records deleted "
+            f"({each.too_small:,} too small, {each.too_uniform:,} too uniform, {each.too_far:,} too far from "
+            "the table)"
+        )
+    out.print(
+        f"{left.records - left.deleted:,} of {left.records:,} records in {left.classes:,} classes are left, "
+        f"P29 score {number(left.score.value)}"
+    )
+    if not left.clean:
+        out.print("classes are left that fail; allow more rounds (--max-rounds)")

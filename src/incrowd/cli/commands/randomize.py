@@ -1,0 +1,75 @@
+"""`incrowd randomize`: local differential privacy."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from incrowd.jobs.randomize import RandomizedTable
+
+__all__ = ["randomize"]
+
+
+def randomize(
+    data: options.Data,
+    spec: Annotated[
+        Path, typer.Option("--spec", help="TOML file with a mechanism per column, and a budget.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="CSV or Parquet file to write.")],
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    escape_formulas: options.Escape = False,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Randomize columns for local differential privacy: Laplace noise and randomized response.
+
+    Columns that the file does not name are written as they are.
+    """
+    from incrowd.cli.tables import console, progress
+    from incrowd.io.files import escaping, read_table, write_file
+    from incrowd.jobs.randomize import mechanisms_from_toml
+    from incrowd.jobs.randomize import randomize as drawn
+
+    mechanisms, budget = mechanisms_from_toml(spec)
+    outputs = options.outputs_of(data, spec, force=force)
+    target = outputs.add(output)
+    with progress() as shown, outputs:
+        shown.stage("read")
+        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        shown.stage("randomize")
+        made = drawn(table, mechanisms, budget=budget)
+        shown.stage("write")
+        write_file(made.table, target, escaping(csv_format, escape_formulas))
+    if json:
+        typer.echo(json_module.dumps(made.to_dict(), ensure_ascii=False, indent=1))
+        return
+    show_randomized(console(), made, budget)
+    typer.echo(f"written: {output}")
+
+
+def show_randomized(out: Console, made: RandomizedTable, budget: float | None) -> None:
+    """Print the privacy loss per column and of a record."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number
+
+    table = Table(title="Local differential privacy", title_justify="left", box=None, pad_edge=False)
+    table.add_column("column")
+    table.add_column("epsilon", justify="right")
+    for name, epsilon in made.epsilons.items():
+        table.add_row(Text(name), number(epsilon))
+    table.add_row("a whole record", number(made.epsilon))
+    out.print(table)
+    if budget is not None:
+        out.print(f"budget {number(budget)}, {number(budget - made.epsilon)} left")

@@ -1,0 +1,162 @@
+"""`incrowd risk`: how easily people are found."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from incrowd.risk import Identifying, Suda, Uniqueness
+
+__all__ = ["risk"]
+
+_SETS = 10
+
+
+def risk(
+    data: options.Data,
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    population: options.People = None,
+    size: Annotated[
+        int | None,
+        typer.Option("--population-size", min=1, help="How many people the table is a sample of."),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option("--weights", help="Column of sampling weights: how many people each row stands for."),
+    ] = None,
+    max_size: Annotated[
+        int, typer.Option("--max-size", min=1, help="Columns of the largest sets that are looked at.")
+    ] = 3,
+    distinction: Annotated[
+        float, typer.Option("--distinction", help="From which share of distinct records a set identifies.")
+    ] = 0.9,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Measure re-identification risk: risk models, special uniques, and which columns identify.
+
+    With --population-size also how many people are unique in the population, estimated; with --weights the
+    individual risk of the rows of a survey.
+    """
+    from incrowd.cli.tables import console, progress
+    from incrowd.io.files import read_table
+    from incrowd.jobs.assess import assess as measure
+    from incrowd.risk import individual_risk, population_uniqueness, quasi_identifiers, suda2
+
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
+    with progress() as shown:
+        shown.stage("read")
+        table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
+        loaded = options.policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        columns = [attribute.name for attribute in loaded.schema.quasi]
+        largest = min(max_size, len(columns))
+        shown.stage("risk models")
+        risks = measure(table, loaded.schema, population=population).risk
+        shown.stage("special uniques")
+        share = 0.01 if size is None else min(len(table) / size, 1.0)
+        special = suda2(table, columns, max_size=largest, fraction=share)
+        shown.stage("quasi-identifiers")
+        sets = quasi_identifiers(table, columns, max_size=largest, distinction=distinction)
+        unique = None if size is None else population_uniqueness(table, columns, population=size)
+        rows = None if weights is None else individual_risk(table, columns, weights)
+        individual = (
+            None
+            if rows is None
+            else {"mean": float(rows.mean()), "max": float(rows.max()), "expected": float(rows.sum())}
+        )
+    if json:
+        document = {
+            "format": "incrowd risk",
+            "version": 1,
+            "risks": risks,
+            "special_uniques": special.to_dict(),
+            "quasi_identifiers": [entry.to_dict() for entry in sets],
+            **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
+            **({} if individual is None else {"individual_risk": individual}),
+        }
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show_risk(console(), len(table), risks, special, sets, unique, individual)
+
+
+def show_risk(
+    out: Console,
+    records: int,
+    risks: Mapping[str, Mapping[str, float]],
+    special: Suda,
+    sets: Sequence[Identifying],
+    unique: Uniqueness | None,
+    individual: Mapping[str, float] | None,
+) -> None:
+    """Print risk models, special uniques, the columns that identify, and estimates for the population."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number, percent, risk_table
+
+    out.print(risk_table(risks))
+    out.print()
+    told = special.to_dict()
+    found = ", ".join(
+        f"{count:,} of {size} columns" for size, count in enumerate(told["minimal_sample_uniques"], 1)
+    )
+    out.print(
+        f"{told['rows_with_one']:,} of {records:,} records have minimal sample uniques: {found}; "
+        f"largest score {number(told['largest_score'])}, DIS-SUDA {number(told['largest_dis_score'])}"
+    )
+    shares = sorted(told["contributions"].items(), key=lambda item: -item[1])
+    out.print("share of the scores: " + ", ".join(f"{name} {percent(share)}" for name, share in shares))
+    out.print()
+    table = Table(
+        title="Columns that tell records apart (* the smallest sets that identify)",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
+    for name in ("", "columns", "distinction", "separation", "unique"):
+        table.add_column(name, justify="left" if name in ("", "columns") else "right")
+    first = [entry for entry in sets if entry.minimal]
+    first += [entry for entry in sets if not entry.minimal][: max(_SETS - len(first), 0)]
+    for entry in first:
+        figures_ = (entry.distinction, entry.separation, entry.unique)
+        table.add_row("*" if entry.minimal else "", Text(", ".join(entry.columns)), *map(number, figures_))
+    out.print(table)
+    if unique is not None:
+        out.print()
+        estimates = ", ".join(
+            f"{name} {number(value)}"
+            for name, value in (
+                ("pitman", unique.pitman),
+                ("zayatz", unique.zayatz),
+                ("snb", unique.snb),
+                ("poisson-gamma", unique.poisson_gamma),
+            )
+            if value is not None
+        )
+        out.print(
+            f"unique in the population, estimated: {percent(unique.dankar)} ({unique.chosen}; {estimates}); "
+            f"in the table {percent(unique.sample)}"
+        )
+    if individual is not None:
+        out.print()
+        out.print(
+            f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
+            f"{number(individual['max'])}, {number(individual['expected'])} records expected to be found"
+        )

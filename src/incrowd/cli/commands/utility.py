@@ -1,0 +1,142 @@
+"""`incrowd utility`: what a release lost."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from incrowd.jobs.evaluate import Evaluation
+    from incrowd.jobs.fidelity import Fidelity
+    from incrowd.jobs.learn import LearningResult
+
+__all__ = ["utility"]
+
+
+def utility(
+    raw: options.Data,
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="The released file: the same rows in the same order.")
+    ],
+    policy: options.PolicyFile = None,
+    qi: options.Quasi = None,
+    sensitive: options.Sensitive = None,
+    hierarchies: options.Hierarchies = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", help="Also learn to predict this column, from both tables."),
+    ] = None,
+    seed: options.Seed = None,
+    null_value: options.NullValues = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    names: options.Names = None,
+    json: options.Json = False,
+) -> None:
+    """Measure what a release lost of the raw table, whoever made it.
+
+    Metrics, distributions, associations and the error of random counting queries. Cells may be values, labels
+    of the hierarchies, ranges, sets, means, or *.
+    """
+    from incrowd.cli.tables import console, progress
+    from incrowd.io.files import read_table
+    from incrowd.jobs.evaluate import evaluate
+    from incrowd.jobs.fidelity import fidelity
+    from incrowd.jobs.learn import learn
+
+    options.refuse_beside_policy(
+        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
+    )
+    with progress() as shown:
+        shown.stage("read")
+        before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
+        after, _ = read_table(release, csv_format)
+        loaded = options.policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
+        shown.stage("measure")
+        evaluation = evaluate(before, after, loaded.schema)
+        kept = fidelity(
+            evaluation.frequency,
+            evaluation.recoding,
+            columns=min(2, len(loaded.schema.quasi)),
+            seed=seed or 0,
+        )
+        learned = []
+        if target is not None:
+            shown.stage("learn")
+            learned = learn(evaluation, before, target, seed=seed or 0)
+    if json:
+        document = evaluation.to_dict() | {"statistics": kept.to_dict()}
+        if learned:
+            document["learning"] = [entry.to_dict() for entry in learned]
+        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        return
+    out = console()
+    show_evaluation(out, evaluation)
+    show_fidelity(out, kept, learned)
+
+
+def show_evaluation(out: Console, evaluation: Evaluation) -> None:
+    """Print what a release lost, and how its cells were read."""
+    from incrowd.cli.tables import loss_table
+
+    out.print(
+        f"{evaluation.records:,} records in {evaluation.classes:,} equivalence classes, "
+        f"{evaluation.suppressed:,} suppressed"
+    )
+    for name, records in evaluation.summarized.items():
+        if records:
+            out.print(
+                f"column {name!r}: the cells of {records:,} records do not cover all values of their class; "
+                "they count as summaries of it"
+            )
+    out.print()
+    out.print(loss_table(evaluation.utility, [domain.name for domain in evaluation.recoding.domains]))
+
+
+def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult]) -> None:
+    """Print how distributions, associations and counts fared, and what a model learned."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number, percent
+
+    out.print()
+    table = Table(title="Distributions, before and after", title_justify="left", box=None, pad_edge=False)
+    table.add_column("column")
+    for name in ("total variation", "hellinger", "wasserstein"):
+        table.add_column(name, justify="right")
+    for marginal in kept.marginals:
+        far = (marginal.total_variation, marginal.hellinger, marginal.wasserstein)
+        table.add_row(Text(marginal.column), *map(number, far))
+    out.print(table)
+    out.print()
+    table = Table(title="Associations, before -> after", title_justify="left", box=None, pad_edge=False)
+    table.add_column("columns")
+    for name in ("cramer's v", "mutual information", "correlation"):
+        table.add_column(name, justify="right")
+    for pair in kept.associations:
+        figures = (pair.cramers_v, pair.mutual_information, pair.correlation)
+        told = ("" if both is None else f"{both[0]:.3f} -> {both[1]:.3f}" for both in figures)
+        table.add_row(Text(", ".join(pair.columns)), *told)
+    out.print(table)
+    asked = kept.queries
+    out.print()
+    out.print(
+        f"{asked.queries} random counts over {asked.columns} columns, {asked.selectivity:g} of the "
+        f"combinations each: relative error {number(asked.mean)} on average, median {number(asked.median)}"
+    )
+    for entry in learned:
+        share = "" if entry.kept is None else f"; {percent(entry.kept)} of the gain is kept"
+        out.print(
+            f"learning {entry.target!r}, {entry.score}: {entry.raw:.4f} from raw records, "
+            f"{entry.released:.4f} from the release, {entry.baseline:.4f} without learning{share}"
+        )

@@ -1,0 +1,101 @@
+"""`incrowd verify`."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incrowd.cli import options
+
+if TYPE_CHECKING:
+    from incrowd.verification import Verification
+
+__all__ = ["verify"]
+
+
+def verify(
+    released: options.Released,
+    policy: Annotated[Path, typer.Option("--policy", help="The policy file that it has to satisfy.")],
+    table: options.Table = None,
+    population: options.People = None,
+    against: Annotated[
+        Any,
+        typer.Option(
+            "--against",
+            metavar="RAW",
+            parser=options.file_or_address,
+            help="The raw table: each cell must be true of its record, other columns unchanged.",
+        ),
+    ] = None,
+    against_table: Annotated[
+        str | None, typer.Option("--against-table", metavar="TABLE", help="Its table, if it is a database.")
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option("--names", metavar="A,B,...", help="Column names of a raw CSV that has no header line."),
+    ] = None,
+    delimiter: options.Delimiter = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
+    ] = None,
+    escape_formulas: Annotated[
+        bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Check a release against its policy with a second, independent implementation (SQL).
+
+    Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
+    """
+    from incrowd.verification import verify as check
+
+    result = check(
+        options.named(released),
+        policy,
+        table=table,
+        population=population,
+        against=None if against is None else options.named(against),
+        against_table=against_table,
+        delimiter=delimiter,
+        encoding=encoding,
+        names=() if names is None else names.split(","),
+        escaped=escape_formulas,
+    )
+    if json:
+        typer.echo(json_module.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        _show(result)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def _show(result: Verification) -> None:
+    from rich.table import Table
+
+    from incrowd.cli.tables import console, number, verdict
+
+    out = console()
+    out.print(
+        f"{result.file}: {result.records:,} records in {result.classes:,} classes, "
+        f"{result.suppressed:,} suppressed",
+    )
+    table = Table(box=None, pad_edge=False)
+    for name in ("model", "attribute", "reached", "asked", ""):
+        table.add_column(name)
+    for finding in result.findings:
+        table.add_row(
+            finding.model,
+            finding.attribute or "",
+            number(finding.reached),
+            number(finding.asked),
+            verdict(finding.holds),
+        )
+    out.print(table)
+    for problem in result.problems:
+        out.print(f"problem: {problem}")
+    for what in result.unchecked:
+        out.print(f"not checked: {what}")
+    out.print("verified: the policy is satisfied" if result.ok else "NOT verified")

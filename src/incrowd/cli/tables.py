@@ -1,0 +1,292 @@
+"""Results as tables and bars on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from incrowd.privacy import MODELS
+from incrowd.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.release import Release
+    from incrowd.privacy import EquivalenceClass, ModelResult
+    from incrowd.utility import MetricResult
+
+__all__ = [
+    "console",
+    "limit_text",
+    "loss_table",
+    "number",
+    "percent",
+    "progress",
+    "quantity_text",
+    "risk_table",
+    "show_assessment",
+    "show_release",
+    "show_rows",
+    "verdict",
+]
+
+
+_USUAL = ("k-anonymity", "l-diversity", "t-closeness")
+"""Models of which a release's table shows everything; of others, what was asked."""
+
+
+def console() -> Console:
+    """Return a console on standard output."""
+    # Piped output is for other programs: fold and cut nothing. Names of columns may look like markup.
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
+
+
+def number(value: float | None) -> str:
+    """Write a figure with at most six significant digits, and whole numbers whole."""
+    if value is None:
+        return "-"
+    if value == float("inf"):
+        return "infinite"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def percent(value: float) -> str:
+    """Write a share in percent."""
+    return f"{value:.2%}"
+
+
+def quantity_text(measured: ModelResult) -> str:
+    """Name what a model measures."""
+    usual = {field.name: field.default for field in fields(MODELS.get(measured.model))}
+    words = []
+    for name, value in measured.settings.items():
+        if not isinstance(value, str) and value == usual[name]:
+            continue
+        words.append(value if isinstance(value, str) else name if value is True else f"{name}={value:g}")
+    return measured.model + (f" ({', '.join(words)})" if words else "")
+
+
+def limit_text(measured: ModelResult) -> str:
+    """Write what was asked for."""
+    if measured.limit is None:
+        return ""
+    return f"{measured.sign} {number(measured.limit)}"
+
+
+def verdict(holds: bool | None) -> Text:
+    """Say whether a limit is met; nothing where none was asked."""
+    if holds is None:
+        return Text("")
+    return Text("holds", "green") if holds else Text("FAILS", "bold red")
+
+
+def _privacy_table(assessment: Assessment, numbers: Mapping[tuple[str | None, ...], str]) -> Table:
+    table = Table(title="Privacy", title_justify="left", box=None, pad_edge=False)
+    for name in ("model", "attribute", "measure"):
+        table.add_column(name)
+    table.add_column("reached", justify="right")
+    asked = any(measured.limit is not None for measured in assessment.privacy)
+    if asked:
+        table.add_column("asked", justify="right")
+        table.add_column("")
+    table.add_column("weakest class")
+    for measured in assessment.privacy:
+        row: list[Any] = [
+            quantity_text(measured),
+            measured.attribute or "",
+            measured.quantity,
+            number(measured.value),
+        ]
+        if asked:
+            row += [limit_text(measured), verdict(measured.holds)]
+        weakest = ""
+        if measured.weakest is not None:
+            weakest = numbers[_key(measured.weakest)]
+            weakest += f" and {measured.ties - 1:,} more" if measured.ties > 1 else ""
+        table.add_row(*row, weakest)
+    return table
+
+
+def _key(crowd: EquivalenceClass) -> tuple[str | None, ...]:
+    return tuple(crowd.cells.values())
+
+
+def _crowds(title: str, quasi: Sequence[str], crowds: Mapping[str, EquivalenceClass]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("records", justify="right")
+    for name in quasi:
+        table.add_column(Text(name), overflow="fold")
+    for number_, crowd in crowds.items():
+        cells = (Text("(missing)" if cell is None else cell) for cell in crowd.cells.values())
+        table.add_row(number_, f"{crowd.records:,}", *cells)
+    return table
+
+
+def show_assessment(out: Console, assessment: Assessment) -> None:
+    """Print everything that was measured."""
+    out.print(f"{assessment.records:,} records, quasi-identifiers: {', '.join(assessment.quasi)}")
+    if assessment.suppressed:
+        out.print(
+            f"{assessment.suppressed:,} records are suppressed ({percent(assessment.suppressed_share)}) "
+            "and in no class"
+        )
+    out.print(
+        f"{assessment.classes:,} equivalence classes of {assessment.smallest:,} to {assessment.largest:,} "
+        f"records, {assessment.mean_size:.2f} on average; {assessment.unique:,} records are unique"
+    )
+    out.print()
+    sizes = Table(title="Class sizes", title_justify="left", box=None, pad_edge=False)
+    sizes.add_column("size", justify="right")
+    sizes.add_column("classes", justify="right")
+    sizes.add_column("records", justify="right")
+    sizes.add_column("share of records")
+    for bin_ in assessment.distribution:
+        label = f"{bin_.least:,}" if bin_.least == bin_.most else f"{bin_.least:,}-{bin_.most:,}"
+        share = bin_.records / max(assessment.records, 1)
+        bar = "█" * max(round(share * 40), 1)
+        sizes.add_row(label, f"{bin_.classes:,}", f"{bin_.records:,}", f"{bar} {share:.1%}")
+    out.print(sizes)
+    out.print()
+    weakest: dict[tuple[str | None, ...], EquivalenceClass] = {}
+    for measured in assessment.privacy:
+        if measured.weakest is not None:
+            weakest.setdefault(_key(measured.weakest), measured.weakest)
+    numbers = {cells: f"#{place}" for place, cells in enumerate(weakest, 1)}
+    out.print(_privacy_table(assessment, numbers))
+    out.print()
+    for measured in assessment.privacy:
+        where = f", {measured.attribute}" if measured.attribute else ""
+        for reason in measured.reasons:
+            out.print(f"{measured.model}{where}: {reason}")
+        if measured.failing and measured.failing[0]:
+            classes, records = measured.failing
+            out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records fail")
+    if weakest:
+        out.print()
+        described = {numbers[cells]: crowd for cells, crowd in weakest.items()}
+        out.print(_crowds("Weakest classes", assessment.quasi, described))
+        out.print()
+    out.print(risk_table(assessment.risk))
+
+
+def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
+    """Make a row per risk model, a column per figure that any of them has."""
+    table = Table(title="Risk", title_justify="left", box=None, pad_edge=False)
+    table.add_column("model")
+    names = list(dict.fromkeys(name for figures in risks.values() for name in figures))
+    for name in names:
+        table.add_column(name.replace("_", " "), justify="right")
+    for model, figures in risks.items():
+        table.add_row(model, *(number(figures[name]) if name in figures else "" for name in names))
+    return table
+
+
+def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Table:
+    """Put the values of metrics into a table."""
+    table = Table(title="MetricResult", title_justify="left", box=None, pad_edge=False)
+    table.add_column("metric")
+    for name in ("value", "0 to 1", *names):
+        table.add_column(Text(name), justify="right")
+    for lost in utility.values():
+        each = lost.per_attribute or {}
+        figures = [lost.value, lost.normalized, *(each.get(name) for name in names)]
+        table.add_row(lost.metric, *("" if figure is None else number(figure) for figure in figures))
+    return table
+
+
+def show_release(out: Console, release: Release) -> None:
+    """Print before and after side by side, what was lost and how long it took."""
+    before, after = release.before, release.privacy
+    table = Table(title="Before and after", title_justify="left", box=None, pad_edge=False)
+    for name in ("", "before", "after", "asked", ""):
+        table.add_column(name, justify="left" if not name else "right")
+    rows: list[tuple[str, float, float]] = [
+        ("equivalence classes", before.classes, after.classes),
+        ("smallest class", before.smallest, after.smallest),
+        ("unique records", before.unique, after.unique),
+        ("suppressed records", before.suppressed, after.suppressed),
+        ("prosecutor risk, largest", before.risk["prosecutor"]["max"], after.risk["prosecutor"]["max"]),
+        ("prosecutor risk, mean", before.risk["prosecutor"]["mean"], after.risk["prosecutor"]["mean"]),
+    ]
+    for name, was, is_ in rows:
+        limit = percent(release.policy.max_suppression) if name.startswith("suppressed") else ""
+        table.add_row(name, number(was), number(is_), f"<= {limit}" if limit else "", "")
+    left_out = 0
+    for was_measured, measured in zip(before.privacy, after.privacy, strict=True):
+        if measured.limit is None and measured.model not in _USUAL:
+            left_out += 1
+            continue
+        name = quantity_text(measured) + (f", {measured.attribute}" if measured.attribute else "")
+        if measured.quantity != MODELS.get(measured.model).limit_name:
+            name += f", {measured.quantity}"
+        table.add_row(
+            name,
+            number(was_measured.value),
+            number(measured.value),
+            limit_text(measured),
+            verdict(measured.holds),
+        )
+    out.print(table)
+    out.print(f"{left_out} figures of other models: --json, or incrowd assess on the release")
+    out.print()
+    out.print(loss_table(release.utility, [domain.name for domain in release.recoding.domains]))
+    out.print()
+    if release.lattice is not None:
+        space = release.lattice
+        chosen = ", ".join(
+            f"{name}={level}" for name, level in zip(space.names, space.best.levels, strict=True)
+        ) if space.best is not None else ""  # fmt: skip
+        out.print(
+            f"levels: {chosen}; {len(space.nodes):,} of {space.size:,} nodes looked at, "
+            + ("proved optimal" if space.proved else "not proved optimal")
+            + f" for {space.metric}"
+        )
+    stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in release.seconds.items())
+    out.print(f"{sum(release.seconds.values()):.2f} s: {stages}")
+
+
+def show_rows(out: Console, title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a few rows of a table."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for name in names:
+        table.add_column(Text(name), overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    out.print(table)
+
+
+class _Bar:
+    """Shows stages on a terminal."""
+
+    def __init__(self, rich: RichProgress) -> None:
+        self._rich = rich
+        self._task = rich.add_task("", total=None)
+
+    def stage(self, name: str) -> None:
+        self._rich.reset(self._task, description=name, total=None)
+
+    def advance(self, done: int, total: int) -> None:
+        self._rich.update(self._task, completed=done, total=total)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Show progress on standard error while it is a terminal; show nothing when piped."""
+    if not sys.stderr.isatty():
+        yield Silent()
+        return
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as rich:
+        yield _Bar(rich)

@@ -1,0 +1,164 @@
+"""The techniques of PETAnonymization, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incrowd.compat.petworks import attributetypes
+from incrowd.compat.petworks._files import (
+    StrPath,
+    Types,
+    columns_of_type,
+    for_distances,
+    levels_of,
+    quasi_of,
+    read_data,
+    sensitive_of,
+)
+from incrowd.compat.petworks._levels import Levels, read_folder, shown
+from incrowd.compat.petworks.attributetypes import SENSITIVE_ATTRIBUTE
+from incrowd.io.columns import column_named, columns_named, nameless
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from incrowd.privacy import PrivacyModel
+
+__all__ = ["ANONYMIZATIONS"]
+
+
+def _anonymize(
+    path: StrPath,
+    rate: float,
+    types: Types | None,
+    folder: StrPath | None,
+    models: Callable[[pl.DataFrame], list[PrivacyModel]],
+    subset: StrPath | None = None,
+    distances: bool = False,
+) -> pd.DataFrame:
+    import polars as pl
+
+    from incrowd.algorithms import Optimal
+    from incrowd.jobs.anonymize import anonymize
+    from incrowd.recoding import FullDomain
+    from incrowd.table.schema import Attribute, Schema
+
+    frame = read_data(path, "originalData")
+    quasi = quasi_of(types, frame)
+    # Of nodes that lose as much, the first by the levels of the last columns is the one that ARX gave.
+    levels = levels_of(folder, quasi[::-1])
+    names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
+    if distances:
+        counted, sensitive = for_distances(frame, names, read_folder(folder, names))
+    else:
+        counted, sensitive = frame, [Attribute(name, "sensitive", kind="category") for name in names]
+    schema = Schema.of(
+        [
+            *(Attribute(column.name, "quasi", "category", column.tree()) for column in levels),
+            *sensitive,
+        ],
+        others="keep",
+    )
+    sample = counted if subset is None else read_data(subset, "subsetData")
+    release = anonymize(
+        sample,
+        schema,
+        models(frame),
+        Optimal(aggregate="geometric-mean"),
+        max_suppression=float(rate),
+        population=None if subset is None else frame,
+    )
+    hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
+    result: pl.DataFrame = release.table
+    if subset is not None:
+        assert isinstance(release.recoding, FullDomain)
+        result = _recoded(frame, release.recoding.levels, levels)
+    # Rows keep their order, and sensitive values the way they are written.
+    result = result.with_columns(frame[name] for name in names)
+    cells = [
+        column_named(column.name).replace_strict(
+            {label: shown(label) for label in nameless(result[column.name]).unique()}, return_dtype=pl.String
+        )
+        for column in levels
+    ]
+    result = result.with_columns([*cells, *(pl.lit("*").alias(name) for name in hidden)])
+    return result.select(columns_named(frame.columns)).to_pandas()
+
+
+def _recoded(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels]) -> pl.DataFrame:
+    """Recode every record as the subset was."""
+    import polars as pl
+
+    return frame.with_columns(
+        column_named(column.name).replace_strict(column.at(level), return_dtype=pl.String)
+        for column, level in zip(levels, chosen, strict=True)
+    )
+
+
+def _to_k_anonymity(
+    path: StrPath,
+    rate: float,
+    k: int,
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> pd.DataFrame:
+    from incrowd.privacy import KAnonymity
+
+    return _anonymize(path, rate, attributeTypes, dataHierarchy, lambda _: [KAnonymity(k)])
+
+
+def _to_l_diversity(
+    path: StrPath,
+    rate: float,
+    l: int,  # noqa: E741
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> pd.DataFrame:
+    from incrowd.privacy import LDiversity
+
+    def models(frame: pl.DataFrame) -> list[PrivacyModel]:
+        return [LDiversity(l, attribute=name) for name in sensitive_of(attributeTypes, frame)]
+
+    return _anonymize(path, rate, attributeTypes, dataHierarchy, models)
+
+
+def _to_t_closeness(
+    path: StrPath,
+    rate: float,
+    t: float,
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> pd.DataFrame:
+    from incrowd.privacy import TCloseness
+
+    def models(frame: pl.DataFrame) -> list[PrivacyModel]:
+        return [TCloseness(float(t), attribute=name) for name in sensitive_of(attributeTypes, frame)]
+
+    return _anonymize(path, rate, attributeTypes, dataHierarchy, models, distances=True)
+
+
+def _to_d_presence(
+    path: StrPath,
+    rate: float,
+    dMin: float,  # noqa: N803
+    dMax: float,  # noqa: N803
+    subsetData: StrPath,  # noqa: N803
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> pd.DataFrame:
+    from incrowd.privacy import DeltaPresence
+
+    def models(_: object) -> list[PrivacyModel]:
+        return [DeltaPresence(float(dMax), float(dMin))]
+
+    return _anonymize(path, rate, attributeTypes, dataHierarchy, models, subsetData)
+
+
+ANONYMIZATIONS: dict[str, Callable[..., Any]] = {
+    "k-anonymity": _to_k_anonymity,
+    "l-diversity": _to_l_diversity,
+    "t-closeness": _to_t_closeness,
+    "d-presence": _to_d_presence,
+}

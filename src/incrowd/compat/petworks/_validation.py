@@ -1,0 +1,356 @@
+"""The techniques of PETValidation, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incrowd.compat._arguments import (
+    check_items,
+    check_number,
+)
+from incrowd.compat.petworks._files import (
+    StrPath,
+    Types,
+    check_same_rows,
+    for_distances,
+    levels_of,
+    quasi_of,
+    read_data,
+    sensitive_of,
+)
+from incrowd.compat.petworks._levels import Levels, read_folder
+from incrowd.compat.petworks._levels import ambiguity as _ambiguity
+from incrowd.compat.petworks._levels import non_uniform_entropy as _non_uniform_entropy
+from incrowd.compat.petworks._levels import precision as _precision
+from incrowd.errors import ParameterError, TableError
+from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.table.schema import require_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.jobs.assess import Assessment
+    from incrowd.privacy import PrivacyModel
+    from incrowd.table.schema import Attribute, Schema
+
+__all__ = ["VALIDATIONS"]
+
+
+def _k_anonymity(
+    _: Any,
+    anonymized: StrPath,
+    k: int,
+    attributeTypes: Types | None = None,  # noqa: N803
+    groups: bool = False,
+) -> dict[str, Any]:
+    from incrowd.privacy import KAnonymity
+
+    frame = read_data(anonymized, "anonymized")
+    found = _assessed(frame, quasi_of(attributeTypes, frame), [], KAnonymity(k))
+    return {"k": k, "fulfill k-anonymity": found.holds} | _groups(found, None, groups)
+
+
+def _l_diversity(
+    _: Any,
+    anonymized: StrPath,
+    l: int,  # noqa: E741
+    attributeTypes: Types | None = None,  # noqa: N803
+    groups: bool = False,
+) -> dict[str, Any]:
+    from incrowd.privacy import LDiversity
+    from incrowd.table.schema import Attribute
+
+    frame = read_data(anonymized, "anonymized")
+    names = sensitive_of(attributeTypes, frame)
+    sensitive = [Attribute(name, "sensitive", kind="category") for name in names]
+    quasi = quasi_of(attributeTypes, frame)
+    model = LDiversity(l, joint=len(names) > 1)
+    found = _assessed(_all_rows(frame, quasi), quasi, sensitive, model)
+    return {"l": l, "fulfill l-diversity": found.holds} | _groups(found, model, groups)
+
+
+def _t_closeness(
+    _: Any,
+    anonymized: StrPath,
+    tLimit: float,  # noqa: N803
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+    groups: bool = False,
+) -> dict[str, Any]:
+    from incrowd.privacy import TCloseness
+
+    frame = read_data(anonymized, "anonymized")
+    names = sensitive_of(attributeTypes, frame)
+    quasi = quasi_of(attributeTypes, frame)
+    frame, sensitive = for_distances(frame, names, read_folder(dataHierarchy, names))
+    model = TCloseness(float(tLimit))
+    found = _assessed(_all_rows(frame, quasi), quasi, sensitive, model)
+    return {"t": float(tLimit), "fulfill t-closeness": found.holds} | _groups(found, model, groups)
+
+
+def _assessed(
+    frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[Attribute], model: PrivacyModel
+) -> Assessment:
+    from incrowd.jobs.assess import assess
+    from incrowd.table.schema import Attribute, Schema
+
+    schema = Schema.of([*(Attribute(name, "quasi", kind="category") for name in quasi), *sensitive])
+    return assess(frame, schema, [model])
+
+
+def _groups(found: Assessment, model: PrivacyModel | None, wanted: bool) -> dict[str, Any]:
+    """Describe every group by its cells, its rows, and what the model measures of each attribute."""
+    if not wanted:
+        return {}
+    figures = found.by_class()
+    groups = []
+    for row, cells in enumerate(zip(*figures.cells.values(), strict=True)):
+        shown = dict(zip(figures.cells, (str(cell).removeprefix(_STAR) for cell in cells), strict=True))
+        group: dict[str, Any] = {"group": shown, "rows": int(figures.records[row])}
+        if model is not None:
+            values = {name: figures.of(model.name, name)[row].item() for name in found.sensitive}
+            group[model.limit_name] = values
+        groups.append(group)
+    return {"groups": groups}
+
+
+_STAR = "\0"
+"""Stands before a ``*`` that does not mean that the row is left out."""
+
+
+def _all_rows(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
+    """Mark ``*``, so that rows of it throughout are a group as any other; k-anonymity alone drops them."""
+    import polars as pl
+
+    columns = columns_named(quasi)
+    marked = (pl.when(column == "*").then(pl.lit(_STAR + "*")).otherwise(column) for column in columns)
+    return frame.with_columns(column.alias(name) for column, name in zip(marked, quasi, strict=True))
+
+
+def _d_presence(
+    original: StrPath,
+    sample: StrPath,
+    dMin: float,  # noqa: N803
+    dMax: float,  # noqa: N803
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> dict[str, Any]:
+    from incrowd.privacy import delta_presence
+
+    everybody, frame = read_data(original, "original"), read_data(sample, "sample")
+    quasi = quasi_of(attributeTypes, frame)
+    levels = levels_of(dataHierarchy, quasi)
+    released = _marked(frame, levels)
+    least, most = delta_presence(released, {column.name: column.tree() for column in levels}, everybody)
+    return {"dMin": dMin, "dMax": dMax, "d-presence": bool(float(dMin) <= least and most <= float(dMax))}
+
+
+def _marked(frame: pl.DataFrame, levels: Sequence[Levels]) -> pl.DataFrame:
+    """Write released labels as the trees have them; rows of ``*`` stay, unless all rows are such."""
+    import polars as pl
+
+    suppressed = pl.all_horizontal(column_named(column.name) == "*" for column in levels)
+    # Where all rows are of it, it is the roots that they were generalized to.
+    suppressed &= ~suppressed.all()
+    marked = []
+    for column in levels:
+        tree = set(column.tree().labels)
+        names = {}
+        for label in nameless(frame[column.name]).unique():
+            level = column.level_of.get(label)
+            if level is None:
+                raise TableError(f"column {column.name!r} has values that its hierarchy file does not name")
+            name = f"\0{level}\0{label}"
+            names[label] = name if name in tree else label
+        label = column_named(column.name).replace_strict(names, return_dtype=pl.String)
+        marked.append(pl.when(suppressed).then(pl.lit("*")).otherwise(label).alias(column.name))
+    return frame.with_columns(marked)
+
+
+def _profitability(
+    _: Any,
+    sample: StrPath,
+    allowAttack: bool,  # noqa: N803
+    adversaryCost: float,  # noqa: N803
+    adversaryGain: float,  # noqa: N803
+    publisherLost: float,  # noqa: N803
+    publisherBenefit: float,  # noqa: N803
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> dict[str, Any]:
+    from incrowd.privacy import Profitability
+
+    frame = read_data(sample, "anonymized")
+    quasi = quasi_of(attributeTypes, frame)
+    model = Profitability(
+        "allowed" if allowAttack else "none",
+        "table",
+        adversary_cost=float(adversaryCost),
+        adversary_gain=float(adversaryGain),
+        publisher_loss=float(publisherLost),
+        publisher_benefit=float(publisherBenefit),
+    )
+    return {
+        "allow attack": allowAttack,
+        "adversary's cost": adversaryCost,
+        "adversary's gain": adversaryGain,
+        "publisher's loss": publisherLost,
+        "publisher's benefit": publisherBenefit,
+        "isProfitable": _assessed(_all_rows(frame, quasi), quasi, [], model).holds,
+    }
+
+
+def _reidentification_risk(original: StrPath | None, anonymized: StrPath | None = None) -> dict[str, Any]:
+    from incrowd.privacy import k_anonymity
+
+    frame = read_data(original if anonymized is None else anonymized, "data")
+    return {"Re-identification Risk": 1 / k_anonymity(frame, frame.columns)}
+
+
+def _aecs(
+    original: StrPath,
+    anonymized: StrPath,
+    attributeTypes: Types | None = None,  # noqa: N803
+    dataHierarchy: StrPath | None = None,  # noqa: N803
+) -> dict[str, Any]:
+    from incrowd.engines import read_classes
+    from incrowd.table.schema import Attribute, Schema
+
+    before, after = read_data(original, "original"), read_data(anonymized, "anonymized")
+    check_same_rows(before, after)
+    quasi = Schema.of(Attribute(name, "quasi", kind="category") for name in quasi_of(attributeTypes, before))
+    raw, released = read_classes(before, quasi), read_classes(after, quasi)
+    if not len(released):
+        return {"AECS": 0.0}
+    least, mean = raw.records / len(raw), released.records / len(released)
+    lost = (mean - least) / (len(before) - least) if len(before) > least else 0.0
+    return {"AECS": 1 - min(max(lost, 0.0), 1.0)}
+
+
+def _with_levels(
+    key: str, measure: Callable[[pl.DataFrame, pl.DataFrame, list[Levels]], float]
+) -> Callable[..., dict[str, Any]]:
+    def validate(
+        original: StrPath,
+        anonymized: StrPath,
+        dataHierarchy: StrPath | None = None,  # noqa: N803
+        attributeTypes: Types | None = None,  # noqa: N803
+    ) -> dict[str, Any]:
+        before, after = read_data(original, "original"), read_data(anonymized, "anonymized")
+        check_same_rows(before, after)
+        return {key: measure(before, after, levels_of(dataHierarchy, quasi_of(attributeTypes, after)))}
+
+    return validate
+
+
+def _utility_bias(
+    original: Any,
+    anonymized: Any,
+    processingFunc: Callable[[Any], float],  # noqa: N803
+    maxBias: float,  # noqa: N803
+) -> dict[str, Any]:
+    figures = [
+        check_number(processingFunc(data), f"processingFunc of {name}")
+        for name, data in (("original", original), ("anonymized", anonymized))
+    ]
+    return {"UtilityBias": abs(figures[1] - figures[0]) <= maxBias}
+
+
+def _singling_out(
+    synthetic: StrPath,
+    original: StrPath,
+    control: StrPath | None = None,
+    nAttack: int = 100,  # noqa: N803
+    n_col: int = 3,
+) -> dict[str, Any]:
+    from incrowd.table.schema import Schema
+
+    frame = read_data(original, "original")
+    schema = Schema(quasi=frame.columns)
+    if not 1 < n_col <= len(frame.columns):
+        raise ParameterError(f"n_col must be 2 to {len(frame.columns)}, the number of columns, got {n_col!r}")
+    kind = "singling-out-multivariate"
+    return _attack(synthetic, frame, control, schema, kind, attacks=nAttack, columns=n_col)
+
+
+def _linkability(
+    synthetic: StrPath,
+    original: StrPath,
+    auxiliaryColumns: Sequence[Sequence[str]],  # noqa: N803
+    control: StrPath | None = None,
+    nAttack: int = 2000,  # noqa: N803
+) -> dict[str, Any]:
+    from incrowd.table.schema import Schema
+
+    frame = read_data(original, "original")
+    wanted = "two lists of column names"
+    sides = [
+        check_items(side, "auxiliaryColumns", wanted)
+        for side in check_items(auxiliaryColumns, "auxiliaryColumns", wanted)
+    ]
+    if len(sides) != 2 or not all(sides):
+        raise ParameterError("auxiliaryColumns: give two lists of column names")
+    one, other = sides
+    require_columns([*one, *other], frame.columns, "auxiliaryColumns: ")
+    schema = Schema(quasi=dict.fromkeys([*one, *other]))
+    return _attack(
+        synthetic, frame, control, schema, "linkability", attacks=nAttack, neighbours=10, parts=(one, other)
+    )
+
+
+def _inference(
+    synthetic: StrPath,
+    original: StrPath,
+    control: StrPath | None = None,
+    nAttack: int = 1000,  # noqa: N803
+) -> dict[str, Any]:
+    from incrowd.table.schema import Schema
+
+    frame = read_data(original, "original")
+    if len(frame.columns) < 2:
+        raise TableError("original: inference needs two columns or more")
+    result = {}
+    for secret in frame.columns:
+        schema = Schema(quasi=[name for name in frame.columns if name != secret], sensitive=[secret])
+        result[secret] = _attack(synthetic, frame, control, schema, "inference", attacks=nAttack)
+    return result
+
+
+def _attack(
+    synthetic: StrPath,
+    original: pl.DataFrame,
+    control: StrPath | None,
+    schema: Schema,
+    kind: str,
+    **settings: Any,
+) -> dict[str, Any]:
+    from incrowd.attacks import attack
+
+    others = None if control is None else read_data(control, "control")
+    (found,) = attack(
+        original, read_data(synthetic, "synthetic"), schema, control=others, kinds=[kind], **settings
+    )
+    return {
+        "Success rate of main attack": found.main.value,
+        "Success rate of baseline attack": found.baseline.value,
+        "Success rate of control attack": None if found.control is None else found.control.value,
+    }
+
+
+VALIDATIONS: dict[str, Callable[..., dict[str, Any]]] = {
+    "k-anonymity": _k_anonymity,
+    "l-diversity": _l_diversity,
+    "t-closeness": _t_closeness,
+    "d-presence": _d_presence,
+    "profitability": _profitability,
+    "ReidentificationRisk": _reidentification_risk,
+    "AECS": _aecs,
+    "Ambiguity": _with_levels("ambiguity", lambda _, after, levels: _ambiguity(after, levels)),
+    "Precision": _with_levels("precision", lambda _, after, levels: _precision(after, levels)),
+    "Non-Uniform Entropy": _with_levels("Non-Uniform Entropy", _non_uniform_entropy),
+    "UtilityBias": _utility_bias,
+    "SinglingOutRisk": _singling_out,
+    "LinkabilityRisk": _linkability,
+    "InferenceRisk": _inference,
+}

@@ -1,0 +1,187 @@
+"""Opening a table: the engine that works on it, whatever it is given as."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines.files import FilesEngine
+from incrowd.engines.grouped import FetchedEngine
+from incrowd.engines.memory import MemoryEngine
+from incrowd.engines.scan import ScanEngine
+from incrowd.engines.spark import SparkEngine
+from incrowd.engines.sql.engine import RecodedEngine, SqlEngine
+from incrowd.errors import ParameterError, TableError
+
+if TYPE_CHECKING:
+    from incrowd.engines.base import Engine
+    from incrowd.io.files import CsvFormat
+    from incrowd.progress import Progress
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
+
+__all__ = ["ENGINES", "engine_for", "loaded", "open_table", "read_classes", "with_population"]
+
+ENGINES: tuple[type[Engine], ...] = (
+    MemoryEngine,
+    ScanEngine,
+    FilesEngine,
+    SqlEngine,
+    RecodedEngine,
+    SparkEngine,
+)
+"""Every engine, asked in this order whether it takes a table."""
+
+
+def engine_for(table: Any, *, driver_keys: int | None = None) -> Engine:
+    """Return the engine that works on a table.
+
+    Parameters
+    ----------
+    driver_keys
+        How many combinations of values an engine may fetch that counts elsewhere; None for `DRIVER_KEYS`.
+
+    Raises
+    ------
+    TableError
+        When none does.
+    ParameterError
+        When `driver_keys` is below 1.
+    """
+    if driver_keys is not None and driver_keys < 1:
+        raise ParameterError(f"driver_keys must be at least 1, got {driver_keys}")
+    for engine in ENGINES:
+        if engine.takes(table):
+            made = engine(table)
+            if isinstance(made, FetchedEngine) and driver_keys is not None:
+                made.driver_keys = driver_keys
+            return made
+    raise TableError(
+        f"a {type(table).__module__}.{type(table).__name__} is no table that incrowd works on; "
+        "give a pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of an "
+        "ic.Database, or the path of a CSV or Parquet file"
+    )
+
+
+def read_classes(
+    table: Any,
+    schema: Schema,
+    *,
+    joint: bool = False,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    driver_keys: int | None = None,
+    progress: Progress | None = None,
+) -> EquivalenceClasses:
+    """Return the equivalence classes of a table as it stands.
+
+    Parameters
+    ----------
+    table, population
+        A table that an engine works on, or the path of a CSV or Parquet file.
+    schema
+        The quasi-identifiers and sensitive attributes; other columns are not looked at.
+    joint
+        Whether to count the sensitive attributes' combinations, too.
+    csv_format
+        How a CSV is written, where it is not plain.
+    driver_keys
+        As in `engine_for`.
+    progress
+        Told how far the counting is, where the engine knows.
+
+    Raises
+    ------
+    InputError
+        When a table cannot be read or does not fit the schema.
+    """
+    from incrowd.table.classes import EquivalenceClasses
+
+    engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys)
+    if progress is not None:
+        engine.progress = progress
+    frequency = engine.count(schema.measured(), joint=joint)
+    if population is not None:
+        frequency = with_population(frequency, schema, population)
+    return EquivalenceClasses.of_keys(frequency)
+
+
+def with_population(frequency: FrequencyTable, schema: Schema, population: Any) -> FrequencyTable:
+    """Return a frequency table that knows which records of a population its keys cover.
+
+    Parameters
+    ----------
+    schema
+        The quasi-identifiers of both tables, with the hierarchies whose labels the keys may have.
+    population
+        A table that an engine works on, or the path of a CSV or Parquet file.
+
+    Raises
+    ------
+    InputError
+        When the population cannot be read or lacks a quasi-identifier.
+    """
+    from dataclasses import replace
+
+    from incrowd.errors import InputError
+    from incrowd.recoding.population import cover
+    from incrowd.table.schema import Schema
+
+    quasi = Schema.of(schema.quasi, null_values=schema.null_values)
+    try:
+        everybody = engine_for(loaded(population)).count(quasi.measured())
+    except InputError as error:
+        raise type(error)(f"population: {error}") from None
+    return replace(frequency, population=cover(frequency, everybody, quasi.quasi))
+
+
+def open_table(
+    table: Any,
+    csv_format: CsvFormat | None = None,
+    *,
+    stream: bool = False,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Any, CsvFormat | None]:
+    """Read a table where it is a path; a folder or a pattern is only opened.
+
+    Parameters
+    ----------
+    table
+        The path of a CSV or Parquet file, a folder or a pattern; anything else is given back as it is.
+    csv_format
+        How a CSV is written, where it is not plain.
+    stream
+        Whether one file is only opened, too.
+    memory
+        What counting may take where rows stream, as ``4GiB``; half of the machine's by default.
+    progress
+        Told how far the opening is.
+
+    Returns
+    -------
+    table
+        What an engine takes.
+    csv_format
+        How the CSV was written, with what was found out; None where there is none.
+
+    Raises
+    ------
+    TableError
+        When it cannot be read.
+    """
+    if not isinstance(table, str | os.PathLike):
+        return table, csv_format
+    from incrowd.io.files import read_table
+    from incrowd.io.streams import is_scan, scan
+
+    if stream or is_scan(table):
+        files = scan(table, csv_format, memory=memory, progress=progress)
+        return files, files.csv_format
+    return read_table(table, csv_format)
+
+
+def loaded(table: Any, csv_format: CsvFormat | None = None) -> Any:
+    """Return what `open_table` opens, alone."""
+    return open_table(table, csv_format)[0]

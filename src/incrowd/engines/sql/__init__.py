@@ -1,0 +1,1 @@
+"""Tables of databases and relations of DuckDB."""

@@ -1,0 +1,343 @@
+"""Databases: PostgreSQL, SQLite and DuckDB, read in one snapshot and written in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from incrowd.engines.sql.dialects.base import while_fetching
+from incrowd.errors import IncrowdError, TableError
+from incrowd.io.addresses import Address, is_address
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.engines.sql.dialects.base import Column, Dialect, Name, Upload
+
+__all__ = ["Address", "Database", "DatabaseTable", "is_address"]
+
+T = TypeVar("T")
+
+
+class Database:
+    """A session of a database.
+
+    Everything that is read, from the first question on, comes from one snapshot, whatever others write
+    meanwhile. It ends with `refresh`, with `Release.into` and when the session is closed.
+
+    Parameters
+    ----------
+    address
+        ``postgresql://user@host/database``, ``sqlite:///path`` or ``duckdb:///path``; paths are relative to
+        the working folder after three slashes and absolute after four. The password of a PostgreSQL user had
+        better stand in ``PGPASSWORD`` or the password file than in the address; it is never printed.
+
+    Raises
+    ------
+    TableError
+        When there is no such database, or it does not let us in.
+    MissingExtraError
+        When the database's driver is not installed.
+    """
+
+    def __init__(self, address: str | Address) -> None:
+        self.address = address if isinstance(address, Address) else Address(address)
+        self._dialect: Dialect | None = None
+        self._snapshot = 0
+        self._reading = False
+        self._dialect = self._opened()
+
+    def _opened(self) -> Dialect:
+        dialect = _dialect(self.address.scheme)
+        scheme = self.address.scheme
+        try:
+            return dialect(self.address.url if scheme == "postgresql" else self.address.path)  # type: ignore[call-arg]
+        except IncrowdError:
+            raise
+        except Exception as error:
+            told = dialect.translate(error)
+            if told is None:
+                raise
+        raise told
+
+    def __repr__(self) -> str:
+        return f"Database({str(self.address)!r})"
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session; what was not committed is undone."""
+        dialect, self._dialect = self._dialect, None
+        self._reading = False
+        if dialect is not None:
+            with contextlib.suppress(Exception):
+                dialect.close()
+
+    def __del__(self) -> None:
+        # A session that nobody can use any more ends, as one that was made within an expression.
+        if getattr(self, "_dialect", None) is not None:
+            self.close()
+
+    def refresh(self) -> None:
+        """End the snapshot; the next question sees what was written since, and earlier releases are stale."""
+        if self._reading:
+            self._end()
+
+    def table(self, name: str) -> DatabaseTable:
+        """Return a table or view.
+
+        Parameters
+        ----------
+        name
+            As ``people`` or ``schema.people``, exactly as it is written in the database, capitals included.
+            Parts with a dot or a quote in them stand in quotes: ``'"odd.name"'``; a quote is doubled.
+
+        Raises
+        ------
+        TableError
+            When there is no such table.
+        """
+        table = DatabaseTable(self, parts(name))
+        if not table.columns:
+            raise TableError(f"{self.address}: there is no table {table.title}")
+        return table
+
+    # --- for the engine ------------------------------------------------------------------------------
+
+    @property
+    def dialect(self) -> Dialect:
+        """The open session.
+
+        Raises
+        ------
+        TableError
+            When it was closed.
+        """
+        if self._dialect is None:
+            raise TableError(f"{self.address}: the session was closed; open the database again")
+        return self._dialect
+
+    def reading(self) -> int:
+        """Return the number of the snapshot that questions are answered from; one begins if there is none."""
+        if not self._reading:
+            self._run(self.dialect.begin)
+            self._snapshot += 1
+            self._reading = True
+        return self._snapshot
+
+    def ask(self, question: Callable[[Dialect], T]) -> T:
+        """Ask within the snapshot; an error of the driver ends it and is told in our words.
+
+        Raises
+        ------
+        TableError
+        """
+        self.reading()
+        return self._run(lambda: question(self.dialect))
+
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Ask a query whose rows stream; see `ask`."""
+        rows = self.ask(lambda dialect: dialect.batches(sql))
+        try:
+            while (batch := self._run(lambda: next(rows, None))) is not None:
+                yield batch
+        finally:
+            # What is not fetched to its end is given up, and the session is free again.
+            if isinstance(rows, Generator):
+                rows.close()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Dialect]:
+        """Write in the transaction that has read, and commit at the end; if anything fails all is undone."""
+        self.reading()
+        try:
+            yield self.dialect
+            self._run(self.dialect.commit)
+            self._reading = False
+        finally:
+            if self._reading:
+                self._end()
+
+    def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except IncrowdError:
+            raise
+        except Exception as error:
+            told = self.dialect.translate(error) or while_fetching(type(self.dialect), error)
+            if told is None:
+                raise
+        except BaseException:
+            # A signal: what was asked is given up, and the session is free for another question.
+            self._end()
+            raise
+        # Outside of the handler, so that the driver's message is no part of what is raised.
+        self._end()
+        raise told
+
+    def _end(self) -> None:
+        self._reading = False
+        if self._dialect is not None:
+            with contextlib.suppress(Exception):
+                self._dialect.rollback()
+
+
+class DatabaseTable:
+    """A table or view of a database; made by `Database.table`."""
+
+    def __init__(self, database: Database, name: Name) -> None:
+        self.database = database
+        self.name = name
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        return ".".join(part if re.fullmatch(r"\w+", part) else _quoted(part) for part in self.name)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return self.database.ask(lambda dialect: dialect.names(self.name))
+
+    def __repr__(self) -> str:
+        return f"DatabaseTable({str(self.database.address)!r}, {self.title!r})"
+
+    # --- for the engine ------------------------------------------------------------------------------
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its SQL is written."""
+        return self.database.dialect
+
+    @property
+    def source(self) -> str:
+        """SQL: what stands behind FROM; its columns are ``t.``'s."""
+        return f"{self.dialect.qualified(self.name)} AS t"
+
+    def reading(self) -> int:
+        """Return the number of the snapshot."""
+        return self.database.reading()
+
+    def read(self, names: Sequence[str]) -> dict[str, Column]:
+        """Say how some columns are read."""
+        return self.database.ask(lambda dialect: dialect.read(self.name, names))
+
+    def fetch(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows."""
+        return self.database.ask(lambda dialect: dialect.fetch(sql))
+
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Run a query and fetch some rows at a time."""
+        return self.database.batches(sql)
+
+    def place_for(self, target: str, *, force: bool) -> tuple[Name, str | None]:
+        """Return where a new table of this one's rows would stand, and what stands there now, if anything.
+
+        Raises
+        ------
+        TableError
+            When no table of that name can be made, or what has it may not be replaced.
+        """
+        database, name = self.database, parts(target)
+        database.ask(lambda dialect: dialect.check_name(name))
+        name = database.ask(lambda dialect: dialect.target(name))
+        database.ask(lambda dialect: dialect.check_name(name))
+        title, kind = DatabaseTable(database, name).title, database.ask(lambda dialect: dialect.kind(name))
+        if kind is None:
+            return name, None
+        if database.ask(lambda dialect: dialect.related(self.name, name)):
+            raise TableError(f"{title}: is the table that is released, or a part of it; choose another name")
+        if kind != "table":
+            raise TableError(f"{title}: is a {kind}; choose another name")
+        if not force:
+            raise TableError(f"{title}: exists already; choose another name or say force")
+        if not self.dialect.view_guards and database.ask(lambda d: d.kind(self.name)) != "table":
+            raise TableError(
+                f"{title}: exists already, and {self.title} is a view, which may read it; choose another name"
+            )
+        return name, kind
+
+    @contextlib.contextmanager
+    def replacing(
+        self,
+        target: str,
+        force: bool,
+        uploads: Mapping[str, Upload],
+        query: str,
+    ) -> Iterator[DatabaseTable]:
+        """Make a new table of this one's rows; it stays if nothing fails until the end.
+
+        Parameters
+        ----------
+        target
+            Its name.
+        force
+            Whether a table of that name is replaced.
+        uploads
+            Tables that the rows are joined with, by name; they are there for the time being.
+        query
+            The query that fills the table.
+
+        Raises
+        ------
+        TableError
+        """
+        database = self.database
+        name, kind = self.place_for(target, force=force)
+        made = DatabaseTable(database, name)
+        with database.writing() as dialect:
+
+            def make() -> None:
+                for uploaded, upload in uploads.items():
+                    dialect.upload(uploaded, upload.frame, upload.types)
+                dialect.joining()
+                if kind is not None:
+                    dialect.execute(f"DROP TABLE {dialect.qualified(name)}")
+                dialect.execute(f"CREATE TABLE {dialect.qualified(name)} AS {query}")
+                for uploaded in uploads:
+                    dialect.drop_uploaded(uploaded)
+
+            database.ask(lambda _: make())
+            yield made
+
+
+def parts(name: str) -> Name:
+    """Split the name of a table, as ``schema.people`` or ``"odd.name"``.
+
+    Raises
+    ------
+    TableError
+        When a part is empty or a quote is not closed.
+    """
+    found = re.fullmatch(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))*', name, re.DOTALL)
+    if found is None:
+        raise TableError(
+            f"{name!r} is no name of a table; write people, schema.people, or quotes around a part "
+            "with dots or quotes"
+        )
+    split = re.findall(r'"((?:[^"]|"")+)"|([^".]+)', name)
+    return tuple(quoted.replace('""', '"') if quoted else plain for quoted, plain in split)
+
+
+def _quoted(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"'
+
+
+def _dialect(scheme: str) -> type[Dialect]:
+    if scheme == "postgresql":
+        from incrowd.engines.sql.dialects.postgresql import PostgreSQL
+
+        return PostgreSQL
+    if scheme == "sqlite":
+        from incrowd.engines.sql.dialects.sqlite import SQLite
+
+        return SQLite
+    from incrowd.engines.sql.dialects.duckdb import DuckDB
+
+    return DuckDB

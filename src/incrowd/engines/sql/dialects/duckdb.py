@@ -1,0 +1,288 @@
+"""DuckDB: files, and relations of a connection that the caller has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from incrowd.engines.sql.dialects.base import BATCH, Column, Dialect, Name, while_fetching
+from incrowd.errors import IncrowdError, MissingExtraError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["KEYS", "DuckDB", "RelationTable", "column_of"]
+
+T = TypeVar("T")
+
+KEYS = "incrowd_released_keys"
+"""The name by which a relation finds the frame that it is joined with."""
+
+_INTEGERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+}  # fmt: skip
+_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
+_ERRORS = {
+    "TransactionException": "the transaction collided with another one; nothing was kept, try again",
+    "IOException": "the file cannot be opened, read or written: there is none, the disk is full or another "
+    "process has it open",
+    "ConnectionException": "the file is open in this process in another way; close it there first",
+    "ResourceInUseException": "rows are still being fetched; fetch them to their end first",
+    "OutOfMemoryException": "out of memory; nothing was kept",
+    "InterruptException": "the statement was interrupted; nothing was kept",
+    "PermissionException": "the settings do not allow that",
+    "ConstraintException": "a constraint of the database does not allow that; nothing was kept",
+    "DependencyException": "other objects depend on the table that would be replaced; nothing was kept",
+    "CatalogException": "there is no such table, schema or column, or the new table was made meanwhile; "
+    "nothing was kept",
+    "BinderException": "a table or a column is not what it was; nothing was kept",
+    "SerializationException": "the file was written by another version, or is no DuckDB database",
+}
+
+
+class DuckDB(Dialect):
+    """A session of a DuckDB file."""
+
+    title: ClassVar[str] = "DuckDB"
+
+    def __init__(self, path: Path) -> None:
+        import duckdb
+
+        _needs_arrow()
+        if not path.is_file():
+            # DuckDB would make one.
+            raise TableError(f"{self.title}: {path}: there is no such file")
+        # Reading needs no rights to write; where there are none, `into` will say so.
+        self._connection: Any = duckdb.connect(str(path), read_only=not os.access(path, os.W_OK))
+        self._connection.execute("SET python_enable_replacements = false")
+        self._streams: list[Generator[pl.DataFrame, None, None]] = []
+
+    def begin(self) -> None:
+        """Begin a transaction, which sees one snapshot."""
+        self._streams = []
+        self.execute("BEGIN TRANSACTION")
+
+    def close(self) -> None:
+        """End the session."""
+        self._connection.close()
+
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+        self._connection.execute(sql).fetchall()
+
+    def fetch(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows."""
+        import polars as pl
+
+        return pl.DataFrame(self._connection.sql(sql).to_arrow_table())
+
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Run a query and fetch some rows at a time."""
+        rows = streamed(self._connection.sql(sql))
+        self._streams.append(rows)
+        return rows
+
+    def rollback(self) -> None:
+        """End the transaction; rows that are still being fetched would keep it open."""
+        for rows in self._streams:
+            rows.close()
+        self._streams = []
+        super().rollback()
+
+    def names(self, table: Name) -> list[str]:
+        """Return the names of a table's columns."""
+        return list(self._types(table))
+
+    def read(self, table: Name, names: Sequence[str]) -> dict[str, Column]:
+        """Say how some columns are read."""
+        types = self._types(table)
+        return {name: column_of(f"t.{self.quote(name)}", types[name]) for name in names}
+
+    def kind(self, table: Name) -> str | None:
+        """Say what has a name; names are compared without regard to case there."""
+        *schema, name = table
+        found = self._connection.execute(
+            "SELECT table_type FROM information_schema.tables WHERE lower(table_name) = lower($1) "
+            "AND lower(table_schema) = lower($2) AND table_catalog = coalesce($3, current_database())",
+            [name, schema[-1] if schema else "main", schema[0] if len(schema) > 1 else None],
+        ).fetchall()
+        if not found:
+            return None
+        return "table" if found[0][0] == "BASE TABLE" else str(found[0][0]).lower()
+
+    def upload(self, name: str, frame: pl.DataFrame, types: Mapping[str, str]) -> None:
+        """Make a temporary table."""
+        self.execute(f"DROP TABLE IF EXISTS temp.main.{self.quote(name)}")
+        listed = ", ".join(
+            f"CAST({self.quote(column)} AS {kind}) AS {self.quote(column)}" for column, kind in types.items()
+        )
+        self._connection.register("incrowd frame", frame.to_arrow())
+        try:
+            self.execute(f'CREATE TEMPORARY TABLE {self.quote(name)} AS SELECT {listed} FROM "incrowd frame"')
+        finally:
+            self._connection.unregister("incrowd frame")
+
+    def drop_uploaded(self, name: str) -> None:
+        """Drop an uploaded table."""
+        self.execute(f"DROP TABLE temp.main.{self.quote(name)}")
+
+    @classmethod
+    def same(cls, column: Column, left: str, right: str) -> str:
+        """Compare null-safely; DuckDB hashes that."""
+        return f"{left} IS NOT DISTINCT FROM {right}"
+
+    @classmethod
+    def translate(cls, error: Exception) -> IncrowdError | None:
+        """Tell an error by its class."""
+        import duckdb
+
+        if not isinstance(error, duckdb.Error):
+            return None
+        for kind in type(error).__mro__:
+            if kind.__name__ in _ERRORS:
+                return TableError(f"{cls.title}: {_ERRORS[kind.__name__]}")
+        return TableError(f"{cls.title}: the database refused a statement ({type(error).__name__})")
+
+    def _types(self, table: Name) -> dict[str, str]:
+        import duckdb
+
+        try:
+            relation = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
+        except duckdb.CatalogException:
+            return {}
+        return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def streamed(relation: Any) -> Generator[pl.DataFrame, None, None]:
+    """Fetch a relation some rows at a time; one empty batch where there are none."""
+    import polars as pl
+
+    reader = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+    batches = reader(BATCH)
+    none = True
+    try:
+        for batch in batches:
+            none = False
+            yield pl.DataFrame(batch)
+        if none:
+            yield pl.DataFrame(batches.schema.empty_table())
+    finally:
+        # A result that is not fetched to its end would keep the connection.
+        batches.close()
+
+
+def column_of(c: str, kind: str) -> Column:
+    """Say how a column of a type is read, `c` being its name in SQL."""
+    import polars as pl
+
+    if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM("):
+        # Whatever collation the column has, texts are compared by their bytes.
+        text = c if kind == "VARCHAR" else f"CAST({c} AS VARCHAR)"
+        return Column(
+            kind,
+            f"(({text}) COLLATE C)",
+            pl.String(),
+            "VARCHAR",
+            plain=text,
+            plain_dtype=pl.String(),
+            stays=text,
+        )
+    if kind == "BOOLEAN" or kind in _INTEGERS:
+        return Column(kind, c, None, kind, plain=c, stays=c)
+    if kind in ("HUGEINT", "UHUGEINT", "BIGNUM"):
+        # Arrow has no such integers; texts say them exactly.
+        dtype = pl.Int128() if kind == "HUGEINT" else pl.String()
+        text = f"CAST({c} AS VARCHAR)"
+        return Column(kind, text, dtype, "VARCHAR", plain=text, plain_dtype=dtype, stays=c)
+    if kind in ("FLOAT", "DOUBLE"):
+        key = f"(CASE WHEN isnan({c}) THEN NULL WHEN {c} = 0 THEN CAST(0 AS {kind}) ELSE {c} END)"
+        return Column(kind, key, None, kind, plain=c, stays=c)
+    if kind.startswith("DECIMAL("):
+        return Column(kind, c, None, kind, plain=c, stays=c)
+    if kind == "DATE" or kind in _TIMES:
+        utc = f"timezone('UTC', {c})" if kind == "TIMESTAMP WITH TIME ZONE" else c
+        wrong = f"NOT isfinite({c})"
+        zoned = kind == "TIMESTAMP WITH TIME ZONE"
+        wire = "TIMESTAMP" if zoned else kind
+        # The session's time zone shall not travel along.
+        label = pl.Datetime("us", "UTC") if zoned else None
+        return Column(
+            kind, f"(CASE WHEN isfinite({c}) THEN {utc} END)", None, wire, wrong=wrong,
+            plain=f"CASE WHEN isfinite({c}) THEN {c} END", plain_dtype=label, stays=c,
+        )  # fmt: skip
+    return Column(kind, None, plain=c if kind == "BLOB" else f"CAST({c} AS VARCHAR)", stays=c)
+
+
+class RelationTable:
+    """A relation of the caller's connection, read as a table of a database is.
+
+    It is evaluated anew for every question. There is no snapshot of it, but the engine sees when the answers
+    do not fit each other.
+    """
+
+    title: ClassVar[str] = "the relation"
+    source: ClassVar[str] = '"incrowd rows" AS t'
+
+    def __init__(self, relation: Any) -> None:
+        _needs_arrow()
+        self.relation = relation
+        self._types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self.relation.columns)
+
+    def reading(self) -> int:
+        """Return 0: there are no snapshots to number."""
+        return 0
+
+    def read(self, names: Sequence[str]) -> dict[str, Column]:
+        """Say how some columns are read."""
+        return {name: column_of(f"t.{DuckDB.quote(name)}", self._types[name]) for name in names}
+
+    def fetch(self, sql: str) -> pl.DataFrame:
+        """Run a query and fetch all rows."""
+        import polars as pl
+
+        return _told(lambda: pl.DataFrame(self.relation.query("incrowd rows", sql).to_arrow_table()))
+
+    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+        """Run a query and fetch some rows at a time."""
+        rows = streamed(_told(lambda: self.relation.query("incrowd rows", sql)))
+        while (batch := _told(lambda: next(rows, None))) is not None:
+            yield batch
+
+    def joined(self, keys: pl.DataFrame, sql: str) -> Any:
+        """Return the relation of a query in which `KEYS` is a frame."""
+        frame = keys.to_arrow()
+
+        def query(incrowd_released_keys: Any) -> Any:
+            # The connection finds the frame by the variable's name, and the relation keeps hold of it.
+            return self.relation.query("incrowd rows", sql)
+
+        return _told(lambda: query(frame))
+
+
+def _needs_arrow() -> None:
+    """Refuse to begin without PyArrow, through which rows come and go."""
+    try:
+        import_module("pyarrow")
+    except ImportError:
+        raise MissingExtraError("pyarrow", "arrow", "reading DuckDB") from None
+
+
+def _told(work: Callable[[], T]) -> T:
+    """Run something of DuckDB's, and tell its errors in our words."""
+    try:
+        return work()
+    except IncrowdError:
+        raise
+    except Exception as error:
+        told = DuckDB.translate(error) or while_fetching(DuckDB, error)
+        if told is None:
+            raise
+    raise told

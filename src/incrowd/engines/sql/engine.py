@@ -1,0 +1,378 @@
+"""Tables of databases: counted by GROUP BY where they are, recoded into a new table or a file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
+from incrowd.engines.sql.databases import DatabaseTable
+from incrowd.engines.sql.dialects.base import Upload, cast_all
+from incrowd.errors import SchemaError, TableError
+from incrowd.io.columns import column_named, columns_named
+from incrowd.recoding import SUPPRESSED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from incrowd.engines.sql.dialects.base import Column, Dialect
+    from incrowd.engines.sql.dialects.duckdb import RelationTable
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import Files
+    from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
+
+__all__ = ["RecodedEngine", "RecodedTable", "SqlEngine"]
+
+
+_KNOWN = "\0known"
+_PLACE = "\0place {}"
+
+
+class SqlEngine(FetchedEngine):
+    """A table or view of a database; see `incrowd.engines.Engine`.
+
+    One GROUP BY per question brings the distinct combinations; rows stay where they are.
+    """
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Say whether this is a table of a database, or a relation of DuckDB."""
+        return isinstance(table, DatabaseTable) or _is_relation(table)
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        if _is_relation(table):
+            from incrowd.engines.sql.dialects.duckdb import RelationTable
+
+            table = RelationTable(table)
+        self.table: DatabaseTable | RelationTable = table
+        self._columns = table.columns
+        self._snapshot = table.reading()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self._columns)
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database, where it is not a connection of the caller's."""
+        return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
+
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+        """Count the rows; see `Engine.count`."""
+        self._snapshot = self.table.reading()
+        return super().count(schema, joint=joint, target=target)
+
+    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows where they are; see `FetchedEngine.combinations`."""
+        self.check_snapshot()
+        columns = self._read(names)
+        shown = [columns[name].key for name in names]
+        wrong = [column.wrong for column in columns.values() if column.wrong]
+        checks = [f"MAX(CASE WHEN {condition} THEN 1 ELSE 0 END)" for condition in wrong]
+        listed = ", ".join(f"{key} AS c{i}" for i, key in enumerate([*shown, "COUNT(*)", *checks]))
+        places = ", ".join(str(i + 1) for i in range(len(names)))
+        found = self.table.fetch(f"SELECT {listed} FROM {self.table.source} GROUP BY {places}")
+        refused = [name for name in names if columns[name].wrong]
+        for name, series in zip(refused, found.get_columns()[len(names) + 1 :], strict=True):
+            if len(series) and series.max():
+                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+        import polars as pl
+
+        kinds = [columns[name].dtype for name in names]
+        return cast_all(found[:, : len(names) + 1], [*names, ROWS], [*kinds, pl.Int64()])
+
+    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
+        """Recode the rows when they are written, or give a relation for one; see `Engine.apply`."""
+        released = schema.released(self.columns)
+        names = [attribute.name for attribute in schema.quasi]
+        recoded = RecodedTable(self, names, released, self.recoded_keys(schema, recoding))
+        return recoded if isinstance(self.table, DatabaseTable) else recoded.relation(self.table)
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
+        """Write the rows as they are while they stream; see `Engine.write`."""
+        return RecodedTable(self, [], self.columns, None).write(path, target, csv_format)
+
+    def check_snapshot(self) -> None:
+        """Refuse to go on where another snapshot began since the rows were counted.
+
+        Raises
+        ------
+        TableError
+        """
+        if self.table.reading() != self._snapshot:
+            raise TableError(
+                f"{self.table.title}: the snapshot that was counted has ended; anonymize again "
+                "(files are written before a table is)"
+            )
+
+    def _read(self, names: Sequence[str]) -> dict[str, Column]:
+        columns = self.table.read(names)
+        for name, column in columns.items():
+            if column.key is None:
+                raise SchemaError(
+                    f"column {name!r} is of type {column.type}, which is neither text, number nor date; "
+                    "convert it first"
+                )
+        return columns
+
+
+class RecodedTable:
+    """The released rows of a table in a database, before they are written anywhere.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns, in order.
+    """
+
+    def __init__(
+        self, engine: SqlEngine, names: Sequence[str], columns: Sequence[str], keys: pl.DataFrame | None
+    ) -> None:
+        self.engine = engine
+        self.quasi = list(names)
+        self.columns = list(columns)
+        self._keys = keys
+
+    def __repr__(self) -> str:
+        return f"RecodedTable({self.engine.table.title!r}, columns={self.columns!r})"
+
+    @property
+    def keys(self) -> pl.DataFrame:
+        """Every combination of quasi-identifiers with the text that each is released as."""
+        assert self._keys is not None
+        return self._keys
+
+    def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
+        import polars as pl
+
+        places = [_PLACE.format(place) for place in range(len(self.quasi))]
+        renamed = dict(zip(self.quasi, places, strict=True))
+        joined = rows.rename(renamed).join(
+            self.keys.rename(renamed).with_columns(pl.lit(value=True).alias(_KNOWN)),
+            on=places,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        # A released text may be missing itself.
+        texts = [
+            pl.when(column_named(_KNOWN))
+            .then(column_named(CELL.format(name)))
+            .otherwise(pl.lit(SUPPRESSED))
+            .alias(name)
+            for name in names
+        ]
+        others = [name for name in rows.columns if name not in self.quasi]
+        return joined.select(*texts, *columns_named(others))
+
+    def fetch(self) -> pl.DataFrame:
+        """Fetch all released rows into memory, as a Polars frame."""
+        import polars as pl
+
+        batches = list(self.batches())
+        return pl.concat(batches)
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Fetch the released rows some at a time; at least one batch, which may be empty.
+
+        Raises
+        ------
+        TableError
+            When the snapshot that was counted has ended.
+        """
+        engine = self.engine
+        engine.check_snapshot()
+        names, passed = self.quasi, [name for name in self.columns if name not in self.quasi]
+        columns = engine.table.read([*names, *passed])
+        self._check_passed([name for name in passed if columns[name].wrong], columns)
+        shown = [columns[name].key for name in names] + [columns[name].plain for name in passed]
+        kinds = [columns[name].dtype for name in names] + [columns[name].plain_dtype for name in passed]
+        listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
+        query = f"SELECT {listed} FROM {engine.table.source}"
+        for rows in engine.table.batches(query):
+            batch = cast_all(rows, [*names, *passed], kinds)
+            if names:
+                batch = self.recoded(batch, names)
+            yield batch.select(columns_named(self.columns))
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
+        """Write the rows to a file while they stream, and open it."""
+        from incrowd.io.streams import scan, stream_batches
+
+        stream_batches(self.batches(), path, target, csv_format)
+        return scan(path, csv_format)
+
+    @contextlib.contextmanager
+    def into(self, target: str, *, force: bool = False) -> Iterator[DatabaseTable]:
+        """Make a new table of the rows in the same database, and keep it if nothing fails until the end.
+
+        Raises
+        ------
+        TableError
+            When there is such a table (unless `force`) or it cannot be made.
+        """
+        table = self.engine.table
+        assert isinstance(table, DatabaseTable)
+        self.engine.check_snapshot()
+        uploads, query = self.join(table.dialect)
+        with table.replacing(target, force, uploads, query) as made:
+            yield made
+
+    def relation(self, table: RelationTable) -> Any:
+        """Return the rows as a relation of the connection that those before recoding come from."""
+        from incrowd.engines.sql.dialects.duckdb import KEYS, DuckDB
+
+        uploads, query = self.join(DuckDB, KEYS, by_column=False)
+        return table.joined(uploads[KEYS].frame, query)
+
+    def join(
+        self, dialect: Dialect | type[Dialect], name: str = "incrowd keys", *, by_column: bool | None = None
+    ) -> tuple[dict[str, Upload], str]:
+        """Return the tables that the rows are joined with, and the query that does it.
+
+        Rows are joined with the keys at once; or, where each released text follows from the one value alone
+        as full-domain recoding has it, with a short table per column and the keys that are suppressed.
+
+        Parameters
+        ----------
+        name
+            What the names of the tables begin with.
+        by_column
+            Whether to join column by column; by default where it can be done.
+        """
+        import polars as pl
+
+        columns = self.engine.table.read([*self.quasi, *self.columns])
+        keys = [f"k{i}" for i in range(len(self.quasi))]
+        cells = [f"c{i}" for i in range(len(self.quasi))]
+        types = {key: columns[quasi].wire for key, quasi in zip(keys, self.quasi, strict=True)}
+        types |= dict.fromkeys(cells, "text") | {"known": "integer"}
+        frame = self.keys.rename(dict(zip(self.keys.columns, [*keys, *cells], strict=True)))
+        # Numbers that Arrow does not carry go as the texts that they were fetched as.
+        as_text = [key for key in keys if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+        frame = frame.with_columns(
+            *(column_named(key).cast(pl.String) for key in as_text), pl.lit(1, pl.Int32).alias("known")
+        )
+
+        def same(places: Sequence[int], alias: str) -> str:
+            return " AND ".join(
+                dialect.same(columns[self.quasi[i]], str(columns[self.quasi[i]].key), f"{alias}.{keys[i]}")
+                for i in places
+            )
+
+        def upload(rows: pl.DataFrame) -> Upload:
+            return Upload(rows, {column: types[column] for column in rows.columns})
+
+        every = range(len(self.quasi))
+        parted = None if by_column is False else _by_column(frame, keys, cells)
+        if parted is None:
+            uploads = {name: upload(frame)}
+            joins = [f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}"]
+            cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
+        else:
+            gone, tables = parted
+            uploads = {f"{name} {i}": upload(table) for i, table in enumerate(tables)}
+            joins = [
+                f"LEFT JOIN {dialect.quote(uploaded)} AS k{i} ON {same([i], f'k{i}')}"
+                for i, uploaded in enumerate(uploads)
+            ]
+            uploads[name] = upload(gone)
+            joins.append(f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}")
+            cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
+        texts = {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
+        listed = ", ".join(
+            f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
+            for column in self.columns
+        )
+        return uploads, f"SELECT {listed} FROM {self.engine.table.source} {' '.join(joins)}"
+
+    def _check_passed(self, names: Sequence[str], columns: dict[str, Column]) -> None:
+        """Refuse values that cannot be written in columns that are passed on."""
+        if not names:
+            return
+        checks = ", ".join(
+            f"MAX(CASE WHEN {columns[name].wrong} THEN 1 ELSE 0 END) AS c{i}" for i, name in enumerate(names)
+        )
+        found = self.engine.table.fetch(f"SELECT {checks} FROM {self.engine.table.source}")
+        for name, series in zip(names, found.get_columns(), strict=True):
+            if series[0]:
+                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
+
+
+def _by_column(
+    frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
+) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
+    """Part keys into the suppressed and a table per column, where a text follows from the one value."""
+    import polars as pl
+
+    gone = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
+    kept = frame.filter(~gone)
+    tables = [
+        kept.select(key, cell, "known").unique(maintain_order=True)
+        for key, cell in zip(keys, cells, strict=True)
+    ]
+    if any(table[key].n_unique() < len(table) for key, table in zip(keys, tables, strict=True)):
+        return None
+    return frame.filter(gone).select(*keys, "known"), tables
+
+
+def _is_relation(table: Any) -> bool:
+    """Say whether this is a relation of DuckDB, which is not loaded for it."""
+    import sys
+
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(table, duckdb.DuckDBPyRelation)
+
+
+class RecodedEngine(FetchedEngine):
+    """The released rows of a table in a database; see `incrowd.engines.Engine`.
+
+    They are counted by what the database counts of the rows before recoding, whose combinations are recoded
+    one by one, so that nothing has to be written for it.
+    """
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Say whether these are such rows."""
+        return isinstance(table, RecodedTable)
+
+    def __init__(self, table: RecodedTable) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def sources(self) -> Sequence[object]:
+        """The database of the table before recoding."""
+        return self.table.engine.sources
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(self.table.columns)
+
+    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Recode combinations; see `FetchedEngine.combinations`."""
+        table = self.table
+        quasi = table.quasi if set(names) & set(table.quasi) else []
+        passed = [name for name in names if name not in quasi]
+        raw = table.engine.combinations([*quasi, *passed])
+        if quasi:
+            raw = table.recoded(raw, [name for name in names if name in quasi])
+        columns = columns_named(names)
+        return raw.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+
+    def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
+        """Refuse: what is released is not recoded again before it is written."""
+        raise TableError("a release that is not written yet cannot be recoded again; write it first")
+
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
+        """Write the rows while they stream; see `Engine.write`."""
+        return self.table.write(path, target, csv_format)

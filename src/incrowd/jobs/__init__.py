@@ -1,0 +1,1 @@
+"""The verbs: what users call, from a table to a result."""

@@ -1,0 +1,283 @@
+"""anatomize(): quasi-identifiers and sensitive values in two tables, joined by groups alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
+from incrowd.io.addresses import file_path
+from incrowd.jobs.assess import Assessment, assess_table
+from incrowd.jobs.chance import guarded_random
+from incrowd.jobs.policy import Policy
+from incrowd.table.schema import Attribute, Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import Outputs, Target
+    from incrowd.privacy import PrivacyModel
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["Anatomy", "anatomize", "outputs_of"]
+
+GROUP = "group"
+"""The column that joins the two tables."""
+
+COUNT = "count"
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """A table in two parts, of the kind that came in.
+
+    Attributes
+    ----------
+    quasi_table
+        A row for every row that came in, in the same order: all columns that may leave but the sensitive
+        one, as they are, and ``group``.
+    sensitive_table
+        A row for every group and sensitive value in it: ``group``, the sensitive attribute, ``count``; in
+        this order.
+    groups
+        Number of groups.
+    l
+        Number of distinct values that every group has at least.
+    privacy
+        The groups of the sensitive table, measured as equivalence classes.
+    policy
+        What they had to satisfy.
+    csv_format
+        How the input was written, where it was a CSV.
+    source
+        The path of the input, where it was one.
+    """
+
+    quasi_table: Any
+    sensitive_table: Any
+    groups: int
+    l: int  # noqa: E741
+    privacy: Assessment
+    policy: Policy
+    csv_format: CsvFormat | None = None
+    source: Any = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        return {
+            "format": "incrowd anatomy",
+            "version": 1,
+            "groups": self.groups,
+            "l": self.l,
+            "models": [str(model) for model in self.policy.models],
+            "after": self.privacy.to_dict(cells=False),
+        }
+
+    def write(
+        self, folder: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+    ) -> None:
+        """Write ``quasi.csv`` and ``sensitive.csv`` into a folder, both or none.
+
+        With `escape_formulas` texts that a spreadsheet would run as formulas get ``'`` in front.
+
+        Raises
+        ------
+        TableError
+            When a file exists (unless `force`) or cannot be written.
+        """
+        from incrowd.io.targets import Outputs
+
+        with Outputs(self.source, force=force) as outputs:
+            self.write_to(outputs_of(outputs, folder), escape_formulas=escape_formulas)
+
+    def write_to(self, targets: tuple[Target, Target], *, escape_formulas: bool = False) -> None:
+        """Write the two files to where `outputs_of` said."""
+        import narwhals as nw
+
+        from incrowd.io.files import escaping, write_file
+
+        csv_format = escaping(self.csv_format, escape_formulas)
+        for table, target in zip((self.quasi_table, self.sensitive_table), targets, strict=True):
+            frame = nw.from_native(table, eager_only=True).to_polars()
+            write_file(frame, target, csv_format)
+
+
+def outputs_of(outputs: Outputs, folder: str | os.PathLike[str]) -> tuple[Target, Target]:
+    """Take note of the two files that `Anatomy.write` makes in a folder."""
+    quasi, sensitive = (
+        outputs.add(file_path(folder) / f"{name}.csv", parents=True) for name in ("quasi", "sensitive")
+    )
+    return quasi, sensitive
+
+
+def anatomize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = (),
+    *,
+    seed: int = 0,
+    csv_format: CsvFormat | None = None,
+) -> Anatomy:
+    """Part quasi-identifiers from the sensitive attribute, so that a group has every value once at most.
+
+    The quasi-identifiers leave as they are: who is in the table can be found in it, and only what is in
+    the sensitive table stays uncertain. Records are put into groups of l with l different sensitive
+    values, always from the l most frequent values left; the fewer than l records that remain each join a
+    random group that has not got their value. Where a model asks for more than l different values give,
+    groups become larger.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file. It is not changed.
+    schema
+        The roles of the columns, with one sensitive attribute; or a whole `Policy`, whose models and seed are
+        taken.
+    models
+        An `LDiversity` of the sensitive attribute, and any other models of its values in a group. Those of
+        re-identification (k-anonymity and the like) are refused, because nothing is generalized.
+    seed
+        Seed of the random choices, which depend on the sensitive values, too.
+
+    Raises
+    ------
+    InputError
+        When the table or the call is wrong.
+    InfeasibleError
+        When a value is too frequent for groups of l different values, or a model fails in all larger groups.
+
+    References
+    ----------
+    Xiao and Tao, Anatomy: simple and effective privacy preservation, VLDB 2006, algorithm Anatomize.
+    """
+    from incrowd.engines import engine_for
+    from incrowd.io.files import read_table
+
+    policy = schema if isinstance(schema, Policy) else Policy(schema, tuple(models), seed=seed)
+    attribute = _sensitive(policy)
+    source = None
+    if isinstance(table, str | os.PathLike):
+        source = table
+        table, csv_format = read_table(table, csv_format)
+    engine = engine_for(table)
+    columns = policy.schema.released(engine.columns)
+    for name in (GROUP, COUNT):
+        if name in columns:
+            raise SchemaError(f"column {name!r}: the result needs this name; rename the column")
+    joint = any(model.is_joint for model in policy.models)
+    frequency = engine.count(policy.schema, joint=joint)
+    if frequency.suppressed:
+        raise TableError(
+            f"{frequency.suppressed} records have * in every quasi-identifier; anatomize a table that is not "
+            "recoded yet"
+        )
+    frequency = frequency.by_record()
+    l, group_of, groups = _groups(frequency, policy)  # noqa: E741
+    quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
+    # What counts are the tables that leave, not what was meant.
+    grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=policy.schema.null_values)
+    privacy = assess_table(long, grouped, policy.models)
+    problems = [measured.shortfall() for measured in privacy.privacy if measured.holds is False]
+    if problems:
+        raise InfeasibleError("nothing was released: " + "; ".join(problems))
+    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, policy, csv_format, source)
+
+
+def _sensitive(policy: Policy) -> Attribute:
+    """Return the sensitive attribute; refuse what Anatomy cannot do."""
+    sensitive = policy.schema.sensitive
+    if len(sensitive) != 1:
+        raise SchemaError(
+            f"anatomize parts one sensitive attribute from the others; the schema names {len(sensitive)}"
+        )
+    if not any(model.name == "l-diversity" for model in policy.models):
+        raise ParameterError("anatomize needs an l-diversity model, e.g. models=[ic.LDiversity(3)] or -l 3")
+    for model in policy.models:
+        if not model.needs_counts or model.needs_population or model.needs_cells:
+            raise ParameterError(
+                f"anatomize releases the quasi-identifiers as they are, so {model.name} cannot hold; use "
+                "anonymize, or leave that model out"
+            )
+    return sensitive[0]
+
+
+def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.int32], int]:
+    """Find the smallest groups of distinct values in which every model holds."""
+    import math
+
+    from incrowd.algorithms.base import all_hold, least_size
+    from incrowd.table.classes import EquivalenceClasses
+
+    for model in policy.models:
+        model.check_table(frequency)
+    counts = frequency.sensitive[0]
+    diverse = (math.ceil(model.limit) for model in policy.models if model.name == "l-diversity")
+    asked = max(least_size(policy.models), *diverse)
+    frequent = int(counts.totals.max())
+    most = frequency.records // frequent
+    for l in range(max(asked, 1), most + 1):  # noqa: E741
+        group_of, groups = _of_distinct(frequency, l, policy.seed)
+        classes = EquivalenceClasses.from_assignment(frequency, group_of, groups)
+        if all_hold(policy.models, classes).all():
+            return l, group_of, groups
+    if asked > most:
+        raise InfeasibleError(
+            f"groups of {asked} different values need every value in at most 1/{asked} of the records; the "
+            f"most frequent one of {counts.name!r} is in {frequent:,} of {frequency.records:,}, which allows "
+            f"l={most}"
+        )
+    raise InfeasibleError(
+        f"no groups of {asked} to {most} different values of {counts.name!r} satisfy "
+        f"{', '.join(str(model) for model in policy.models)}"
+    )
+
+
+def _of_distinct(frequency: FrequencyTable, l: int, seed: int) -> tuple[NDArray[np.int32], int]:  # noqa: E741
+    """Put every record into a group that has its value once."""
+    import numpy as np
+
+    from incrowd.kernels.buckets import groups_of_distinct
+
+    counts = frequency.sensitive[0]
+    values = counts.keys.codes.astype(np.int64)
+    random = guarded_random(seed, values)
+    group_of, groups = groups_of_distinct(values, random.permutation(len(values)), counts.domain.size, l)
+    for record in random.permutation(np.flatnonzero(group_of < 0)).tolist():
+        taken = np.zeros(groups, np.bool_)
+        taken[group_of[(values == values[record]) & (group_of >= 0)]] = True
+        # There is one, as long as no value is in more than 1/l of the records.
+        group_of[record] = random.choice(np.flatnonzero(~taken))
+    return group_of, groups
+
+
+def _tables(
+    table: Any, columns: Sequence[str], sensitive: str, group_of: NDArray[np.int32], frequency: FrequencyTable
+) -> tuple[Any, Any, Any]:
+    """Make the two tables, and the sensitive one with a row per record."""
+    import narwhals as nw
+    import numpy as np
+
+    from incrowd.io.frames import plain, without_traces
+
+    frame = nw.from_native(table, eager_only=True)
+    numbers = nw.new_series(GROUP, (group_of + 1).tolist(), nw.Int64, backend=frame.implementation)
+    kept = {name: plain(frame[name]) for name in columns if name != sensitive}
+    quasi_table = without_traces(frame, {**kept, GROUP: numbers})
+    ranks = frequency.sensitive[0].keys.codes
+    entry, first, count = np.unique(
+        np.stack([group_of, ranks]), axis=1, return_index=True, return_counts=True
+    )
+    values = plain(frame[sensitive])[first.tolist()]
+    whole = {
+        GROUP: nw.new_series(GROUP, (entry[0] + 1).tolist(), nw.Int64, backend=frame.implementation),
+        sensitive: values,
+        COUNT: nw.new_series(COUNT, count.tolist(), nw.Int64, backend=frame.implementation),
+    }
+    sensitive_table = without_traces(frame, whole)
+    again = nw.from_native(sensitive_table, eager_only=True)
+    rows = np.repeat(np.arange(len(again)), again[COUNT].to_numpy()).tolist()
+    return quasi_table, sensitive_table, again[rows].drop(COUNT).to_native()

@@ -1,0 +1,346 @@
+"""anonymize(): search, apply, check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from incrowd.algorithms import Algorithm, Mondrian
+from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
+from incrowd.errors import ParameterError
+from incrowd.jobs.assess import assess_classes, assess_table
+from incrowd.jobs.chance import guarded_random
+from incrowd.jobs.checks import check_levels, check_limits, judge, styled
+from incrowd.jobs.policy import Policy
+from incrowd.jobs.release import Release
+from incrowd.jobs.stages import Clock
+from incrowd.progress import Progress, Silent
+from incrowd.recoding import check_cells
+from incrowd.table.schema import Schema, Style
+from incrowd.utility import measure_all
+
+if TYPE_CHECKING:
+    from incrowd.algorithms import Solution
+    from incrowd.algorithms.lattice import SolutionSpace
+    from incrowd.engines import Engine
+    from incrowd.io.files import CsvFormat
+    from incrowd.jobs.distributed import DistributedRelease
+    from incrowd.privacy import PrivacyModel
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["anonymize", "explore"]
+
+
+# Only a table on Spark of more than `driver_keys` keys is cut into blocks unasked.
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = ...,
+    algorithm: Algorithm | None = ...,
+    *,
+    max_suppression: float = ...,
+    output: Style = ...,
+    shuffle: bool = ...,
+    seed: int = ...,
+    levels: Mapping[str, int] | None = ...,
+    population: Any = ...,
+    csv_format: CsvFormat | None = ...,
+    progress: Progress | None = ...,
+    driver_keys: int = ...,
+    blocks: None = ...,
+) -> Release: ...
+
+
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = ...,
+    algorithm: Algorithm | None = ...,
+    *,
+    max_suppression: float = ...,
+    output: Style = ...,
+    shuffle: bool = ...,
+    seed: int = ...,
+    levels: Mapping[str, int] | None = ...,
+    population: Any = ...,
+    csv_format: CsvFormat | None = ...,
+    progress: Progress | None = ...,
+    driver_keys: int = ...,
+    blocks: int,
+) -> DistributedRelease: ...
+
+
+def anonymize(
+    table: Any,
+    schema: Schema | Policy,
+    models: Sequence[PrivacyModel] = (),
+    algorithm: Algorithm | None = None,
+    *,
+    max_suppression: float = 0.0,
+    output: Style = "auto",
+    shuffle: bool = False,
+    seed: int = 0,
+    levels: Mapping[str, int] | None = None,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+    driver_keys: int = DRIVER_KEYS,
+    blocks: int | None = None,
+) -> Release | DistributedRelease:
+    """Recode a table so that it satisfies privacy models, and check the result.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of a `Database`,
+        opened `Files`, or the path of a CSV or Parquet file, a folder or a pattern. It is not changed.
+    schema
+        The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
+    models
+        The privacy models; at least one.
+    algorithm
+        What searches the recoding; Mondrian by default.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    output
+        Output style of the quasi-identifiers, see `Policy`.
+    shuffle, seed
+        Whether the rows come in a random order; else row N of the release is row N of the table.
+    levels
+        Levels of full-domain recoding that are not up for search, by quasi-identifier; with every
+        quasi-identifier named, that node is taken. Where the policy's algorithm knows no levels, `Optimal`
+        takes its place.
+    population
+        The people of whom the table may hold some, as in `assess`; k-map, delta-presence and journalists
+        need it.
+    csv_format
+        How a CSV is written, where it is not plain.
+    progress
+        Told about the stages.
+    driver_keys
+        Largest number of distinct combinations of values that are fetched from where the table is counted, as
+        on Spark. Above it strict Mondrian works block by block, and other algorithms are refused. Tables in
+        memory know no such limit.
+    blocks
+        About how many blocks a table on Spark is cut into, each of which is recoded by strict Mondrian where
+        it lies; 1 gives what Mondrian makes undivided.
+
+    Returns
+    -------
+    The release; a `DistributedRelease` where it was made block by block.
+
+    Raises
+    ------
+    InputError
+        When the table or the call is wrong.
+    InfeasibleError
+        When the table cannot satisfy the policy; nothing is released.
+    """
+    from incrowd.table.classes import EquivalenceClasses
+
+    if isinstance(schema, Policy):
+        policy = schema
+    else:
+        policy = Policy(
+            schema, tuple(models), algorithm or Mondrian(), max_suppression, output, shuffle, seed
+        )
+    if levels:
+        policy = policy.with_levels(levels)
+    clock = Clock(progress or Silent())
+    if blocks is not None:
+        return _in_blocks(table, policy, population, blocks, driver_keys, progress)
+    try:
+        start = _start(table, policy, population, csv_format, clock, driver_keys)
+    except TooManyKeysError:
+        if not _divisible(table, policy, population):
+            raise
+        return _in_blocks(table, policy, population, None, driver_keys, progress)
+    engine, frequency, population = start.engine, start.frequency, start.population
+    with clock.stage("assess"):
+        before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models)
+    start = start.prepared(policy)
+    with clock.stage("search"):
+        solution = _search(start, policy, clock)
+    recoding = solution.recoding
+    check_cells(recoding, policy.schema.null_values)
+    frequency = start.frequency
+    if policy.shuffle and frequency.row_keys is None:
+        raise ParameterError(
+            "rows that stream cannot be shuffled; leave shuffle out, or sort the files before"
+        )
+    with clock.stage("apply"):
+        released = engine.apply(policy.schema, frequency, recoding)
+    if policy.shuffle:
+        released = _shuffled(released, policy.seed, frequency)
+    # What counts is the table that leaves, not what was meant.
+    with clock.stage("check"):
+        after = assess_table(
+            released,
+            policy.schema,
+            policy.models,
+            population=population,
+            driver_keys=driver_keys,
+            progress=clock.progress,
+        )
+    judge(after, policy)
+    with clock.stage("measure loss"):
+        utility = measure_all(frequency, recoding)
+    return Release(
+        table=released,
+        policy=policy,
+        recoding=recoding,
+        before=before,
+        privacy=after,
+        utility=utility,
+        seconds=clock.seconds,
+        csv_format=start.csv_format,
+        population=population,
+        lattice=solution.lattice,
+        frequency=frequency,
+        sources=start.sources,
+        driver_keys=driver_keys,
+    )
+
+
+def _divisible(table: Any, policy: Policy, population: Any) -> bool:
+    """Say whether a table can be recoded block by block under a policy."""
+    from incrowd.jobs.distributed import refuse_divided
+
+    try:
+        refuse_divided(policy)
+    except ParameterError:
+        return False
+    return population is None and SparkEngine.takes(table)
+
+
+def _in_blocks(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    blocks: int | None,
+    driver_keys: int,
+    progress: Progress | None,
+) -> DistributedRelease:
+    from incrowd.jobs.distributed import in_blocks, refuse_divided
+
+    if not SparkEngine.takes(table):
+        raise ParameterError("blocks are for Spark DataFrames; leave blocks out")
+    if blocks is not None and (not isinstance(blocks, int) or isinstance(blocks, bool) or blocks < 1):
+        raise ParameterError("blocks must be a whole number of at least 1")
+    if population is not None:
+        raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
+    check_levels(policy)
+    refuse_divided(policy)
+    return in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
+
+
+def explore(
+    table: Any,
+    policy: Policy,
+    *,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> SolutionSpace:
+    """Search the lattice of full-domain recodings and return what was found out; nothing is released.
+
+    Parameters
+    ----------
+    table, population, csv_format, progress
+        As in `anonymize`.
+    policy
+        What a release has to satisfy; an algorithm that knows no levels gives way to `Optimal`.
+
+    Raises
+    ------
+    InputError
+        When the table or the policy is wrong.
+    InfeasibleError
+        When no node satisfies the policy.
+    """
+    policy = policy.with_levels({})
+    clock = Clock(progress or Silent())
+    start = _start(table, policy, population, csv_format, clock)
+    with clock.stage("search"):
+        found = _search(start, policy, clock)
+    assert found.lattice is not None, "with_levels took a full-domain algorithm, which has a lattice"
+    return found.lattice
+
+
+class _Start(NamedTuple):
+    engine: Engine
+    schema: Schema
+    frequency: FrequencyTable
+    population: Any
+    csv_format: CsvFormat | None
+    sources: tuple[Any, ...] = ()
+
+    def prepared(self, policy: Policy) -> _Start:
+        """Count records one by one where the algorithm may part those that look alike."""
+        return self._replace(frequency=self.frequency.by_record()) if policy.algorithm.by_record else self
+
+
+def _start(
+    table: Any,
+    policy: Policy,
+    population: Any,
+    csv_format: CsvFormat | None,
+    clock: Clock,
+    driver_keys: int | None = None,
+) -> _Start:
+    """Read and count, and refuse what cannot be satisfied."""
+    from incrowd.engines import engine_for, loaded, open_table, with_population
+    from incrowd.io.streams import Files, is_scan
+
+    check_levels(policy)
+    if not policy.models:
+        raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
+    named = [each for each in (table, population) if isinstance(each, str | os.PathLike)]
+    if isinstance(table, str | os.PathLike):
+        with clock.stage("open" if is_scan(table) else "read"):
+            table, csv_format = open_table(table, csv_format, progress=clock.progress)
+    elif isinstance(table, Files):
+        csv_format = table.csv_format
+    engine = engine_for(table, driver_keys=driver_keys)
+    engine.progress = clock.progress
+    policy.schema.released(engine.columns)
+    searched = styled(policy)
+    joint = any(model.is_joint for model in policy.models)
+    target = policy.algorithm.predicts
+    with clock.stage("count"):
+        frequency = engine.count(searched, joint=joint, target=target)
+    if isinstance(population, str | os.PathLike):
+        with clock.stage("read population"):
+            population = loaded(population)
+    if population is not None:
+        with clock.stage("count population"):
+            frequency = with_population(frequency, policy.schema, population)
+    check_limits(policy, frequency)
+    people_from = [] if population is None else engine_for(population).sources
+    sources = (*named, *engine.sources, *people_from)
+    return _Start(engine, searched, frequency, population, csv_format, sources)
+
+
+def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
+    return policy.algorithm.search(
+        start.frequency,
+        policy.models,
+        attributes=start.schema.quasi,
+        max_suppression=policy.max_suppression,
+        progress=clock.progress,
+        seed=policy.seed,
+    )
+
+
+def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True)
+    assert frequency.row_keys is not None
+    rows = [codes[frequency.row_keys] for codes in frequency.codes]
+    order = guarded_random(seed, *rows).permutation(len(frame))
+    native = frame[order.tolist()].to_native()
+    return native.reset_index(drop=True) if hasattr(native, "reset_index") else native

@@ -1,0 +1,524 @@
+"""assess(): measure a table as it stands."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError
+from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.privacy import MODELS, ModelResult, PrivacyModel
+from incrowd.report.document import FORMAT, VERSION
+from incrowd.risk import RISKS
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.io.files import CsvFormat
+    from incrowd.progress import Progress
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
+
+__all__ = [
+    "Assessment",
+    "ClassFigures",
+    "ClassMeasure",
+    "SizeBin",
+    "assess",
+    "assess_classes",
+    "assess_table",
+    "size_bins",
+]
+
+_BINS = (1, 2, 3, 4, 5, 10, 20, 50)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBin:
+    """Classes whose size lies in ``least .. most``, both included."""
+
+    least: int
+    most: int
+    classes: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMeasure:
+    """What is measured of every class; the fields are those of `ModelResult`."""
+
+    model: str
+    quantity: str
+    settings: dict[str, Any]
+    attribute: str | None
+
+    def __str__(self) -> str:
+        how = ", ".join(f"{name}={value}" for name, value in self.settings.items() if value is not None)
+        of = "" if self.attribute is None else f" of {self.attribute}"
+        return f"{self.model} {self.quantity}{f' ({how})' if how else ''}{of}"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFigures:
+    """Every equivalence class with its size and what each measure gives it, in the order of its cells.
+
+    Attributes
+    ----------
+    cells
+        Per quasi-identifier the cell of each class; None is the missing value. They are values of the table.
+    records
+        int64[classes]: sizes.
+    measures
+        What was measured, a model and a sensitive attribute each.
+    values
+        Per measure the value of each class: int64[classes] or float64[classes]; infinite where a model says
+        so.
+    """
+
+    cells: dict[str, list[str | None]] = field(repr=False)
+    records: NDArray[np.int64] = field(repr=False)
+    measures: tuple[ClassMeasure, ...]
+    values: tuple[NDArray[Any], ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def of(self, model: str, attribute: str | None = None) -> NDArray[Any]:
+        """Return the values of a model's first measure, for one sensitive attribute if named.
+
+        Raises
+        ------
+        ParameterError
+            When nothing of the kind was measured.
+        """
+        for measure, values in zip(self.measures, self.values, strict=True):
+            if measure.model == model and attribute in (None, measure.attribute):
+                return values
+        of = "" if attribute is None else f" of {attribute!r}"
+        known = ", ".join(dict.fromkeys(measure.model for measure in self.measures))
+        raise ParameterError(f"model: no {model!r}{of} was measured; there are {known}")
+
+    def frame(self) -> pl.DataFrame:
+        """Return a Polars frame: the cells, ``records``, and a column per measure, named in full."""
+        import polars as pl
+
+        records = "records"
+        while records in self.cells:
+            records += " of the class"
+        figures = {str(measure): values for measure, values in zip(self.measures, self.values, strict=True)}
+        texts = {name: pl.Series(cells, dtype=pl.String) for name, cells in self.cells.items()}
+        return pl.DataFrame({**texts, records: self.records, **figures})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: the measures, and per class its cells, records and values."""
+        # JSON has no infinity.
+        plain = (
+            ["infinity" if math.isinf(value) else value for value in values.tolist()]
+            for values in self.values
+        )
+        rows = zip(
+            zip(*self.cells.values(), strict=True),
+            self.records.tolist(),
+            zip(*plain, strict=True),
+            strict=True,
+        )
+        return {
+            "measures": [
+                {"model": each.model, "quantity": each.quantity, "settings": each.settings}
+                | ({} if each.attribute is None else {"attribute": each.attribute})
+                for each in self.measures
+            ],
+            "classes": [
+                {"cells": dict(zip(self.cells, cells, strict=True)), "records": size, "values": list(values)}
+                for cells, size, values in rows
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How private a table is.
+
+    Attributes
+    ----------
+    quasi, sensitive
+        The columns that were measured.
+    records
+        Rows of the table.
+    suppressed
+        Rows with ``*`` in every quasi-identifier; they are in no class.
+    classes
+        Number of equivalence classes.
+    smallest, largest, mean_size
+        Class sizes in records; 0 where there is no class.
+    unique
+        Records that are alone in their class.
+    distribution
+        Classes and records by class size; sizes without a class are left out.
+    privacy
+        What every privacy model measures, and whether the asked limits are met.
+    risk
+        Figures per risk model.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    records: int
+    suppressed: int
+    classes: int
+    smallest: int
+    largest: int
+    mean_size: float
+    unique: int
+    distribution: tuple[SizeBin, ...]
+    privacy: tuple[ModelResult, ...]
+    risk: dict[str, dict[str, float]]
+    _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the classes, which are the table in short: a copy on disk holds the figures alone."""
+        return self.__dict__ | {"_measured": None}
+
+    @property
+    def suppressed_share(self) -> float:
+        """Suppressed records over all records."""
+        return self.suppressed / self.records if self.records else 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether every limit that was asked for is met."""
+        return all(measured.holds is not False for measured in self.privacy)
+
+    def reached(self, model: str, attribute: str | None = None) -> float | None:
+        """Return the first measured value of a model, for one sensitive attribute if named."""
+        for measured in self.privacy:
+            if measured.model == model and attribute in (None, measured.attribute):
+                return measured.value
+        return None
+
+    def by_class(self) -> ClassFigures:
+        """Return every equivalence class with its cells, its size and what each model measures of it.
+
+        The figures are computed when they are asked for. t-closeness, say, is the distance of each class to
+        the table, per sensitive attribute.
+
+        Raises
+        ------
+        ParameterError
+            When the assessment is the account of a release or was read from a copy: those hold no classes.
+            Assess the released table.
+        """
+        if self._measured is None:
+            raise ParameterError(
+                "this assessment holds no classes; measure the table itself: assess(table, schema).by_class()"
+            )
+        return _by_class(*self._measured)
+
+    def document(self, schema: Schema) -> dict[str, Any]:
+        """Return the report of a table as it stands; no class is described by its cells, which may be raw."""
+        asked = [measured for measured in self.privacy if measured.limit is not None]
+        roles = {attribute.name: attribute.role for attribute in schema.attributes}
+        shown = [*self.quasi, *self.sensitive]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": "assessment",
+            "internal": False,
+            "title": "Privacy of a table as it stands",
+            "verdict": {"holds": self.holds if asked else None, "text": verdict(asked, what="table")},
+            "sentences": _sentences(self, asked),
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "columns": {"released": [{"name": name, "role": roles[name]} for name in shown], "dropped": 0},
+            "models": [model_entry(measured, cells=False) for measured in asked],
+            "measured": [
+                model_entry(measured, cells=False) for measured in self.privacy if measured.limit is None
+            ],
+            "loss": [],
+            "risk": {"after": self.risk},
+            "classes": {"after": self.size_entry()},
+            "attributes": [],
+            "recoding": None,
+            "front": None,
+            "policy": None,
+            "reproduce": versions(None),
+        }
+
+    def size_entry(self) -> dict[str, Any]:
+        """Return the sizes of classes as reports have them."""
+        return {
+            "count": self.classes,
+            "smallest": self.smallest,
+            "largest": self.largest,
+            "mean": self.mean_size,
+            "unique": self.unique,
+            "distribution": [
+                {"least": each.least, "most": each.most, "classes": each.classes, "records": each.records}
+                for each in self.distribution
+            ],
+        }
+
+    def report(self, path: str | os.PathLike[str], schema: Schema, *, force: bool = False) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``; it names no value of the table.
+
+        Parameters and errors are those of `incrowd.report.pages.write_report`; `schema` says the roles.
+        """
+        from incrowd.report.pages import write_report
+
+        write_report(self.document(schema), path, force=force)
+
+    def _repr_html_(self) -> str:
+        from incrowd.table.markup import table
+
+        rows: list[tuple[object, ...]] = [
+            ("equivalence classes", self.classes, ""),
+            ("smallest class", self.smallest, ""),
+            ("alone in their class", self.unique, ""),
+        ]
+        rows += [
+            (
+                measured.model + ("" if measured.attribute is None else f" of {measured.attribute}"),
+                measured.value,
+                {True: "holds", False: "fails", None: ""}[measured.holds],
+            )
+            for measured in self.privacy
+        ]
+        return table(f"{self.records:,} records, {self.suppressed:,} suppressed", ("", "value", ""), rows)
+
+    def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
+        """Return plain data for JSON.
+
+        Parameters
+        ----------
+        cells
+            Whether to describe the weakest and the failing classes by their cells, which are values of the
+            table.
+        """
+        return {
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "suppressed_share": self.suppressed_share,
+            "classes": {
+                "count": self.classes,
+                "smallest": self.smallest,
+                "largest": self.largest,
+                "mean": self.mean_size,
+                "distribution": [
+                    {"least": bin_.least, "most": bin_.most, "classes": bin_.classes, "records": bin_.records}
+                    for bin_ in self.distribution
+                ],
+            },
+            "unique": self.unique,
+            "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
+            "risk": self.risk,
+        }
+
+
+def assess(
+    table: Any,
+    schema: Schema,
+    models: Sequence[PrivacyModel] = (),
+    *,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    driver_keys: int | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Measure a table as it stands under every registered privacy and risk model.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of a `Database`,
+        opened `Files`, or the path of a CSV or Parquet file, a folder or a pattern.
+    schema
+        The quasi-identifiers and sensitive attributes; other columns are not looked at. Quasi-identifiers
+        are compared as they are written, whatever their hierarchy.
+    models
+        Models whose limits are to be judged.
+    population
+        The people of whom the table may hold some, in the same forms as `table`, with the same
+        quasi-identifiers not generalized; k-map, delta-presence and journalists need it. The labels of the
+        schema's hierarchies, ranges and sets in `table` are looked up in it.
+    csv_format
+        How a CSV is written, where it is not plain.
+    driver_keys
+        As in `anonymize`.
+    progress
+        Told how far the counting is, where the engine knows.
+
+    Raises
+    ------
+    InputError
+        When a table cannot be read or does not fit the schema.
+    """
+    classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
+    return replace(assess_classes(classes, models), _measured=(classes, tuple(models)))
+
+
+def assess_table(
+    table: Any,
+    schema: Schema,
+    models: Sequence[PrivacyModel] = (),
+    *,
+    population: Any = None,
+    driver_keys: int | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Measure a table for an account that is kept: as `assess`, but without the classes."""
+    return assess_classes(_read(table, schema, models, population, None, driver_keys, progress), models)
+
+
+def _read(
+    table: Any,
+    schema: Schema,
+    models: Sequence[PrivacyModel],
+    population: Any,
+    csv_format: CsvFormat | None,
+    driver_keys: int | None,
+    progress: Progress | None,
+) -> EquivalenceClasses:
+    from incrowd.engines import read_classes
+
+    joint = any(model.is_joint for model in models)
+    classes = read_classes(
+        table,
+        schema,
+        joint=joint,
+        population=population,
+        csv_format=csv_format,
+        driver_keys=driver_keys,
+        progress=progress,
+    )
+    for model in models:
+        if model.needs_population:
+            model.check_table(classes.frequency)
+    return classes
+
+
+def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] = ()) -> Assessment:
+    """Measure equivalence classes."""
+    frequency = classes.frequency
+    sizes = classes.sizes
+    records = classes.records
+    privacy = [measured for model in models for measured in model.measure(classes)]
+    asked = {_identity(measured) for measured in privacy}
+    privacy += [
+        measured
+        for variant in _unasked(frequency)
+        for measured in variant.measure(classes, asked=False)
+        if _identity(measured) not in asked
+    ]
+    return Assessment(
+        quasi=tuple(domain.name for domain in frequency.domains),
+        sensitive=tuple(counts.name for counts in frequency.sensitive),
+        records=frequency.rows,
+        suppressed=classes.suppressed,
+        classes=len(classes),
+        smallest=int(sizes.min(initial=records)) if len(classes) else 0,
+        largest=int(sizes.max(initial=0)),
+        mean_size=records / len(classes) if len(classes) else 0.0,
+        unique=int((sizes == 1).sum()),
+        distribution=_distribution(sizes),
+        privacy=tuple(privacy),
+        risk={risk.name: risk().measure(classes) for risk in RISKS if risk().applies(classes)},
+    )
+
+
+def _unasked(frequency: FrequencyTable) -> Iterator[PrivacyModel]:
+    """Go through the models that say something although nobody asked."""
+    for entry in MODELS:
+        if entry.unasked and (frequency.sensitive or not entry.needs_counts):
+            for variant in entry.variants():
+                if not variant.needs_population or frequency.population is not None:
+                    yield variant
+
+
+def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> ClassFigures:
+    import numpy as np
+
+    frequency = classes.frequency
+    # Of a table as it stands every class is one key.
+    keys = classes.members
+    order = np.lexsort([codes[keys] for codes in reversed(frequency.codes)])
+    figures: dict[tuple[object, ...], tuple[ClassMeasure, NDArray[Any]]] = {}
+    for number, model in enumerate((*models, *_unasked(frequency))):
+        if not model.by_class:
+            continue
+        for part, attribute, settings in model.aspects(frequency, asked=number < len(models)):
+            name = None if attribute is None else frequency.sensitive[attribute].name
+            measure = ClassMeasure(model.name, part.limit_name, settings, name)
+            if _identity(measure) not in figures:
+                figures[_identity(measure)] = measure, part.values(classes, attribute)[order]
+    return ClassFigures(
+        {
+            domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        },
+        classes.sizes[order],
+        tuple(measure for measure, _ in figures.values()),
+        tuple(values for _, values in figures.values()),
+    )
+
+
+def _identity(measured: ModelResult | ClassMeasure) -> tuple[object, ...]:
+    # The distance that was used says more than whether it was chosen or automatic.
+    settings = ((name, str(value)) for name, value in measured.settings.items())
+    return (measured.model, measured.quantity, measured.attribute, *sorted(settings))
+
+
+def _distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
+    import numpy as np
+
+    return size_bins(*np.unique(sizes, return_counts=True))
+
+
+def size_bins(sizes: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[SizeBin, ...]:
+    """Sort classes into bins by their size.
+
+    Parameters
+    ----------
+    sizes, counts
+        int64[sizes], ascending: each size that occurs, and how many classes have it.
+    """
+    import numpy as np
+
+    bounds = list(_BINS)
+    while len(sizes) and bounds[-1] <= int(sizes[-1]):
+        bounds += [bounds[-1] * 2, bounds[-1] * 4, bounds[-1] * 10]
+    place = np.searchsorted(bounds, sizes, side="right") - 1
+    classes = np.bincount(place, counts, minlength=len(bounds))
+    records = np.bincount(place, sizes * counts, minlength=len(bounds))
+    return tuple(
+        SizeBin(bounds[i], bounds[i + 1] - 1, int(classes[i]), int(records[i]))
+        for i in range(len(bounds) - 1)
+        if classes[i]
+    )
+
+
+def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str]:
+    records = max(assessment.records - assessment.suppressed, 1)
+    risk = assessment.risk.get("prosecutor", {})
+    found = [
+        f"The table has {assessment.records:,} records in {assessment.classes:,} equivalence classes of "
+        f"{', '.join(assessment.quasi)}; {assessment.suppressed:,} records are suppressed.",
+        f"{assessment.unique:,} records ({percent(assessment.unique / records)}) are alone in their class.",
+        *(model_sentence(measured) for measured in asked),
+    ]
+    if risk:
+        found.append(
+            "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
+            "the right record "
+            f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
+        )
+    return found

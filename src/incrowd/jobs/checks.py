@@ -1,0 +1,128 @@
+"""What must hold before a search, and of what was written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines import SparkEngine
+from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.io.addresses import file_path
+from incrowd.table.schema import Schema
+
+if TYPE_CHECKING:
+    from incrowd.io.files import CsvFormat
+    from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.policy import Policy
+    from incrowd.privacy import ModelResult
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["check_levels", "check_limits", "judge", "styled", "write_checked"]
+
+
+def check_levels(policy: Policy) -> None:
+    """Refuse levels and weights that the policy's algorithm does not know."""
+    algorithm = policy.algorithm
+    for attribute in policy.schema.quasi:
+        if attribute.levels is not None and not algorithm.full_domain:
+            raise ParameterError(
+                f"column {attribute.name!r} has levels, which {algorithm.name} does not know; use a "
+                "full-domain algorithm, e.g. optimal"
+            )
+        if attribute.weight != 1 and not algorithm.weighted:
+            raise ParameterError(
+                f"column {attribute.name!r} has a weight, which {algorithm.name} does not know"
+            )
+
+
+def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
+    """Refuse models that no recoding of a table can satisfy."""
+    for model in policy.models:
+        model.check_table(frequency)
+    if not frequency.records:
+        raise TableError("every record of the table is suppressed (* in every quasi-identifier)")
+
+
+def styled(policy: Policy) -> Schema:
+    """Give every quasi-identifier the style it will get, for the engine to know."""
+    return Schema.of(
+        (
+            replace(attribute, output=attribute.output or policy.output)
+            if attribute.role == "quasi"
+            else attribute
+            for attribute in policy.schema.attributes
+        ),
+        null_values=policy.schema.null_values,
+        others=policy.schema.others,
+    )
+
+
+def write_checked(
+    table: Any,
+    path: str | os.PathLike[str],
+    csv_format: CsvFormat | None,
+    check: Callable[[Any], None],
+    *,
+    force: bool,
+    sources: object = None,
+) -> None:
+    """Write a table beside its target, read it again, and rename it if it passes a check.
+
+    Parameters
+    ----------
+    sources
+        What the table was read from; see `incrowd.io.targets.Outputs`.
+
+    Raises
+    ------
+    TableError
+        When the target exists (unless `force`), cannot be written, or does not read back the same; and
+        whatever `check` raises of what was written.
+    """
+    from incrowd.engines import engine_for
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import writing
+
+    engine = engine_for(table)
+    if isinstance(engine, SparkEngine):
+        # Its file systems are not only those of this machine.
+        engine.replace(path, check, force=force)
+        return
+    target = file_path(path)
+    folder = engine.writes_folder(target)
+    with writing(path, force=force, folder=folder, sources=[sources, *engine.sources]) as temporary:
+        written = engine.write(temporary, target, csv_format or CsvFormat())
+        if engine_for(written).columns != engine.columns:
+            raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+        check(written)
+
+
+def judge(assessment: Assessment, policy: Policy) -> None:
+    """Refuse a release that does not satisfy its policy.
+
+    Raises
+    ------
+    InfeasibleError
+        Which says what failed, by how much, and what would help.
+    """
+    problems = [_shortfall(measured) for measured in assessment.privacy if measured.holds is False]
+    if assessment.suppressed and assessment.suppressed_share > policy.max_suppression:
+        problems.insert(
+            0,
+            f"{assessment.suppressed} of {assessment.records} records are suppressed (* in every "
+            f"quasi-identifier), {assessment.suppressed_share:.2%} where {policy.max_suppression:.2%} "
+            "may be; loosen the models, name fewer quasi-identifiers or raise max_suppression",
+        )
+    if problems:
+        raise InfeasibleError("nothing was released: " + "; ".join(problems))
+
+
+def _shortfall(measured: ModelResult) -> str:
+    text = measured.shortfall()
+    if measured.value is None:
+        return text
+    if measured.failing and measured.failing[0]:
+        text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records)"
+    return text + "".join(f"; {reason}" for reason in measured.reasons)

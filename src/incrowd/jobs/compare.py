@@ -1,0 +1,340 @@
+"""compare(): several algorithms over a grid of limits and seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import IncrowdError, ParameterError, TableError
+from incrowd.jobs.anonymize import anonymize
+from incrowd.jobs.policy import Policy
+from incrowd.jobs.statements import versions
+from incrowd.privacy import KAnonymity, LDiversity, TCloseness
+from incrowd.progress import Progress, Silent
+from incrowd.report.document import FORMAT, VERSION, ComparisonRun
+from incrowd.table.schema import Schema
+from incrowd.utility import METRICS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.algorithms import Algorithm
+    from incrowd.io.files import CsvFormat
+    from incrowd.privacy import PrivacyModel
+
+__all__ = ["Comparison", "compare"]
+
+_WARM = 200
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    records
+        Rows of the table.
+    runs
+        Every run, in the order of the grid.
+    """
+
+    records: int
+    runs: tuple[ComparisonRun, ...]
+
+    def averaged(self) -> list[ComparisonRun]:
+        """Average runs that differ in the seed alone; those without a release count if all are so."""
+        together: dict[tuple[object, ...], list[ComparisonRun]] = {}
+        for run in self.runs:
+            together.setdefault((run.algorithm, run.k, run.l, run.t), []).append(run)
+        return [_average(runs) for runs in together.values()]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run gave a release."""
+        return all(run.problem is None for run in self.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "format": "incrowd comparison",
+            "version": 1,
+            "records": self.records,
+            "runs": [run.to_dict() for run in self.runs],
+            "averages": [average.to_dict() for average in self.averaged()],
+        }
+
+    def to_csv(self) -> str:
+        """Return a line per run, with a column per metric."""
+        out = io.StringIO()
+        names = METRICS.names()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(
+            [
+                "algorithm",
+                "k",
+                "l",
+                "t",
+                "seed",
+                "seconds",
+                *names,
+                "classes",
+                "smallest",
+                "suppressed",
+                "problem",
+            ]
+        )
+        for run in self.runs:
+            done = run.utility is not None
+            writer.writerow(
+                [
+                    run.algorithm, run.k, run.l, run.t, run.seed, run.seconds if done else None,
+                    *((run.utility or {}).get(name) for name in names),
+                    run.classes, run.smallest, run.suppressed, run.problem,
+                ]
+            )  # fmt: skip
+        return out.getvalue()
+
+    def document(self) -> dict[str, Any]:
+        """Return the report of a comparison as plain data."""
+        from incrowd.report.one_page import observations
+
+        runs = self.averaged()
+        limits = [
+            limit for limit in ("k", "l", "t") if len({getattr(run, limit) for run in runs} - {None}) > 1
+        ]
+        done = sum(run.utility is not None for run in runs)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": "comparison",
+            "internal": False,
+            "title": "Anonymization algorithms compared",
+            "verdict": {
+                "holds": self.complete,
+                "text": f"{done:,} of {len(runs):,} settings gave a release of {self.records:,} records.",
+            },
+            "sentences": [line for limit in limits or ["k"] for line in observations(runs, limit)],
+            "records": self.records,
+            "limits": limits,
+            "runs": [run.to_dict() for run in runs],
+            "reproduce": versions(None),
+        }
+
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``: small multiples, tables and what they show.
+
+        Parameters and errors are those of `incrowd.report.pages.write_report`.
+        """
+        from incrowd.report.pages import write_report
+
+        write_report(self.document(), path, force=force)
+
+    def one_page(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        against_l: Comparison | None = None,
+        at_k: int | None = None,
+        title: str = "Anonymization algorithms compared",
+        about: str = "",
+        force: bool = False,
+    ) -> None:
+        """Write a PDF of one page: time, LM and MD against k, and against l where that was run.
+
+        Parameters and errors are those of `incrowd.report.one_page.write_one_page`.
+        """
+        from incrowd.report.one_page import write_one_page
+
+        write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about, force=force)
+
+
+def compare(
+    table: Any,
+    schema: Schema | Policy,
+    algorithms: Sequence[Algorithm],
+    *,
+    models: Sequence[PrivacyModel] = (),
+    k: Sequence[int] = (),
+    l: Sequence[int] = (),  # noqa: E741
+    t: Sequence[float] = (),
+    seeds: Sequence[int] = (0,),
+    shuffle: bool = False,
+    max_suppression: float | None = None,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run algorithms over all combinations of limits and seeds, and measure what each loses.
+
+    Nothing is released. A run that fails is reported with its reason, and the others go on.
+
+    Parameters
+    ----------
+    table, population, csv_format
+        As in `anonymize`.
+    schema
+        The roles of the columns, or a whole `Policy`, whose algorithm and seed the grid replaces.
+    algorithms
+        At least one.
+    models
+        Models that every run has to satisfy besides those of the grid.
+    k, l, t
+        Limits of k-anonymity, distinct l-diversity and t-closeness; each takes the place of the policy's
+        model of that name. Without any, the policy's models stand.
+    seeds
+        Seeds for algorithms that make random choices; the others run once.
+    shuffle
+        Whether algorithms that depend on the order of the rows run once per seed, too, each time on rows
+        shuffled by it.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1; that of the policy by default.
+    progress
+        Told about the runs.
+
+    Raises
+    ------
+    InputError
+        When the table cannot be read, or there is nothing to run.
+    """
+    import polars as pl
+
+    from incrowd.engines import MemoryEngine, engine_for, loaded
+
+    policy = schema if isinstance(schema, Policy) else Policy(schema)
+    policy = policy.with_models(models)
+    if max_suppression is not None:
+        policy = replace(policy, max_suppression=max_suppression)
+    if not algorithms or not seeds:
+        raise ParameterError("compare: name at least one algorithm and one seed")
+    if not (policy.models or k or l or t):
+        raise ParameterError("compare: name limits, e.g. k=[4, 8, 16] or -k 4,8,16, or a privacy model")
+    repeated = [algorithm.seeded or (shuffle and algorithm.by_record) for algorithm in algorithms]
+    grid = [
+        (algorithm, limits, seed if again else None)
+        for algorithm, again in zip(algorithms, repeated, strict=True)
+        for limits in product(k or (None,), l or (None,), t or (None,))
+        for seed in (seeds if again else seeds[:1])
+    ]
+    settings = [
+        replace(
+            policy.with_models(_limits(*limits)),
+            algorithm=algorithm,
+            seed=policy.seed if seed is None else seed,
+        )
+        for algorithm, limits, seed in grid
+    ]
+    progress = progress or Silent()
+    if isinstance(table, str | os.PathLike):
+        progress.stage("read")
+        table = loaded(table, csv_format)
+    engine = engine_for(table)
+    lazy = _lazy(table)
+    if lazy is None and not isinstance(engine, MemoryEngine):
+        raise TableError("compare: takes frames and files; fetch the rows of a database or of Spark first")
+    if lazy is not None and shuffle:
+        raise ParameterError(
+            "compare: rows that stream are not shuffled; leave shuffle out, or read them whole"
+        )
+    policy.schema.released(engine.columns)
+    progress.stage("warm up")
+    _warm_up(table, settings, population)
+    runs = []
+    progress.stage("compare")
+    for done, ((algorithm, (k_, l_, t_), seed), setting) in enumerate(zip(grid, settings, strict=True)):
+        progress.advance(done, len(grid))
+        rows = table if seed is None or not shuffle else _shuffled(table, seed)
+        runs.append(_run(ComparisonRun(algorithm.brief(), k_, l_, t_, seed), rows, setting, population))
+    records = len(_frame(table)) if lazy is None else lazy.select(pl.len()).collect().item()
+    return Comparison(records, tuple(runs))
+
+
+def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741
+    models: list[PrivacyModel] = []
+    if k is not None:
+        models.append(KAnonymity(k))
+    if l is not None:
+        models.append(LDiversity(l))
+    if t is not None:
+        models.append(TCloseness(t))
+    return models
+
+
+def _lazy(table: Any) -> pl.LazyFrame | None:
+    """Return the rows of opened files or of a lazy frame; None where they are in memory or elsewhere."""
+    import polars as pl
+
+    from incrowd.io.streams import Files
+
+    if isinstance(table, Files):
+        return table.frame
+    return table if isinstance(table, pl.LazyFrame) else None
+
+
+def _frame(table: Any) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(table, eager_only=True)
+
+
+def _shuffled(table: Any, seed: int) -> Any:
+    import numpy as np
+
+    frame = _frame(table)
+    return frame[np.random.default_rng(seed).permutation(len(frame)).tolist()].to_native()
+
+
+def _warm_up(table: Any, settings: Sequence[Policy], population: Any) -> None:
+    """Load the kernels of every algorithm, so that no run is charged for it."""
+    lazy = _lazy(table)
+    few = _frame(table)[:_WARM].to_native() if lazy is None else lazy.head(_WARM).collect()
+    for setting in {str(setting.algorithm): setting for setting in settings}.values():
+        _run(
+            ComparisonRun("", None, None, None, None), few, replace(setting, max_suppression=1.0), population
+        )
+
+
+def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> ComparisonRun:
+    """Fill in what a run gives, or why it gives nothing."""
+    try:
+        release = anonymize(table, policy, population=population)
+    except IncrowdError as error:
+        return replace(run, problem=str(error))
+    except Exception as error:
+        # A message of a library may quote the table, and one failing run must not lose the others.
+        return replace(run, problem=f"internal error ({type(error).__name__}); please report it")
+    return replace(
+        run,
+        seconds=sum(release.seconds[stage] for stage in ("count", "search", "apply", "check")),
+        utility={name: lost.value for name, lost in release.utility.items()},
+        classes=release.privacy.classes,
+        smallest=release.privacy.smallest,
+        suppressed=release.privacy.suppressed,
+    )
+
+
+def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
+    """Average the runs of one setting that gave a release."""
+    done = [run for run in runs if run.utility is not None]
+    if len(runs) == 1 or not done:
+        return runs[0]
+    figures = [{"seconds": run.seconds, **(run.utility or {})} for run in done]
+    mean = {name: statistics.fmean(figure[name] for figure in figures) for name in figures[0]}
+    spread = {name: statistics.pstdev([figure[name] for figure in figures]) for name in figures[0]}
+    return replace(
+        done[0],
+        seed=None,
+        runs=len(done),
+        seconds=mean.pop("seconds"),
+        utility=mean,
+        classes=statistics.fmean(run.classes or 0 for run in done),
+        smallest=statistics.fmean(run.smallest or 0 for run in done),
+        suppressed=statistics.fmean(run.suppressed or 0 for run in done),
+        spread=spread,
+    )

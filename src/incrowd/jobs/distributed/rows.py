@@ -1,0 +1,161 @@
+"""What the executors do with rows: find their block, and recode a block."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.kernels.counting import Counts
+from incrowd.progress import Silent
+from incrowd.recoding import SUPPRESSED, check_cells
+from incrowd.table.frequency import FrequencyTable
+from incrowd.utility import METRICS, MetricResult
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from incrowd.jobs.distributed.scale import TableStatistics
+    from incrowd.recoding import Recoding
+
+__all__ = ["BLOCK", "FIGURES", "added", "alone", "encode_batches", "losses", "recode_block"]
+
+BLOCK = "block"
+"""Column of a row's block."""
+
+FIGURES = "figures"
+"""Column that has an account of a block in its first row."""
+
+_ADDED = ("loss", "ncp", "generalization-intensity")
+"""Metrics that are a mean over records, so that those of blocks add up."""
+
+
+def encode_batches(shared: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    """Give every row of some Arrow batches its ranks and its block; runs on the executors."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    scale, tree, all_text, quasi, sensitive, passed = shared
+    for batch in batches:
+        gone = np.zeros(batch.num_rows, np.bool_)
+        if all_text:
+            gone = np.ones(batch.num_rows, np.bool_)
+            for j in range(quasi):
+                same = pc.fill_null(pc.equal(batch.column(f"q{j}"), SUPPRESSED), False)
+                gone &= same.to_numpy(zero_copy_only=False)
+        live = batch.filter(pa.array(~gone)) if gone.any() else batch
+        codes = [scale.quasi_coders[j].codes(live.column(f"q{j}")) for j in range(quasi)]
+        block = np.empty(batch.num_rows, np.int32)
+        block[~gone] = tree.blocks_of(codes)
+        # Rows without a key are spread; nobody has to hold them together.
+        block[gone] = -1 - np.arange(int(gone.sum()), dtype=np.int32) % 64
+        columns = [pa.array(block)]
+        for column in codes:
+            full = np.zeros(batch.num_rows, np.int32)
+            full[~gone] = column
+            columns.append(pa.array(full))
+        columns += [
+            pa.array(scale.sensitive_coders[j].codes(batch.column(f"s{j}"))) for j in range(sensitive)
+        ]
+        columns += [batch.column(f"p{j}") for j in range(passed)]
+        names = [
+            BLOCK,
+            *(f"q{j}" for j in range(quasi)),
+            *(f"s{j}" for j in range(sensitive)),
+            *(f"p{j}" for j in range(passed)),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def recode_block(shared: Any, table: Any) -> Any:
+    """Recode the rows of one block, given as an Arrow table; runs on the executors."""
+    import pyarrow as pa
+
+    scale, algorithm, models, schema, max_suppression, sources, order = shared
+    rows = table.num_rows
+    figures: str | None = None
+    cells: list[Any] = []
+    if rows and table.column(BLOCK)[0].as_py() < 0:
+        cells = [pa.array([SUPPRESSED] * rows, pa.string())] * len(scale.quasi)
+    else:
+        frequency = FrequencyTable.from_rows(
+            [(domain, table.column(f"q{j}").to_numpy()) for j, domain in enumerate(scale.quasi)],
+            [(domain, table.column(f"s{j}").to_numpy()) for j, domain in enumerate(scale.sensitive)],
+            np.zeros(rows, np.bool_),
+        )
+        # Every class is compared with the whole table, not with its block.
+        frequency = replace(frequency, sensitive=scale.counted([c.keys for c in frequency.sensitive]))
+        recoding = algorithm.search(
+            frequency, models, attributes=schema.quasi, max_suppression=max_suppression, progress=Silent()
+        ).recoding
+        check_cells(recoding, schema.null_values)
+        lost = {
+            name: {"per_attribute": found.per_attribute}
+            for name, found in losses(frequency, recoding).items()
+        }
+        figures = json.dumps({"records": rows, "utility": lost})
+        assert frequency.row_keys is not None
+        for column in recoding.cells:
+            positions, labels = column.released
+            of_row = positions[column.codes][frequency.row_keys]
+            cells.append(pa.array(labels, pa.string()).take(pa.array(of_row)))
+    columns = [
+        _in_utc(table.column(source)) if source else cells[position]
+        for source, position in zip(sources, order, strict=True)
+    ]
+    columns.append(pa.array([figures, *[None] * (rows - 1)], pa.string()))
+    return pa.table(columns, names=[*(f"o{j}" for j in range(len(sources))), FIGURES])
+
+
+def _in_utc(column: Any) -> Any:
+    """Name UTC as the zone of points of time, as Spark wants them back; the points stay what they are."""
+    kind = _utc_type(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _utc_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        fields = [kind.field(j) for j in range(kind.num_fields)]
+        return pa.struct([field.with_type(_utc_type(field.type)) for field in fields])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_utc_type(kind.value_type)))
+    return kind
+
+
+def alone(totals: NDArray[np.int64]) -> Counts:
+    """Lay totals out as the counts of one key."""
+    codes = np.flatnonzero(totals).astype(np.int32)
+    return Counts(np.array([0, len(codes)], np.int64), codes, totals[codes])
+
+
+def losses(frequency: FrequencyTable, recoding: Recoding) -> dict[str, MetricResult]:
+    """Measure a recoding by the metrics that add up."""
+    return {name: METRICS.get(name)().measure(frequency, recoding) for name in _ADDED}
+
+
+def added(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict[str, MetricResult]:
+    """Add up what blocks lost, by their records; a record suppressed before lost everything."""
+    found = {}
+    for name in _ADDED:
+        per_attribute = {
+            domain.name: (
+                math.fsum(
+                    block["records"] * block["utility"][name]["per_attribute"][domain.name]
+                    for block in figures
+                )
+                + scale.suppressed
+            )
+            / scale.rows
+            for domain in scale.quasi
+        }
+        value = sum(per_attribute.values()) / len(per_attribute)
+        found[name] = MetricResult(name, value, per_attribute, max(value, 0.0))
+    return found

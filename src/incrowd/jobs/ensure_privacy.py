@@ -1,0 +1,202 @@
+"""ensure_privacy(): delete the classes that fail, until none does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import InfeasibleError, ParameterError, SchemaError
+from incrowd.table.schema import Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.privacy import P29Score
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["ProcessedTable", "Round", "ensure_privacy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round deleted: classes and records, and how many classes failed each condition."""
+
+    classes: int
+    records: int
+    too_small: int
+    too_uniform: int
+    too_far: int
+
+
+@dataclass(frozen=True)
+class ProcessedTable:
+    """What is left of a table.
+
+    Attributes
+    ----------
+    table
+        The rows of the classes that are left, of the kind that came in; columns as the schema releases them.
+    rounds
+        What each round deleted.
+    records
+        Rows of the table as it came in.
+    classes
+        Classes that are left.
+    clean
+        Whether every class that is left satisfies the conditions; a bound on the rounds may stop before.
+    score
+        The P29 score of what is left.
+    """
+
+    table: Any = field(repr=False)
+    rounds: tuple[Round, ...]
+    records: int
+    classes: int
+    clean: bool
+    score: P29Score
+
+    @property
+    def deleted(self) -> int:
+        """Rows that were deleted."""
+        return sum(each.records for each in self.rounds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        return {
+            "format": "incrowd processing",
+            "version": 1,
+            "records": self.records,
+            "deleted": self.deleted,
+            "classes": self.classes,
+            "clean": self.clean,
+            "p29": self.score.value,
+            "rounds": [asdict(each) for each in self.rounds],
+        }
+
+
+def ensure_privacy(
+    table: Any,
+    schema: Schema,
+    *,
+    t: float = 0.5,
+    k: int = 1,
+    l: float = 0.0,  # noqa: E741
+    max_rounds: int | None = None,
+) -> ProcessedTable:
+    """Delete every class that fails a condition, look at what is left anew, and repeat until none fails.
+
+    A class stays when it has more than `k` records, and in every sensitive attribute a normalized entropy
+    above `l` and a distance to the whole table of at most `t` (half the sum of absolute differences).
+    Deleting changes the whole table, hence the repetition; each round deletes a class at least, so there are
+    no more rounds than classes.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+    schema
+        The quasi-identifiers, as they are written, and at least one sensitive attribute. Suppressed records
+        are in no class and stay.
+    t
+        Largest distance that stays, 0..1.
+    k
+        Largest size that is deleted, >= 0.
+    l
+        Largest normalized entropy that is deleted, 0..1.
+    max_rounds
+        How many rounds there are at most; 1 is the single pass. None goes on until no class fails.
+
+    Raises
+    ------
+    InputError
+        When the table cannot be read or does not fit the schema, or a parameter is out of range.
+    InfeasibleError
+        When every class was deleted.
+
+    References
+    ----------
+    The privacy-preserving processing module of the P_29 study on the diabetes data of 130 US hospitals.
+    """
+    import narwhals as nw
+    import numpy as np
+
+    from incrowd.engines import engine_for, loaded
+    from incrowd.io.frames import plain, without_traces
+    from incrowd.privacy import P29
+    from incrowd.table.classes import EquivalenceClasses
+
+    for name, value, high in (("t", t, 1), ("l", l, 1), ("k", k, None)):
+        if isinstance(value, bool) or not value >= 0 or (high is not None and value > high):
+            raise ParameterError(
+                f"{name} must be at least 0{'' if high is None else f' and at most {high}'}, got {value!r}"
+            )
+    if max_rounds is not None and max_rounds < 1:
+        raise ParameterError(f"max_rounds must be at least 1, got {max_rounds!r}")
+    if not schema.quasi or not schema.sensitive:
+        raise SchemaError("ensure_privacy: name a quasi-identifier and a sensitive attribute at least")
+    table = loaded(table)
+    engine = engine_for(table)
+    columns = schema.released(engine.columns)
+    frequency = engine.count(schema.measured())
+    rows = frequency.key_of_row("ensure_privacy")
+    records = frequency.rows
+    alive = np.arange(frequency.keys)
+    rounds: list[Round] = []
+    while True:
+        classes = EquivalenceClasses.of_keys(frequency)
+        fails = _failing(classes, t, k, l)
+        bad = np.logical_or.reduce(fails)
+        if not bad.any() or (max_rounds is not None and len(rounds) >= max_rounds):
+            break
+        rounds.append(
+            Round(int(bad.sum()), int(classes.sizes[bad].sum()), *(int(fail.sum()) for fail in fails))
+        )
+        if bad.all():
+            raise InfeasibleError(
+                f"ensure_privacy: after {len(rounds)} rounds no class is left; generalize the "
+                "quasi-identifiers, or allow more (t), or less (k, l)"
+            )
+        alive = alive[~bad]
+        frequency = _of_what_is_left(frequency, ~bad)
+    kept = np.isin(rows, np.append(alive, -1))
+    frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
+    left = without_traces(frame, {name: plain(frame[name]) for name in columns})
+    score = P29(0.0).of(classes, describe=False)
+    return ProcessedTable(left, tuple(rounds), records, len(classes), not bad.any(), score)
+
+
+def _failing(classes: EquivalenceClasses, t: float, k: int, l: float) -> list[NDArray[np.bool_]]:  # noqa: E741
+    """Say which classes are too small, too uniform and too far from the table."""
+    import numpy as np
+
+    from incrowd.privacy import NormalizedEntropy, TCloseness
+
+    small = classes.sizes <= k
+    uniform, far = np.zeros((2, len(classes)), np.bool_)
+    for position in range(len(classes.frequency.sensitive)):
+        uniform |= NormalizedEntropy(0.0).values(classes, position) <= l
+        far |= TCloseness(1.0, "equal").values(classes, position) > t + 1e-12
+    return [small, uniform, far]
+
+
+def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> FrequencyTable:
+    """Return some of the keys as a table of their own: totals are theirs alone."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    left = frequency.only(kept)
+    return replace(
+        left,
+        sensitive=tuple(
+            replace(
+                counts,
+                totals=np.bincount(counts.keys.codes, counts.keys.counts, counts.domain.size).astype(
+                    np.int64
+                ),
+            )
+            for counts in left.sensitive
+        ),
+    )

@@ -1,0 +1,285 @@
+"""Policy: what a release must satisfy, as a TOML file or as an object."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
+from incrowd.errors import InputError, ParameterError
+from incrowd.io.addresses import file_path
+from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.table.schema import STYLES, Attribute, Schema, Style
+
+if TYPE_CHECKING:
+    from incrowd.io.targets import Outputs, Target
+
+__all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_value"]
+
+POLICY_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything that decides a release, apart from the data.
+
+    Attributes
+    ----------
+    schema
+        The roles of the columns.
+    models
+        The privacy models that every released class must satisfy.
+    algorithm
+        What searches the recoding.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    output
+        Output style: ``range``, ``ancestor``, ``set``, ``mean``, ``suppress`` (the value where a class has
+        one, else ``*``), or ``auto`` for what suits each column.
+    shuffle
+        Whether the rows are put in a random order, which `seed` decides.
+    seed
+        Seed of everything random.
+
+    Raises
+    ------
+    ParameterError
+        When a setting is outside its range.
+    """
+
+    schema: Schema
+    models: tuple[PrivacyModel, ...] = ()
+    algorithm: Algorithm = field(default_factory=Mondrian)
+    max_suppression: float = 0.0
+    output: Style = "auto"
+    shuffle: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_suppression, bool) or not isinstance(self.max_suppression, int | float):
+            raise ParameterError("max_suppression must be a number between 0 and 1")
+        if not 0 <= self.max_suppression <= 1:
+            raise ParameterError(f"max_suppression must be between 0 and 1, got {self.max_suppression!r}")
+        if self.output not in STYLES:
+            raise ParameterError(f"output must be one of {', '.join(STYLES)}, got {self.output!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        for model in self.models:
+            if not isinstance(model, PrivacyModel):
+                raise ParameterError(
+                    f"models: {type(model).__name__} is no privacy model; use ic.KAnonymity(5)"
+                )
+
+    def with_levels(self, levels: Mapping[str, int]) -> Policy:
+        """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
+
+        Raises
+        ------
+        ParameterError
+            When a name is no quasi-identifier.
+        """
+        names = [attribute.name for attribute in self.schema.quasi]
+        for name in levels:
+            if name not in names:
+                raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {', '.join(names)}")
+        schema = Schema.of(
+            (
+                replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
+                if attribute.name in levels
+                else attribute
+                for attribute in self.schema.attributes
+            ),
+            null_values=self.schema.null_values,
+            others=self.schema.others,
+        )
+        algorithm = self.algorithm if self.algorithm.full_domain else Optimal()
+        return replace(self, schema=schema, algorithm=algorithm)
+
+    def with_models(self, models: Sequence[PrivacyModel]) -> Policy:
+        """Add models; each takes the place of those of the same name."""
+        named = {model.name for model in models}
+        kept = (model for model in self.models if model.name not in named)
+        return replace(self, models=(*kept, *models))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a TOML file; hierarchy files are found relative to it.
+
+        Raises
+        ------
+        PolicyError
+            When the file cannot be read, or has an unknown or wrong setting; the message says where.
+        """
+        from incrowd.jobs.policy_file import read_toml
+
+        path = file_path(path)
+        return cls.from_dict(read_toml(path), path.parent, str(path))
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], folder: Path, source: str = "policy") -> Policy:
+        """Read what a TOML file holds."""
+        from incrowd.jobs.policy_file import validate
+
+        checked = validate(document, source)
+        try:
+            schema = Schema.of(
+                (
+                    Attribute(
+                        name,
+                        column.role,
+                        kind=column.kind,
+                        hierarchy=_hierarchy(column.hierarchy, folder),
+                        output=column.output,
+                        weight=column.weight,
+                        levels=_levels(column.levels),
+                    )
+                    for name, column in checked.columns.items()
+                ),
+                null_values=checked.null_values,
+                others=checked.others,
+            )
+            algorithm = dict(checked.algorithm)
+            return cls(
+                schema,
+                tuple(_model(settings) for settings in checked.models),
+                ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
+                checked.max_suppression,
+                checked.output,
+                checked.shuffle,
+                checked.seed,
+            )
+        except InputError as error:
+            raise type(error)(f"{source}: {error}") from None
+
+    def to_toml(self, hierarchies: Mapping[str, str] | None = None) -> str:
+        """Write the policy as TOML.
+
+        Parameters
+        ----------
+        hierarchies
+            File of each column whose hierarchy is a tree and no recipe; see `write`.
+        """
+        from incrowd.hierarchy import Builder
+
+        lines = [f"version = {POLICY_VERSION}"]
+        settings = ("max_suppression", "output", "shuffle", "seed")
+        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in settings]
+        if self.schema.null_values:
+            lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
+        if self.schema.others is not None:
+            lines.append(f"others = {toml_value(self.schema.others)}")
+        for attribute in self.schema.attributes:
+            lines += ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
+            if attribute.kind != "auto":
+                lines.append(f"kind = {toml_value(attribute.kind)}")
+            if isinstance(attribute.hierarchy, Builder):
+                lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
+            elif attribute.hierarchy is not None:
+                lines.append(f"hierarchy = {toml_value((hierarchies or {})[attribute.name])}")
+            if attribute.output is not None:
+                lines.append(f"output = {toml_value(attribute.output)}")
+            if attribute.weight != 1:
+                lines.append(f"weight = {toml_value(attribute.weight)}")
+            if attribute.levels is not None:
+                bounds = [level for level in attribute.levels if level is not None]
+                lines.append(f"levels = {toml_value(bounds)}")
+        for model in self.models:
+            lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
+            lines += [f"{name} = {toml_value(value)}" for name, value in model.settings().items()]
+        lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
+        lines += [f"{name} = {toml_value(value)}" for name, value in self.algorithm.settings().items()]
+        return "\n".join(lines) + "\n"
+
+    def write(self, path: str | os.PathLike[str], *, private: bool = True, force: bool = False) -> None:
+        """Write the policy file, and hierarchies that are no recipe into ``hierarchies/`` beside it.
+
+        The leaves of the hierarchies are raw values, so nobody else may read the files (modes 0600 and 0700)
+        unless `private` is false.
+
+        Raises
+        ------
+        TableError
+            When the file, or that folder, exists (unless `force`) or cannot be written.
+        """
+        from incrowd.io.targets import Outputs, Target
+
+        if isinstance(path, Target):
+            self._write(path, path.outputs, private=private)
+            return
+        with Outputs(force=force) as outputs:
+            self._write(outputs.add(path), outputs, private=private)
+
+    def _write(self, target: Target, outputs: Outputs, *, private: bool) -> None:
+        from incrowd.hierarchy import Hierarchy
+        from incrowd.io.targets import writing
+
+        target.private = private
+
+        files = {}
+        trees = {}
+        for number, attribute in enumerate(self.schema.attributes, 1):
+            if isinstance(attribute.hierarchy, Hierarchy):
+                safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)[:60]
+                name = f"{number:02d}-{safe}.json"
+                trees[name] = attribute.hierarchy
+                files[attribute.name] = f"hierarchies/{name}"
+        if trees:
+            beside = outputs.add(Path(target).with_name("hierarchies"), folder=True, private=private)
+            with writing(beside) as folder:
+                for name, tree in trees.items():
+                    tree.write(folder / name)
+        with writing(target) as place:
+            place.write_text(self.to_toml(files), encoding="utf-8")
+
+
+def hierarchy_files(path: Path) -> list[Path]:
+    """Return the hierarchy files that a policy file names; none where it cannot be read."""
+    from incrowd.jobs.policy_file import read_toml
+
+    try:
+        columns = read_toml(path)["columns"].values()
+        named = [each["hierarchy"] for each in columns if isinstance(each.get("hierarchy"), str)]
+        return [path.parent / file for file in named if "\0" not in file]
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return []
+
+
+def _hierarchy(spec: str | dict[str, Any] | None, folder: Path) -> Any:
+    from incrowd.hierarchy import Hierarchy, builder_from_spec
+
+    if isinstance(spec, str):
+        return Hierarchy.read(folder / spec)
+    return None if spec is None else builder_from_spec(spec)
+
+
+def _levels(bounds: list[int] | None) -> tuple[int, int | None] | None:
+    if bounds is None:
+        return None
+    return bounds[0], bounds[1] if len(bounds) > 1 else None
+
+
+def _model(settings: Mapping[str, Any]) -> PrivacyModel:
+    rest = dict(settings)
+    return MODELS.get(str(rest.pop("model"))).from_settings(rest)
+
+
+def toml_key(name: str) -> str:
+    """Write a key, quoted where it has to be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_value(value: Any) -> str:
+    """Write a text, number, truth value, list or flat mapping as TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        # TOML's basic strings escape as JSON does, and DEL besides.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)

@@ -1,0 +1,110 @@
+"""The shape of a policy file, checked by pydantic; imported only when one is read."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+)
+
+from incrowd.errors import PolicyError
+from incrowd.io.addresses import read_bytes
+from incrowd.table.schema import Kind, Role, Style
+
+__all__ = ["PolicyFile", "read_toml", "validate"]
+
+_PROBLEMS = 8
+"""How many wrong settings a message names."""
+
+
+class ColumnTable(BaseModel):
+    """One ``[columns.NAME]``."""
+
+    model_config = ConfigDict(extra="forbid")
+    role: Role
+    kind: Kind = "auto"
+    hierarchy: StrictStr | dict[str, Any] | None = None
+    output: Style | None = None
+    weight: float = Field(1.0, ge=0, allow_inf_nan=False, strict=True)
+    levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
+
+
+class PolicyFile(BaseModel):
+    """The whole document."""
+
+    model_config = ConfigDict(extra="forbid")
+    version: StrictInt
+    max_suppression: float = Field(0.0, ge=0, le=1, strict=True)
+    output: Style = "auto"
+    shuffle: StrictBool = False
+    seed: StrictInt = Field(0, ge=0)
+    null_values: list[StrictStr] = []
+    others: Literal["drop", "keep"] | None = None
+    columns: dict[str, ColumnTable] = Field(min_length=1)
+    models: list[dict[str, Any]] = Field(min_length=1)
+    algorithm: dict[str, Any] = {}
+
+    @field_validator("version")
+    @classmethod
+    def _is_known(cls, version: int) -> int:
+        if version != 1:
+            raise ValueError("must be 1, the only version that is read")
+        return version
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    PolicyError
+    """
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{path}: byte {error.start} is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{path}: not readable as TOML ({error})") from None
+    except RecursionError:
+        raise PolicyError(f"{path}: not readable as TOML (nested too deep)") from None
+    except ValueError:
+        raise PolicyError(f"{path}: not readable as TOML (a number of too many digits)") from None
+
+
+def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
+    """Check a document.
+
+    Raises
+    ------
+    PolicyError
+        With the place and the problem of every wrong setting.
+    """
+    try:
+        checked = PolicyFile.model_validate(dict(document))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        problems = []
+        for problem in found[:_PROBLEMS]:
+            place = ".".join(str(part) for part in problem["loc"])
+            problems.append(f"{place}: {problem['msg']}")
+        if len(found) > _PROBLEMS:
+            problems.append(f"and {len(found) - _PROBLEMS:,} more")
+        raise PolicyError(f"{source}: " + "; ".join(problems)) from None
+    for number, model in enumerate(checked.models):
+        if not isinstance(model.get("model"), str):
+            raise PolicyError(f'{source}: models.{number}: name the model, e.g. model = "k-anonymity"')
+    return checked

@@ -1,0 +1,54 @@
+"""The policy as it may be published: roles, models, levels and recipes, and no value that was recoded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from incrowd.hierarchy import Builder
+from incrowd.jobs.policy import Policy
+from incrowd.table.schema import Attribute, Schema
+
+if TYPE_CHECKING:
+    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+
+__all__ = ["published_policy"]
+
+
+def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
+    """Return what an auditor needs of a policy to check the models on the released table.
+
+    The leaves of a tree are raw values, also those that nobody in the table has. A quasi-identifier keeps its
+    hierarchy where that is a recipe that names no values. A sensitive attribute is released as it is, and
+    t-closeness may need its tree: it keeps the part above its released values, with all heights.
+
+    Parameters
+    ----------
+    policy
+        What the release satisfies.
+    frequency
+        The table, as it was counted.
+    """
+    counts = {column.domain.name: column for column in frequency.sensitive}
+    return replace(
+        policy,
+        schema=Schema.of(
+            (_published(attribute, counts.get(attribute.name)) for attribute in policy.schema.attributes),
+            null_values=policy.schema.null_values,
+            others=policy.schema.others,
+        ),
+    )
+
+
+def _published(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
+    hierarchy = attribute.hierarchy
+    if hierarchy is None or (isinstance(hierarchy, Builder) and not hierarchy.names_values):
+        return attribute
+    tree = None if counts is None or attribute.role != "sensitive" else counts.domain.hierarchy
+    if tree is None or counts is None:
+        # Without the tree its labels are known as no numbers, so nothing shall say that the cells are.
+        kind = "auto" if attribute.role == "quasi" else attribute.kind
+        return replace(attribute, hierarchy=None, kind=kind)
+    totals = zip(counts.domain.values, counts.totals.tolist(), strict=True)
+    released = [value for value, records in totals if records and value is not None]
+    return replace(attribute, hierarchy=tree.restricted(released) if released else None)

@@ -1,0 +1,412 @@
+"""A released table and the account of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines import SparkEngine
+from incrowd.errors import TableError
+from incrowd.io.targets import INTERNAL
+from incrowd.jobs.assess import Assessment, assess_table
+from incrowd.jobs.bins import attribute_entry
+from incrowd.jobs.checks import judge, write_checked
+from incrowd.jobs.policy import Policy
+from incrowd.jobs.publication import published_policy
+from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.report.document import FORMAT, VERSION
+from incrowd.utility import MetricResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.algorithms.lattice import SolutionSpace
+    from incrowd.io.files import CsvFormat
+    from incrowd.privacy import ModelResult
+    from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["Release"]
+
+_LEAST = 5
+"""Records below which a bin before recoding is merged where no class size was asked for."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released table and the account of it.
+
+    Attributes
+    ----------
+    table
+        The released table, of the kind that came in (a Polars frame for a path).
+    policy
+        What it had to satisfy.
+    recoding
+        What was decided; it knows values of the table before recoding.
+    before
+        The table as it came in.
+    privacy
+        The released table, measured anew.
+    utility
+        What was lost, per metric.
+    seconds
+        Wall time per stage.
+    csv_format
+        How the input was written, where it was a CSV.
+    population
+        The people that it was compared with, where a model needed them.
+    lattice
+        The full-domain recodings that the search looked at, where it looked at such.
+    frequency
+        The keys that were recoded, as they came in.
+    sources
+        What the table and the population are read from, where that is known; no output takes its place.
+    driver_keys
+        How many combinations of values may be fetched where the table is counted elsewhere.
+    """
+
+    table: Any
+    policy: Policy
+    recoding: Recoding
+    before: Assessment = field(repr=False)
+    privacy: Assessment
+    utility: dict[str, MetricResult]
+    seconds: dict[str, float]
+    csv_format: CsvFormat | None = None
+    population: Any = field(default=None, repr=False)
+    lattice: SolutionSpace | None = field(default=None, repr=False)
+    frequency: FrequencyTable = field(kw_only=True, repr=False)
+    sources: tuple[Any, ...] = field(default=(), kw_only=True, repr=False)
+    driver_keys: int | None = field(default=None, kw_only=True, repr=False)
+
+    @property
+    def risk(self) -> dict[str, dict[str, float]]:
+        """Figures per risk model of the released table."""
+        return self.privacy.risk
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        return {
+            "format": "incrowd release",
+            "version": 1,
+            "algorithm": str(self.policy.algorithm),
+            "models": [str(model) for model in self.policy.models],
+            "max_suppression": self.policy.max_suppression,
+            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
+            "before": self.before.to_dict(cells=False),
+            "after": self.privacy.to_dict(cells=False),
+            "utility": [lost.to_dict() for lost in self.utility.values()],
+            **({} if self.lattice is None else {"search": self.lattice.summary()}),
+            "seconds": self.seconds,
+        }
+
+    def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
+        """Summarize the release: a row per class and sensitive value in it, with the number of records.
+
+        A quasi-identifier is the mean over the class for numbers, the mean day for dates, and else the values
+        that occur in it, joined by commas in order; missing values are left out. Suppressed records are, too.
+        It knows values before recoding as means and sets do: look at the `mean` and `set` output styles.
+
+        Parameters
+        ----------
+        sensitive
+            The sensitive attribute; may be left out where there is one.
+
+        Returns
+        -------
+        A Polars frame with the quasi-identifiers, the sensitive attribute and ``count``; classes as they are
+        numbered, values in order.
+
+        Raises
+        ------
+        SchemaError
+            When the attribute is not a sensitive one, or there are several and none is named.
+        ParameterError
+            When the recoding is not local, so that it has no classes of its own.
+        """
+        from incrowd.recoding.class_table import class_table
+
+        return class_table(self.frequency, self.recoding, sensitive)
+
+    def document(self, *, internal: bool = False) -> dict[str, Any]:
+        """Return the report of a release as plain data."""
+        after, before, policy = self.privacy, self.before, self.policy
+        asked = [measured for measured in after.privacy if measured.limit is not None]
+        floor = 0 if internal else _floor(policy)
+        columns = _columns(self)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": "release",
+            "internal": internal,
+            "title": "Release of an anonymized table",
+            "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
+            "sentences": _sentences(self, asked, columns),
+            "records": after.records,
+            "suppressed": after.suppressed,
+            "columns": columns,
+            "models": [model_entry(measured, cells=True) for measured in asked],
+            "measured": [
+                model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
+            ],
+            "loss": [
+                {
+                    "metric": lost.metric,
+                    "value": lost.value,
+                    "normalized": lost.normalized,
+                    "per_attribute": lost.per_attribute or {},
+                }
+                for lost in self.utility.values()
+            ],
+            "risk": {"before": before.risk, "after": after.risk},
+            "classes": {"before": before.size_entry(), "after": after.size_entry()},
+            "attributes": [
+                attribute_entry(j, domain, self.frequency, self.recoding, floor, internal=internal)
+                for j, domain in enumerate(self.frequency.domains)
+            ],
+            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
+            "front": None
+            if self.lattice is None
+            else [
+                {
+                    "levels": list(node.levels),
+                    "score": node.score,
+                    "risk": node.classes / max(after.records - node.suppressed, 1),
+                    "suppressed": node.suppressed,
+                    "chosen": self.lattice.best is not None and node.levels == self.lattice.best.levels,
+                }
+                for node in self.lattice.front()
+            ],
+            "policy": _policy(policy),
+            "reproduce": versions(policy),
+        }
+
+    def report(self, path: str | os.PathLike[str], *, internal: bool = False, force: bool = False) -> None:
+        """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
+
+        It may be published: classes are described by released cells alone, and distributions before recoding
+        are counted in bins that name nothing else. With `internal` they name raw values, and the report says
+        so.
+
+        Parameters and errors are those of `incrowd.report.pages.write_report`.
+        """
+        from incrowd.report.pages import write_report
+
+        write_report(self.document(internal=internal), path, force=force)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        document = self.document()
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in document["sentences"])
+        return f"<p><b>{html.escape(document['verdict']['text'])}</b></p><ul>{lines}</ul>"
+
+    def write(
+        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+    ) -> None:
+        """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
+
+        The file is written beside the target, read again, measured, and only then renamed. A table on Spark
+        becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
+        With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
+
+        Raises
+        ------
+        TableError
+            When the file or folder exists (unless `force`) or cannot be written.
+        InfeasibleError
+            When what was written does not satisfy the policy.
+        """
+        from incrowd.io.files import escaping
+
+        csv_format = escaping(self.csv_format, escape_formulas)
+        write_checked(self.table, path, csv_format, self._judge, force=force, sources=self.sources)
+
+    def into(self, name: str, *, force: bool = False) -> None:
+        """Make a new table of it in the database that the rows are in, all or nothing.
+
+        In one transaction, that in which the rows were counted, the table is created, filled by the database,
+        counted again and judged; only then is it committed. The snapshot ends then: write files before.
+
+        Parameters
+        ----------
+        name
+            The table, as in `Database.table`.
+        force
+            Whether a table of that name is replaced; never the one that is released.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in a database, the table exists (unless `force`) or cannot be made.
+        InfeasibleError
+            When what was made does not satisfy the policy.
+        """
+        from incrowd.engines import RecodedTable, engine_for
+
+        if not isinstance(self.table, RecodedTable):
+            raise TableError("the rows are not in a database; write them to a file")
+        with self.table.into(name, force=force) as made:
+            if engine_for(made).columns != self.table.columns:
+                raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
+            after = self._measured(made)
+            if after.records != self.privacy.records:
+                raise TableError(f"{made.title}: has other rows than were counted; nothing was kept")
+            judge(after, self.policy)
+
+    def _judge(self, written: Any) -> None:
+        """Measure what was written, and refuse it where it does not satisfy the policy."""
+        judge(self._measured(written), self.policy)
+
+    def _measured(self, written: Any) -> Assessment:
+        return assess_table(
+            written,
+            self.policy.schema,
+            self.policy.models,
+            population=self.population,
+            driver_keys=self.driver_keys,
+        )
+
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        force: bool = False,
+        escape_formulas: bool = False,
+    ) -> None:
+        """Write table, policy and account into a folder, and what is not to publish into ``internal``.
+
+        The policy beside the table names roles, models, levels and recipes; it has no raw values, but what
+        is above the released sensitive values in their hierarchies, and is enough to verify the models. The
+        whole policy, with its hierarchies, and the recoding are in ``internal`` (modes 0700 and 0600).
+
+        Everything comes or nothing does. With `force` a folder is replaced that holds what `save` or `write`
+        wrote and nothing else.
+
+        The table is called ``release.csv`` unless named; ``release.parquet`` where it lives on Spark, and the
+        folder is one of the driver's machine.
+
+        The ``internal`` folder knows values of the table before recoding: do not hand it out.
+
+        Raises
+        ------
+        TableError
+            When the folder has files already (unless `force`), holds the input, or cannot be written.
+        """
+        from incrowd.io.targets import writing
+
+        on_spark = SparkEngine.takes(self.table)
+        name = name or ("release.parquet" if on_spark else "release.csv")
+        with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
+            # A session may keep its tables elsewhere unless told otherwise.
+            place = path.joinpath(name).as_uri() if on_spark else path / name
+            self.write(place, escape_formulas=escape_formulas)
+            published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
+            account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+            (path / "release.json").write_text(account + "\n", encoding="utf-8")
+            internal = path / INTERNAL
+            internal.mkdir(0o700)
+            (internal / "DO-NOT-PUBLISH.txt").write_text(
+                "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
+                "policy, and hierarchies/ has leaves that the release hides; lattice.parquet, where it is\n"
+                "there, says what other recodings would have suppressed.\n"
+                "Keep this folder where the data itself is kept; everything beside it may be released.\n"
+            )
+            self.policy.write(internal / "policy.toml")
+            self.recoding.save(internal / "recoding")
+            if self.lattice is not None:
+                self.lattice.save(internal / "lattice.parquet")
+
+
+def _sentences(release: Release, asked: Sequence[ModelResult], columns: dict[str, Any]) -> list[str]:
+    after, before = release.privacy, release.before
+    quasi = ", ".join(after.quasi)
+    share = after.suppressed / after.records if after.records else 0.0
+    found = [
+        f"The table has {after.records:,} records; {after.suppressed:,} of them ({percent(share)}) "
+        "are suppressed. "
+        f"Quasi-identifiers are {quasi}.",
+        *(model_sentence(measured) for measured in asked),
+    ]
+    risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
+    if risk and raw:
+        found.append(
+            "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
+            "the right record "
+            f"with a probability of at most {percent(risk['max'])} ({percent(risk['mean'])} on "
+            "average); before it "
+            f"was {percent(raw['max'])} ({percent(raw['mean'])})."
+        )
+    disclosure = after.risk.get("attribute-disclosure")
+    if disclosure:
+        found.append(
+            "Guessing the most frequent sensitive value of a class is right for "
+            f"{percent(disclosure['mean'])} of the "
+            f"records, against {percent(disclosure['baseline'])} without the release; "
+            f"{percent(disclosure['homogeneous'])} of "
+            "them are in classes with a single value."
+        )
+    loss = release.utility.get("loss")
+    if loss:
+        found.append(
+            f"A released cell covers on average {percent(loss.value)} of what its column could be "
+            "(loss metric; 0% is "
+            "the raw table, 100% nothing left)."
+        )
+    left = [column["name"] for column in columns["released"] if column["role"] != "quasi"]
+    if left:
+        found.append(
+            f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
+            "above."
+        )
+    if columns["dropped"]:
+        number = columns["dropped"]
+        found.append(f"{number} identifying {'columns were' if number > 1 else 'column was'} left out.")
+    return found
+
+
+def _columns(release: Release) -> dict[str, Any]:
+    """Name the columns that left, and count those that did not."""
+    from incrowd.engines import engine_for
+
+    schema = release.policy.schema
+    released = [
+        {"name": name, "role": schema[name].role if name in schema else "insensitive"}
+        for name in engine_for(release.table).columns
+    ]
+    return {"released": released, "dropped": len(schema.having("identifying"))}
+
+
+def _floor(policy: Policy) -> int:
+    """Return the smallest number of records that a bin before recoding may have."""
+    asked = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
+    return max([_LEAST, *asked])
+
+
+def _policy(policy: Policy) -> dict[str, Any]:
+    """Say what was asked, without lists of values, which a hierarchy may hold."""
+    return {
+        "models": [str(model) for model in policy.models],
+        "algorithm": str(policy.algorithm),
+        "max_suppression": policy.max_suppression,
+        "output": policy.output,
+        "shuffle": policy.shuffle,
+        "columns": [
+            {
+                "name": attribute.name,
+                "role": attribute.role,
+                "kind": attribute.kind,
+                "hierarchy": None
+                if attribute.hierarchy is None
+                else type(attribute.hierarchy).__name__.lower(),
+                "weight": attribute.weight,
+            }
+            for attribute in policy.schema.attributes
+            if attribute.role != "identifying"
+        ],
+    }

@@ -1,0 +1,102 @@
+"""What the reports of all jobs say alike: verdicts, models in a sentence, what made it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.report.document import figure
+
+if TYPE_CHECKING:
+    from incrowd.jobs.policy import Policy
+    from incrowd.privacy import ModelResult
+
+__all__ = ["model_entry", "model_sentence", "percent", "verdict", "versions"]
+
+_SAID = {
+    "k-anonymity": "every record looks like at least {less} others",
+    "l-diversity": "every class has at least {value} {kind} values of {attribute}",
+    "t-closeness": "no class is farther than {value} from the whole table in {attribute}",
+    "maximum-risk": "nobody is found with a probability above {value}",
+    "average-risk": "records are found with a probability of {value} on average",
+}
+
+
+def percent(share: float) -> str:
+    """Write a share in percent."""
+    return f"{share:.1%}" if share >= 0.001 or share == 0 else "below 0.1%"
+
+
+def verdict(asked: Sequence[ModelResult], *, what: str) -> str:
+    """Say whether a table satisfies what was asked for."""
+    if not asked:
+        return f"No limit was asked for; the figures say how private the {what} is."
+    failed = [measured for measured in asked if measured.holds is False]
+    if not failed:
+        number = "the model" if len(asked) == 1 else f"all {len(asked)} conditions"
+        return f"The {what} satisfies {number} asked for."
+    names = ", ".join(dict.fromkeys(measured.model for measured in failed))
+    return f"The {what} does not satisfy what was asked for: {names}."
+
+
+def model_sentence(measured: ModelResult) -> str:
+    """Say what a model asked and what the table reaches."""
+    about = f" of {measured.attribute}" if measured.attribute else ""
+    holds = {True: "holds", False: "fails", None: "is measured"}[measured.holds]
+    text = (
+        f"{measured.model}{about} {holds}: {measured.quantity} is {figure(measured.value)}, asked was "
+        f"{measured.sign} {figure(measured.limit)}"
+    )
+    said = _SAID.get(measured.model)
+    if said and measured.holds and measured.value is not None:
+        text += ", so " + said.format(
+            value=figure(measured.value),
+            less=figure(measured.value - 1),
+            kind=measured.settings.get("kind", "different"),
+            attribute=measured.attribute or "the sensitive attributes",
+        )
+    return text + "."
+
+
+def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
+    """Return what a model measured as plain data; with the cells of its weakest class or without."""
+    entry: dict[str, Any] = {
+        "model": measured.model,
+        "quantity": measured.quantity,
+        "settings": {name: str(value) for name, value in measured.settings.items()},
+        "attribute": measured.attribute,
+        "reached": None if measured.value is None else _finite(measured.value),
+        "reasons": list(measured.reasons),
+    }
+    if measured.limit is not None:
+        entry |= {"asked": measured.limit, "sign": measured.sign, "holds": measured.holds}
+        entry["failing_classes"] = None if measured.failing is None else measured.failing[0]
+        crowd = measured.weakest
+        entry["weakest"] = crowd.to_dict() if cells and crowd is not None else None
+    return entry
+
+
+def _finite(value: float) -> float | str:
+    """JSON has no infinity."""
+    return "infinite" if value == float("inf") else float(value)
+
+
+def versions(policy: Policy | None) -> dict[str, Any]:
+    """Return the versions of everything that made a figure, and the seed."""
+    from importlib.metadata import version
+
+    import numba
+    import polars as pl
+
+    found: dict[str, Any] = {
+        "incrowd": version("incrowd"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": pl.__version__,
+        "numba": numba.__version__,
+    }
+    # With the seed, whoever has the data can do it again; alone it undoes nothing.
+    return found if policy is None else found | {"seed": policy.seed}

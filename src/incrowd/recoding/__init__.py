@@ -1,0 +1,29 @@
+"""Recodings: what an algorithm decided, independent of where the rows live."""
+
+from __future__ import annotations
+
+from incrowd.recoding.base import READS_AS_MISSING, Recoding, check_cells
+from incrowd.recoding.cells import Cells, ValueCells, interval_cells, level_cells, node_cells
+from incrowd.recoding.full_domain import FullDomain
+from incrowd.recoding.labels import SUPPRESSED, effective_style, node_labels, parts_of_set, range_label
+from incrowd.recoding.local import Local
+from incrowd.recoding.single_dimensional import SingleDimensional
+
+__all__ = [
+    "READS_AS_MISSING",
+    "SUPPRESSED",
+    "Cells",
+    "FullDomain",
+    "Local",
+    "Recoding",
+    "SingleDimensional",
+    "ValueCells",
+    "check_cells",
+    "effective_style",
+    "interval_cells",
+    "level_cells",
+    "node_cells",
+    "node_labels",
+    "parts_of_set",
+    "range_label",
+]

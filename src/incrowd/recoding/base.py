@@ -1,0 +1,164 @@
+"""Recoding: what an algorithm decided, independent of where the rows live."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from incrowd.errors import SchemaError
+from incrowd.io.addresses import file_path
+from incrowd.recoding.storage import domain_to_dict, read_recoding
+from incrowd.table.classes import EquivalenceClasses
+from incrowd.table.frequency import smallest_codes
+from incrowd.table.missing import null_values_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from incrowd.recoding.cells import Cells
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["READS_AS_MISSING", "Recoding", "check_cells"]
+
+FORMAT_VERSION = 1
+
+READS_AS_MISSING = "a released cell would read as missing, since null_values (--null-value) name its text"
+"""What is said of a cell that would be taken for a missing value."""
+
+
+class Recoding(ABC):
+    """Which released cell every key gets.
+
+    Attributes
+    ----------
+    domains
+        The values of each quasi-identifier before recoding.
+    keys
+        Per quasi-identifier the rank of each key's value: uint[keys].
+    cells
+        Per quasi-identifier the released cells.
+    suppressed
+        bool[keys]: keys whose records are suppressed.
+    """
+
+    _kinds: ClassVar[dict[str, type[Recoding]]] = {}
+    kind: ClassVar[str]
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        Recoding._kinds[cls.kind] = cls
+
+    @abstractmethod
+    def decisions(self) -> dict[str, Any]:
+        """Return what was decided, as plain data without values of the table."""
+
+    def classes(self, frequency: FrequencyTable) -> EquivalenceClasses:
+        """Group the keys by their released cells; what was made last is kept, as every metric asks for it."""
+        kept = self.__dict__.get("_classes")
+        if kept is not None and kept.frequency is frequency:
+            return cast(EquivalenceClasses, kept)
+        codes, sizes = [], []
+        for cells in self.cells:
+            positions, labels = cells.released
+            codes.append(smallest_codes(positions[cells.codes], len(labels)))
+            sizes.append(len(labels))
+        classes = EquivalenceClasses.from_codes(frequency, codes, sizes, self.suppressed)
+        self.__dict__["_classes"] = classes
+        return classes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write ``recoding.json`` and ``keys.parquet`` into a new or empty folder, both or none.
+
+        The files hold the values of the quasi-identifiers before recoding, so they are as confidential
+        as the data; nobody else may read the folder.
+
+        Parameters
+        ----------
+        force
+            Whether a recoding that was saved there is replaced.
+
+        Raises
+        ------
+        TableError
+            When the folder has files (unless `force`; never other files than `save` wrote), or cannot be
+            written.
+        """
+        from incrowd.io.targets import writing
+
+        with writing(folder, force=force, folder=True, private=True, parents=True) as path:
+            self._save(path)
+
+    def _save(self, path: Path) -> None:
+        import polars as pl
+
+        document = {
+            "format": "incrowd recoding",
+            "version": FORMAT_VERSION,
+            "confidential": "holds values of the table before recoding; keep it where the data is kept",
+            "kind": self.kind,
+            "decisions": self.decisions(),
+            "attributes": [
+                {
+                    **domain_to_dict(domain),
+                    "labels": list(cells.labels),
+                    "lo": cells.lo.tolist(),
+                    "hi": cells.hi.tolist(),
+                    "loss": cells.loss.tolist(),
+                    "depth": cells.depth.tolist(),
+                }
+                for domain, cells in zip(self.domains, self.cells, strict=True)
+            ],
+        }
+        columns: dict[str, Any] = {f"key{j}": codes for j, codes in enumerate(self.keys)}
+        columns |= {f"cell{j}": cells.codes for j, cells in enumerate(self.cells)}
+        columns |= self._key_columns()
+        columns["suppressed"] = self.suppressed
+        pl.DataFrame(columns).write_parquet(path / "keys.parquet")
+        text = json.dumps(document, ensure_ascii=False, allow_nan=True)
+        (path / "recoding.json").write_text(text, encoding="utf-8")
+
+    @staticmethod
+    def load(folder: str | os.PathLike[str]) -> Recoding:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        TableError
+            When the folder holds no recoding that this version can read.
+        """
+        return read_recoding(file_path(folder), FORMAT_VERSION, Recoding._kinds)
+
+    def _key_columns(self) -> dict[str, NDArray[np.generic]]:
+        return {}
+
+
+def check_cells(recoding: Recoding, null_values: tuple[str, ...]) -> None:
+    """Refuse cells that would read as missing and are not, as a mean of 99 where ``99`` means missing.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if not null_values:
+        return
+    means = null_values_of(null_values).mean
+    for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
+        labels = {cells.labels[entry] for entry in np.unique(cells.codes).tolist()}
+        if any(label is not None and means(label) for label in labels):
+            raise SchemaError(
+                f"column {domain.name!r}: {READS_AS_MISSING}; take another output style for it, other labels "
+                "in its hierarchy or another null value"
+            )

@@ -1,0 +1,192 @@
+"""Released cells: the entry of every key of one quasi-identifier, and what the entries stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from incrowd.errors import ParameterError
+from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label
+from incrowd.table.frequency import smallest_codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from incrowd.table.domain import Domain
+
+__all__ = [
+    "Cells",
+    "ValueCells",
+    "depths_of",
+    "interval_cells",
+    "level_cells",
+    "look_up",
+    "node_cells",
+    "range_cells",
+    "starred",
+    "with_suppressed",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The released cells of one quasi-identifier.
+
+    Attributes
+    ----------
+    codes
+        uint[keys]: the entry of each key.
+    labels
+        Released text per entry; None is the missing value.
+    lo, hi
+        int32[entries]: the interval of ranks that the entry stands for, ends included.
+    loss
+        float64[entries] in [0, 1]: share of the attribute's certainty that is lost (see `Domain.span`).
+    depth
+        int32[entries]: steps below the root of the node that the entry stands for, or of the lowest one that
+        covers it; without a hierarchy 1 for a value and 0 for anything wider.
+    """
+
+    codes: NDArray[np.unsignedinteger]
+    labels: tuple[str | None, ...]
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    loss: NDArray[np.float64]
+    depth: NDArray[np.int32]
+
+    def climbed(self, domain: Domain, codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
+        """Return the steps from each key's value to its cell: int64[keys].
+
+        Parameters
+        ----------
+        codes
+            uint[keys]: the rank of each key's value.
+        """
+        tree = domain.hierarchy
+        own = 1 if tree is None else tree.depths[tree.leaves[codes]]
+        return np.asarray(own - self.depth[self.codes], np.int64)
+
+    @cached_property
+    def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
+        """Each entry's position among the distinct labels, and those labels."""
+        distinct: dict[str | None, int] = {}
+        positions = np.fromiter(
+            (distinct.setdefault(label, len(distinct)) for label in self.labels), np.int64, len(self.labels)
+        )
+        return positions, list(distinct)
+
+
+class ValueCells(NamedTuple):
+    """One cell for every rank of an attribute.
+
+    ``entry[rank]`` is the rank's cell; the others are those of `Cells`.
+    """
+
+    entry: NDArray[np.integer]
+    labels: list[str | None]
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    loss: NDArray[np.float64]
+    depth: NDArray[np.int32]
+
+
+def level_cells(domain: Domain, level: int) -> ValueCells:
+    """Let every value climb so many levels.
+
+    Raises
+    ------
+    ParameterError
+        When the hierarchy has no such level.
+    """
+    tree = domain.tree
+    if not 0 <= level <= tree.height:
+        raise ParameterError(f"column {domain.name!r}: level {level} is outside 0 .. {tree.height}")
+    return node_cells(domain, tree.climb(level))
+
+
+def node_cells(domain: Domain, node_of_rank: NDArray[np.integer]) -> ValueCells:
+    """Let a node of the tree stand for every rank: int[size]."""
+    tree = domain.tree
+    nodes, entry = np.unique(node_of_rank, return_inverse=True)
+    lo = tree.lo[nodes].astype(np.int32)
+    hi = (tree.hi[nodes] - 1).astype(np.int32)
+    loss = np.asarray((hi - lo) / max(domain.size - 1, 1), np.float64)
+    return ValueCells(entry, node_labels(domain, nodes), lo, hi, loss, tree.depths[nodes])
+
+
+def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
+    """Cut the ranks of an attribute into intervals: ranges of numbers and dates, else nodes of the tree.
+
+    Parameters
+    ----------
+    starts
+        int[cells]: the first rank of each cell, ascending from 0; of a hierarchy's ranks each must be all
+        those below a node.
+    """
+    lo = np.asarray(starts, np.int32)
+    hi = np.append(lo[1:], domain.size).astype(np.int32) - 1
+    entry = np.repeat(np.arange(len(lo)), hi - lo + 1)
+    if not domain.ordered:
+        return node_cells(domain, domain.ancestors(lo, hi)[entry])
+    loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
+    return ValueCells(entry, *range_cells(domain, lo, hi), loss, depth)
+
+
+def range_cells(
+    domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]
+) -> tuple[list[str | None], NDArray[np.int32], NDArray[np.int32]]:
+    """Labels of intervals of numbers, and what they stand for: joined with the missing value, everything."""
+    labels = [range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
+    starred = np.array([label == SUPPRESSED for label in labels], np.bool_)
+    return labels, np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
+
+
+def depths_of(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Depth of the lowest node over each interval; see `Cells`."""
+    if domain.hierarchy is None:
+        return np.asarray(lo == hi, np.int32)
+    return np.asarray(domain.hierarchy.depths[domain.ancestors(lo, hi)], np.int32)
+
+
+def starred(cells: Sequence[Cells]) -> NDArray[np.bool_]:
+    """Say which keys have ``*`` in every quasi-identifier, which is what suppressed means: bool[keys]."""
+    everywhere = np.ones(len(cells[0].codes) if cells else 0, np.bool_)
+    for column in cells:
+        everywhere &= np.array([label == SUPPRESSED for label in column.labels])[column.codes]
+    return everywhere
+
+
+def look_up(
+    codes: NDArray[np.unsignedinteger],
+    round_of_key: NDArray[np.integer],
+    rounds: Sequence[ValueCells],
+    domain: Domain,
+) -> Cells:
+    """Look up the cell of each key's rank in the key's round; a negative round is suppressed."""
+    first = np.cumsum([0, *(len(cells.labels) for cells in rounds)])[:-1]
+    entry = np.stack([start + cells.entry for start, cells in zip(first, rounds, strict=True)])
+    of_key = np.where(round_of_key < 0, -1, entry[np.maximum(round_of_key, 0), codes])
+    together = ValueCells(
+        np.arange(sum(len(cells.labels) for cells in rounds)),
+        [label for cells in rounds for label in cells.labels],
+        np.concatenate([cells.lo for cells in rounds]),
+        np.concatenate([cells.hi for cells in rounds]),
+        np.concatenate([cells.loss for cells in rounds]),
+        np.concatenate([cells.depth for cells in rounds]),
+    )
+    return with_suppressed(of_key, together, domain.size)
+
+
+def with_suppressed(number_of_key: NDArray[np.integer], cells: ValueCells, size: int) -> Cells:
+    """Look up each key's entry; a negative number gets one more entry, ``*`` for all `size` ranks."""
+    entry, labels, lo, hi, loss, depth = cells
+    if number_of_key.size and number_of_key.min() < 0:
+        entry = np.append(entry, len(labels))  # index -1
+        labels = [*labels, SUPPRESSED]
+        lo, hi = np.append(lo, np.int32(0)), np.append(hi, np.int32(size - 1))
+        loss, depth = np.append(loss, 1.0), np.append(depth, np.int32(0))
+    return Cells(smallest_codes(entry[number_of_key], len(labels)), tuple(labels), lo, hi, loss, depth)

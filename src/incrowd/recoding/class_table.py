@@ -1,0 +1,87 @@
+"""A release in short: a row per class and sensitive value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.errors import ParameterError, SchemaError
+from incrowd.kernels.counting import Counts, class_counts
+from incrowd.kernels.grouping import group_members
+from incrowd.recoding import Local, Recoding
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["class_table"]
+
+
+def class_table(frequency: FrequencyTable, recoding: Recoding, sensitive: str | None) -> pl.DataFrame:
+    """Summarize the classes of a local recoding; see `Release.class_table`."""
+    import polars as pl
+
+    if not isinstance(recoding, Local):
+        raise ParameterError(
+            f"{recoding.kind} recoding has no classes of its own to summarize; use a local one, e.g. mondrian"
+        )
+    names = [counts.name for counts in frequency.sensitive]
+    if sensitive is None:
+        if len(names) != 1:
+            raise SchemaError(f"name one sensitive attribute; those are: {', '.join(names) or 'none'}")
+        sensitive = names[0]
+    counted = frequency.attribute(sensitive)
+    indptr, members = group_members(recoding.class_of_key, recoding.count)
+    values = class_counts(indptr, members, counted.keys, counted.domain.size)
+    each = np.arange(frequency.keys + 1, dtype=np.int64)
+    repeat = np.diff(values.indptr)
+    columns: dict[str, Any] = {}
+    for domain, codes in zip(frequency.domains, frequency.codes, strict=True):
+        held = class_counts(
+            indptr, members, Counts(each, codes.astype(np.int32), frequency.weights), domain.size
+        )
+        summed = _means(domain, held) if domain.ordered else _sets(domain, held)
+        columns[domain.name] = pl.Series(summed)[np.repeat(np.arange(len(summed)), repeat)]
+    columns[sensitive] = [counted.domain.values[code] for code in values.codes]
+    columns["count"] = values.counts
+    return pl.DataFrame(columns)
+
+
+def _means(domain: Domain, held: Counts) -> list[Any]:
+    """Mean of every class, None where all its values are missing."""
+    known = held.codes != domain.missing
+    weights = np.where(known, held.counts, 0)
+    numbers = np.where(known, np.nan_to_num(domain.places)[held.codes], 0.0)
+    records = np.add.reduceat(weights, held.indptr[:-1])
+    sums = np.add.reduceat(weights * numbers, held.indptr[:-1])
+    there = domain.places[~np.isnan(domain.places)]
+    least, most = there.min(initial=0.0), there.max(initial=0.0)
+    means = [
+        # Rounding must not lead beyond what is there, since the largest double has nothing above it.
+        _unscaled(min(max(float(total) / int(count), least), most), domain.exponent) if count else None
+        for total, count in zip(sums, records, strict=True)
+    ]
+    if domain.kind == "number":
+        return means
+    return [None if mean is None else dt.date(1970, 1, 1) + dt.timedelta(days=round(mean)) for mean in means]
+
+
+def _unscaled(place: float, exponent: int) -> float:
+    try:
+        return math.ldexp(place, exponent)
+    except OverflowError:  # numbers that are beyond all doubles
+        return math.copysign(math.inf, place)
+
+
+def _sets(domain: Domain, held: Counts) -> list[str]:
+    """Values of every class, joined."""
+    texts = ["" if value is None else value for value in domain.values]
+    return [
+        ",".join(texts[code] for code in held.codes[start:stop] if code != domain.missing)
+        for start, stop in zip(held.indptr[:-1], held.indptr[1:], strict=True)
+    ]

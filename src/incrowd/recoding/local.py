@@ -1,0 +1,215 @@
+"""Local recoding: every class has cells of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from incrowd.errors import SchemaError
+from incrowd.recoding.base import Recoding
+from incrowd.recoding.cells import Cells, ValueCells, depths_of, range_cells, starred, with_suppressed
+from incrowd.recoding.labels import SUPPRESSED, effective_style, mean_labels, node_labels, set_label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Style
+
+__all__ = ["Local"]
+
+_LONGEST_SET = 1_000_000
+_SET_TEXT = 2**33
+_SET_TEXT_EACH = 1_000
+"""Characters of one set, of the sets of all records together, and of each where there are many records."""
+_WORD = 64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Local(Recoding):
+    """Local recoding: every class has cells of its own.
+
+    Attributes
+    ----------
+    class_of_key
+        int32[keys]: class of each key, -1 for a suppressed one.
+    count
+        Number of classes.
+    algorithm
+        What made it.
+    """
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    class_of_key: NDArray[np.int32]
+    count: int
+    algorithm: str
+    kind: ClassVar[str] = "local"
+
+    @classmethod
+    def build(
+        cls,
+        frequency: FrequencyTable,
+        class_of_key: NDArray[np.int32],
+        count: int,
+        styles: Sequence[Style],
+        algorithm: str,
+    ) -> Local:
+        """Give each class the narrowest cells that cover its members.
+
+        Parameters
+        ----------
+        class_of_key
+            int32[keys], -1 for a suppressed key.
+        count
+            Number of classes.
+        styles
+            Output style per quasi-identifier, see `effective_style`.
+        """
+        from incrowd.kernels.grouping import group_members
+
+        indptr, members = group_members(class_of_key, count)
+        suppressed = class_of_key < 0
+        cells = tuple(
+            _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style)
+            for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
+        )
+        suppressed |= starred(cells)
+        return cls(frequency.domains, frequency.codes, cells, suppressed, class_of_key, count, algorithm)
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the algorithm and the number of classes."""
+        return {"algorithm": self.algorithm, "classes": self.count}
+
+    def _key_columns(self) -> dict[str, NDArray[np.generic]]:
+        return {"class": self.class_of_key}
+
+
+def _class_cells(
+    domain: Domain,
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    class_of_key: NDArray[np.int32],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    asked: Style,
+) -> Cells:
+    """Cells of one attribute for every class, and ``*`` for keys that are in none."""
+    style = effective_style(asked, domain)
+    ranks = codes[members].astype(np.int32)
+    classes = len(indptr) - 1
+    lo = np.minimum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
+    hi = np.maximum.reduceat(ranks, indptr[:-1]) if classes else np.empty(0, np.int32)
+    labels: list[str | None]
+    if style == "suppress":
+        # Whatever a class with several values has, it is one cell.
+        several = lo != hi
+        lo = np.where(several, 0, lo)
+        hi = np.where(several, domain.size - 1, hi)
+    if style in ("range", "ancestor", "suppress"):
+        pairs, entry = np.unique(lo.astype(np.int64) * domain.size + hi, return_inverse=True)
+        lo = (pairs // domain.size).astype(np.int32)
+        hi = (pairs % domain.size).astype(np.int32)
+        loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
+        if style == "suppress":
+            labels = [domain.values[a] if a == b else SUPPRESSED for a, b in zip(lo, hi, strict=True)]
+            loss, depth = np.where(lo == hi, 0.0, 1.0), np.where(lo == hi, depth, 0)
+        elif style == "ancestor":
+            nodes = domain.ancestors(lo, hi)
+            labels = node_labels(domain, nodes)
+            lo, hi = domain.tree.lo[nodes].astype(np.int32), domain.tree.hi[nodes].astype(np.int32) - 1
+        else:
+            labels, lo, hi = range_cells(domain, lo, hi)
+    else:
+        loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
+        plain = domain.hierarchy is None and not domain.ordered
+        if style == "set":
+            entry, first, sets = _distinct_sets(domain, codes, weights, indptr, members)
+            records = np.bincount(entry, np.add.reduceat(weights[members], indptr[:-1]))
+            _refuse_long_sets(domain, sets, records.astype(np.float64))
+            labels = [set_label(domain, present) for present in sets]
+            lo, hi, loss, depth = lo[first], hi[first], loss[first], depth[first]
+            distinct = np.array([len(present) for present in sets])
+        else:
+            counts = _value_counts(domain, codes, weights, indptr, members)
+            entry = np.arange(classes)
+            labels = mean_labels(domain, counts)
+            distinct = np.diff(counts.indptr)
+        if plain:
+            loss = (distinct - 1) / max(domain.size - 1, 1)
+    return with_suppressed(class_of_key, ValueCells(entry, labels, lo, hi, loss, depth), domain.size)
+
+
+def _value_counts(
+    domain: Domain,
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+) -> Any:
+    from incrowd.kernels.counting import Counts, class_counts
+
+    each = np.arange(len(codes) + 1, dtype=np.int64)
+    return class_counts(indptr, members, Counts(each, codes.astype(np.int32), weights), domain.size)
+
+
+def _distinct_sets(
+    domain: Domain,
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.integer]]]:
+    """Find the distinct sets of values of the classes.
+
+    Returns each class's set by number, a class that has each set, and the ranks in each set.
+    """
+    if domain.size <= _WORD:
+        # One bit a value: most categories have few, and this is several times faster than counting.
+        bits = np.left_shift(np.uint64(1), codes[members].astype(np.uint64))
+        masks = np.bitwise_or.reduceat(bits, indptr[:-1]) if len(indptr) > 1 else bits
+        distinct, first, entry = np.unique(masks, return_index=True, return_inverse=True)
+        ranks = np.arange(domain.size, dtype=np.uint64)
+        sets: list[NDArray[np.integer]] = [np.flatnonzero(mask >> ranks & np.uint64(1)) for mask in distinct]
+        return entry, first, sets
+    counts = _value_counts(domain, codes, weights, indptr, members)
+    made: dict[bytes, int] = {}
+    buffer = counts.codes.tobytes()
+    bounds = (counts.indptr * counts.codes.itemsize).tolist()
+    numbers = (made.setdefault(buffer[start:stop], len(made)) for start, stop in pairwise(bounds))
+    entry = np.fromiter(numbers, np.int64, len(bounds) - 1)
+    _, first = np.unique(entry, return_index=True)
+    return entry, first, [np.frombuffer(present, counts.codes.dtype) for present in made]
+
+
+def _refuse_long_sets(
+    domain: Domain, sets: Sequence[NDArray[np.integer]], records: NDArray[np.float64]
+) -> None:
+    """Refuse sets that would fill a disk, before their texts are made.
+
+    Parameters
+    ----------
+    records
+        float64[sets]: records that have each set.
+
+    Raises
+    ------
+    SchemaError
+    """
+    between = 2
+    lengths = np.array([between + len(value or "") for value in domain.values])
+    characters = np.array([lengths[present].sum() for present in sets], np.int64)
+    longest, together = int(characters.max(initial=0)), float(characters @ records)
+    if longest > _LONGEST_SET or together > max(_SET_TEXT, _SET_TEXT_EACH * records.sum()):
+        raise SchemaError(
+            f"column {domain.name!r}: the sets of its values would be cells of up to {longest:,} characters, "
+            f"{together:,.0f} in all records; give it a hierarchy, set output to 'suppress', ask for smaller "
+            "classes, or drop the column"
+        )

@@ -1,0 +1,442 @@
+"""What a released table did to a raw one, read from the two alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import TableError
+from incrowd.recoding import SUPPRESSED, Cells, Recoding
+from incrowd.recoding.population import parts_of_set
+from incrowd.table.domain import Domain
+from incrowd.table.exact import MOMENT, moment_of, number_of
+from incrowd.table.frequency import FrequencyTable, SensitiveCounts, smallest_codes
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy import Hierarchy
+
+__all__ = ["Literal", "Observed", "listed_of", "literal", "observe", "ranks_of", "read_intervals"]
+
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
+_RANGE = re.compile(
+    rf"[\[(\]]?\s*(?P<low>{_NUMBER})\s*(?:-|–|~|,|;|\.\.|to)\s*(?P<high>{_NUMBER})\s*[\])\[]?"
+)
+_DAYS = re.compile(rf"\[?(?P<low>{MOMENT})\s*(?:to|,|;|/|\.\.)\s*(?P<high>{MOMENT})\]?")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed(Recoding):
+    """A recoding that somebody else made, as far as its result shows it.
+
+    Attributes
+    ----------
+    summarized
+        Per quasi-identifier the records of classes whose cell does not cover every value, as means and most
+        frequent values do not; it counts as covering what the class has.
+    """
+
+    domains: tuple[Domain, ...]
+    keys: tuple[NDArray[np.unsignedinteger], ...]
+    cells: tuple[Cells, ...]
+    suppressed: NDArray[np.bool_]
+    summarized: dict[str, int]
+    kind: ClassVar[str] = "observed"
+
+    def decisions(self) -> dict[str, Any]:
+        """Return how many distinct cells each quasi-identifier has."""
+        names = (domain.name for domain in self.domains)
+        return {
+            "cells": {name: len(set(cells.labels)) for name, cells in zip(names, self.cells, strict=True)}
+        }
+
+
+class _Meaning(NamedTuple):
+    """What a label stands for: ranks ``lo .. hi`` (-1 where it is not known), its loss and depth."""
+
+    lo: int
+    hi: int
+    loss: float
+    depth: int
+
+
+def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTable, Observed]:
+    """Compare two tables row by row.
+
+    Parameters
+    ----------
+    raw
+        The table before, counted with the hierarchies of its quasi-identifiers.
+    released
+        The table after, its quasi-identifiers as they are written and in the same order. Cells may be
+        values, labels of the hierarchy, ranges of numbers or days in usual spellings, sets ``{a, b}``, ``*``,
+        and anything else, which counts as a summary of its class.
+
+    Returns
+    -------
+    frequency
+        A key for every pair of a raw and a released key.
+    recoding
+        What became of the keys.
+
+    Raises
+    ------
+    TableError
+        When the tables have different numbers of rows.
+    """
+    from incrowd.kernels.grouping import group_columns, group_members
+
+    before, after = (table.key_of_row("comparing two tables") for table in (raw, released))
+    if len(before) != len(after):
+        raise TableError(
+            f"the released table has {len(after)} rows and the raw one {len(before)}; "
+            "row N of one has to be row N of the other"
+        )
+    live = np.flatnonzero(before >= 0)
+    mine, theirs = before[live], after[live]
+    ids, first = group_columns([mine, theirs + 1], [raw.keys, released.keys + 1], len(live))
+    row_keys = np.full(len(before), -1, np.int32)
+    row_keys[live] = ids
+    grouped = group_members(row_keys, len(first))
+    frequency = FrequencyTable(
+        domains=raw.domains,
+        codes=tuple(codes[mine[first]] for codes in raw.codes),
+        weights=np.bincount(ids, minlength=len(first)).astype(np.int64),
+        sensitive=tuple(
+            SensitiveCounts.of_rows(grouped, counts.domain, counts.rows)
+            for counts in raw.sensitive
+            if counts.rows is not None
+        ),
+        suppressed=raw.suppressed,
+        row_keys=row_keys,
+    )
+    class_of_key = theirs[first]
+    suppressed = class_of_key < 0
+    indptr, members = group_members(class_of_key, released.keys)
+    present = np.flatnonzero(np.diff(indptr))
+    cells, summarized = [], {}
+    for domain, written, ranks, labels in zip(
+        raw.domains, released.domains, frequency.codes, released.codes, strict=True
+    ):
+        of_key = np.full(len(first), written.size, np.int64)
+        of_key[~suppressed] = labels[class_of_key[~suppressed]]
+        made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
+        if missed.any():
+            # A summary may be the value of some of its records by chance.
+            affected = np.zeros(released.keys, np.bool_)
+            affected[class_of_key[missed]] = True
+            missed = ~suppressed & affected[class_of_key]
+            made = _summaries(domain, made, ranks, missed, class_of_key, indptr, members, present)
+        cells.append(made)
+        summarized[domain.name] = int(frequency.weights[missed].sum())
+    return frequency, Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized)
+
+
+def _cells(
+    domain: Domain,
+    labels: Sequence[str | None],
+    ranks: NDArray[np.unsignedinteger],
+    of_key: NDArray[np.int64],
+    suppressed: NDArray[np.bool_],
+) -> tuple[Cells, NDArray[np.bool_]]:
+    """Read every label once; say for which keys it does not cover the value."""
+    read = _Reader(domain)
+    meanings = [*map(read, labels), read(SUPPRESSED)._replace(loss=1.0)]
+    lo = np.array([meaning.lo for meaning in meanings], np.int32)
+    hi = np.array([meaning.hi for meaning in meanings], np.int32)
+    own = ranks.astype(np.int64)
+    missed = ~suppressed & ((own < lo[of_key]) | (own > hi[of_key]))
+    cells = Cells(
+        smallest_codes(of_key, len(meanings)),
+        (*labels, SUPPRESSED),
+        lo,
+        hi,
+        np.array([meaning.loss for meaning in meanings]),
+        np.array([meaning.depth for meaning in meanings], np.int32),
+    )
+    return cells, missed
+
+
+def _summaries(
+    domain: Domain,
+    cells: Cells,
+    ranks: NDArray[np.unsignedinteger],
+    missed: NDArray[np.bool_],
+    class_of_key: NDArray[np.integer],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    present: NDArray[np.int64],
+) -> Cells:
+    """Give keys whose cell does not cover them an entry for what their class has."""
+    lo = np.minimum.reduceat(ranks[members], indptr[present]).astype(np.int32)
+    hi = np.maximum.reduceat(ranks[members], indptr[present]).astype(np.int32)
+    place = np.searchsorted(present, class_of_key[missed])
+    labels = [cells.labels[code] for code in cells.codes[members[indptr[present]]]]
+    codes = cells.codes.astype(np.int64)
+    codes[missed] = len(cells.labels) + place
+    if domain.hierarchy is None and not domain.ordered:
+        number = np.repeat(np.arange(len(present)), np.diff(indptr)[present])
+        pairs = np.unique(number * domain.size + ranks[members])
+        lost = (np.bincount(pairs // domain.size, minlength=len(present)) - 1) / max(domain.size - 1, 1)
+    else:
+        lost = domain.span(lo, hi)
+    depth = (
+        (lo == hi).astype(np.int32)
+        if domain.hierarchy is None
+        else domain.hierarchy.depths[domain.ancestors(lo, hi)]
+    )
+    return Cells(
+        smallest_codes(codes, len(cells.labels) + len(labels)),
+        (*cells.labels, *labels),
+        np.concatenate((cells.lo, lo)),
+        np.concatenate((cells.hi, hi)),
+        np.concatenate((cells.loss, lost)),
+        np.concatenate((cells.depth, depth)).astype(np.int32),
+    )
+
+
+class _Reader:
+    """Reads labels of one column."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.rank = {value: rank for rank, value in enumerate(domain.values)}
+        self.tree: Hierarchy | None = domain.hierarchy
+        self.node: dict[str, int] = {}
+        if self.tree is not None:
+            for node, label in enumerate(self.tree.labels):
+                self.node.setdefault(label, node)
+        known = domain.places[~np.isnan(domain.places)]
+        self.extent = float(known[-1] - known[0]) if domain.ordered and len(known) else 0.0
+        # Where doubles fall together, a range is as wide as what lies within it.
+        self.apart = domain.positions is not domain.places
+
+    def __call__(self, label: str | None) -> _Meaning:
+        if label == SUPPRESSED:
+            # In a record that is not suppressed, the only value there is loses nothing.
+            return _Meaning(0, self.domain.size - 1, float(self.domain.size > 1), 0)
+        if label in self.rank:
+            rank = self.rank[label]
+            deep = 1 if self.tree is None else int(self.tree.depths[self.tree.leaves[rank]])
+            return _Meaning(rank, rank, 0.0, deep)
+        if label is None:
+            return _Meaning(-1, -1, 0.0, 0)
+        if label in self.node:
+            return self._node(self.node[label])
+        if label.startswith("{") and label.endswith("}"):
+            return self._set(parts_of_set(label[1:-1]))
+        if self.domain.ordered:
+            return self._range(label)
+        return _Meaning(-1, -1, 0.0, 0)
+
+    def _node(self, node: int) -> _Meaning:
+        assert self.tree is not None
+        lo, hi = int(self.tree.lo[node]), int(self.tree.hi[node]) - 1
+        loss = (hi - lo) / max(self.domain.size - 1, 1)
+        return _Meaning(lo, hi, loss, int(self.tree.depths[node]))
+
+    def _set(self, parts: Sequence[str]) -> _Meaning:
+        ranks = [self.rank[part] for part in parts if part in self.rank]
+        if "" in parts and "" not in self.rank and None in self.rank:
+            ranks.append(self.rank[None])
+        if len(ranks) < len(parts):
+            return _Meaning(-1, -1, 0.0, 0)
+        lo, hi = min(ranks), max(ranks)
+        if self.tree is None and not self.domain.ordered:
+            return _Meaning(lo, hi, (len(ranks) - 1) / max(self.domain.size - 1, 1), int(len(ranks) == 1))
+        ends = np.array([lo]), np.array([hi])
+        depth = 0 if self.tree is None else int(self.tree.depths[self.domain.ancestors(*ends)[0]])
+        return _Meaning(lo, hi, float(self.domain.span(*ends)[0]), depth)
+
+    def _range(self, label: str) -> _Meaning:
+        """Read a range; whether its ends belong to it does not matter to what lies between."""
+        unknown = _Meaning(-1, -1, 0.0, 0)
+        ends = self.exact_ends(label)
+        if ends is None:
+            return unknown
+        held = self.domain.line.between(*ends)
+        if not len(held):
+            return unknown
+        if self.apart:
+            loss = float(self.domain.span(held[:1], held[-1:])[0])
+        else:
+            low, high = (_day(end) if self.domain.kind == "date" else self._place(end) for end in ends)
+            width = high - low
+            loss = min(width / self.extent, 1.0) if self.extent else 0.0
+        return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
+
+    def _place(self, number: Decimal) -> float:
+        """Return where a number lies, as `Domain.places` does."""
+        exponent = self.domain.exponent
+        return float(Fraction(number) / 2**exponent) if exponent else float(number)
+
+    def exact_ends(self, label: str) -> tuple[Any, Any] | None:
+        """Return the exact ends of a range, or of a number that is written another way, in order."""
+        low: Any
+        high: Any
+        if self.domain.kind == "date":
+            found = _DAYS.fullmatch(label)
+            low, high = (moment_of(found["low"]), moment_of(found["high"])) if found else (None, None)
+        else:
+            found = _RANGE.fullmatch(label)
+            low, high = (Decimal(found["low"]), Decimal(found["high"])) if found else (number_of(label),) * 2
+        return (low, high) if low is not None and high is not None and low <= high else None
+
+    def is_node(self, label: str | None, lo: int, hi: int) -> bool:
+        """Say whether a label is that of the node that covers an interval of ranks."""
+        if self.tree is None or label not in self.node:
+            return False
+        return self.tree.labels[int(self.domain.ancestors(np.array([lo]), np.array([hi]))[0])] == label
+
+    def named(self, label: str | None) -> list[int] | None:
+        """Return the ranks of what a set names; None where a label is no set."""
+        if label is None or label in self.rank or label in self.node:
+            return None
+        if not (label.startswith("{") and label.endswith("}")):
+            return None
+        parts = set(parts_of_set(label[1:-1]))
+        names: set[str | None] = {*parts, None} if "" in parts else {*parts}
+        return sorted(self.rank[name] for name in names if name in self.rank)
+
+    def ranks(self, label: str | None) -> NDArray[np.int64]:
+        """Return the ranks that a label stands for."""
+        meaning = self(label)
+        if meaning.lo < 0:
+            return np.zeros(0, np.int64)
+        named = self.named(label)
+        return np.arange(meaning.lo, meaning.hi + 1) if named is None else np.array(named, np.int64)
+
+    def listed(self, label: str | None) -> NDArray[np.int64] | None:
+        """Return the ranks of a label that is not simply all numbers between two; None where it is."""
+        numbers, missing = self.domain.numbers, self.domain.missing
+        held = self.ranks(label)
+        held = np.asarray(held[~np.isnan(numbers[held]) | (held == missing)])
+        if len(held) < 2:
+            return None
+        if self.named(label) is not None:
+            return held
+        if label == SUPPRESSED or label not in self.node:
+            return None
+        between = (numbers >= np.nanmin(numbers[held])) & (numbers <= np.nanmax(numbers[held]))
+        between[held] = False
+        return held if between.any() or missing in held else None
+
+    def ends(
+        self, label: str | None, numbers: NDArray[np.float64], place: Mapping[Decimal, float]
+    ) -> tuple[float, float]:
+        """Return the smallest and the largest number that a label stands for; see `read_intervals`."""
+        nothing = float("nan"), float("nan")
+        if label == SUPPRESSED:
+            return float(np.nanmin(numbers)), float(np.nanmax(numbers))
+        if label is None:
+            return nothing
+        if self.domain.kind == "number" and label not in self.node:
+            exact = self.exact_ends(label)
+            if exact is not None:
+                return place[exact[0]], place[exact[1]]
+        values = numbers[self.ranks(label)]
+        values = values[~np.isnan(values)]
+        return (float(values.min()), float(values.max())) if len(values) else nothing
+
+
+def ranks_of(domain: Domain, labels: Sequence[str | None]) -> list[NDArray[np.int64]]:
+    """Return the ranks that each released cell stands for; none where it is not understood."""
+    reader = _Reader(domain)
+    return [reader.ranks(label) for label in labels]
+
+
+def listed_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, NDArray[np.int64]]:
+    """Return the ranks of the released cells of numbers or days that name some and not others between.
+
+    Those are sets, and nodes of a hierarchy that parts numbers otherwise than by order; by number of label.
+    """
+    reader = _Reader(domain)
+    found = ((number, reader.listed(label)) for number, label in enumerate(labels))
+    return {number: held for number, held in found if held is not None}
+
+
+def read_intervals(
+    domain: Domain, labels: Sequence[str | None]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read released cells of a column of numbers or days.
+
+    Returns
+    -------
+    ends
+        float64[labels, 2]: their ends, NaN for missing or what says nothing. A number that the column has not
+        got, as synthetic data have, is read as well.
+    numbers
+        float64[size]: the number of each rank. Numbers that are the same double are set apart, by no more
+        than that takes.
+    """
+    reader = _Reader(domain)
+    numbers = domain.numbers
+    place: dict[Decimal, float] = {}
+    if domain.kind == "number":
+        known = [number_of(value) for value in domain.values]
+        named = [label for label in labels if label not in (None, SUPPRESSED)]
+        ends = [ends for label in named if (ends := reader.exact_ends(label)) is not None]
+        place = _apart([*(number for number in known if number is not None), *chain(*ends)])
+        numbers = np.array(
+            [
+                number if exact is None else place[exact]
+                for number, exact in zip(numbers.tolist(), known, strict=True)
+            ]
+        )
+    read = [reader.ends(label, numbers, place) for label in labels]
+    return np.array(read).reshape(-1, 2), numbers
+
+
+def _apart(numbers: Iterable[Decimal]) -> dict[Decimal, float]:
+    """Give every number a double of its own, its nearest one where that is free."""
+    place: dict[Decimal, float] = {}
+    last = -math.inf
+    for number in sorted(set(numbers)):
+        last = max(float(number), math.nextafter(last, math.inf))
+        place[number] = last
+    return place
+
+
+class Literal(NamedTuple):
+    """What the texts of a recoding's cells cover, whatever was behind them.
+
+    Attributes
+    ----------
+    lo, hi
+        int32[entries]: the ranks from `lo` to `hi`; none where `lo` is larger.
+    named
+        The ranks of the entries that are sets.
+    """
+
+    lo: NDArray[np.int32]
+    hi: NDArray[np.int32]
+    named: dict[int, list[int]]
+
+
+def literal(domain: Domain, cells: Cells) -> Literal:
+    """Read the texts of cells as somebody would who has nothing else; a mean covers no value but itself."""
+    reader = _Reader(domain)
+    lo, hi = cells.lo.copy(), cells.hi.copy()
+    named = {}
+    for entry, label in enumerate(cells.labels):
+        if label == SUPPRESSED or reader.is_node(label, int(lo[entry]), int(hi[entry])):
+            continue
+        parts = reader.named(label)
+        if parts is not None:
+            named[entry] = parts
+        meaning = reader(label)
+        lo[entry], hi[entry] = (meaning.lo, meaning.hi) if meaning.lo >= 0 else (1, 0)
+    return Literal(lo, hi, named)
+
+
+def _day(moment: str) -> float:
+    return float(dt.date.fromisoformat(moment[:10]).toordinal())

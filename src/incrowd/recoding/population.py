@@ -1,0 +1,186 @@
+"""Which records of a population the cells of a table cover."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.hierarchy import Hierarchy
+from incrowd.recoding import SUPPRESSED, parts_of_set
+from incrowd.table.exact import MOMENT, NUMBER, Line, moment_of, number_of
+from incrowd.table.frequency import FrequencyTable, PopulationCounts
+from incrowd.table.schema import Attribute
+
+__all__ = ["cells_of", "cover", "parts_of_set", "recoded"]
+
+_NUMBER_RANGE = re.compile(rf"\[(?P<low>{NUMBER})-(?P<high>{NUMBER})\]")
+_DATE_RANGE = re.compile(rf"\[(?P<low>{MOMENT}) to (?P<high>{MOMENT})\]")
+
+
+def cover(
+    frequency: FrequencyTable, everybody: FrequencyTable, attributes: Sequence[Attribute]
+) -> PopulationCounts:
+    """Count the records of a population that each key of a table covers.
+
+    A cell covers a value that is written the same, is the same number, is a leaf under the node of the
+    column's hierarchy that has the cell as its label, or lies in a range ``[a-b]``, ``[day to day]`` or
+    set ``{a, b}`` as releases have them; ``*`` covers everything. A cell that means something else covers
+    nothing.
+
+    Parameters
+    ----------
+    frequency
+        The keys, released or not.
+    everybody
+        The population, its quasi-identifiers as they are written and in the same order.
+    attributes
+        The quasi-identifiers with their hierarchies.
+    """
+    if not frequency.keys:
+        return PopulationCounts(np.zeros(0, np.int64), everybody.rows, everybody.rows, everybody)
+    matches = [
+        _matches(domain.values, values.values, attribute)
+        for domain, values, attribute in zip(frequency.domains, everybody.domains, attributes, strict=True)
+    ]
+    if all((match.sum(axis=1) <= 1).all() for match in matches):
+        # No two cells of a column cover the same value, so recoding the population is a look-up.
+        sizes = [match.shape[1] for match in matches]
+        covered, outside = recoded(
+            frequency.codes, sizes, [_narrowest(match) for match in matches], everybody
+        )
+        return PopulationCounts(covered, outside, everybody.rows, everybody)
+    from incrowd.kernels.coverage import covered_weights
+
+    covered, outside = covered_weights(frequency.codes, matches, everybody.codes, everybody.weights)
+    return PopulationCounts(covered, outside + everybody.suppressed, everybody.rows, everybody)
+
+
+def cells_of(
+    cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
+) -> NDArray[np.int32]:
+    """Return which cell each value is recoded to: int32[values], -1 where none covers it.
+
+    Of several cells, as where short branches of a hierarchy have reached its root, it is the narrowest.
+    """
+    return _narrowest(_matches(cells, values, attribute))
+
+
+def recoded(
+    codes: Sequence[NDArray[np.unsignedinteger]],
+    sizes: Sequence[int],
+    places: Sequence[NDArray[np.int32]],
+    people: FrequencyTable,
+) -> tuple[NDArray[np.int64], int]:
+    """Recode a population and count who falls into each class.
+
+    Parameters
+    ----------
+    codes, sizes
+        Per attribute the cell of each class, uint[classes], and the number of cells; classes differ.
+    places
+        Per attribute the cell of each value of the population: int32[values], -1 where there is none.
+
+    Returns
+    -------
+    covered
+        int64[classes]: the people in each class.
+    outside
+        The people in none.
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    classes = len(codes[0])
+    known = np.ones(people.keys, np.bool_)
+    columns = []
+    for mine, place, theirs in zip(codes, places, people.codes, strict=True):
+        cells = place[theirs]
+        known &= cells >= 0
+        columns.append(np.concatenate((mine, np.maximum(cells, 0))))
+    ids, _ = group_columns(columns, sizes, classes + people.keys)
+    # Classes come first and differ, so they have the numbers 0, 1, 2, ...
+    found = ids[classes:]
+    known &= found < classes
+    covered = np.bincount(found[known], people.weights[known], minlength=classes).astype(np.int64)
+    return covered, people.rows - int(covered.sum())
+
+
+def _narrowest(match: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the cell that covers each value and fewest others: int32[values], -1 where none does."""
+    width = np.where(match, match.sum(axis=0), len(match) + 1)
+    return np.where(match.any(axis=1), width.argmin(axis=1), -1).astype(np.int32)
+
+
+def _matches(
+    cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
+) -> NDArray[np.bool_]:
+    """Say which cell covers which value: bool[values, cells]."""
+    people = _People(values, attribute)
+    match = np.zeros((len(values), len(cells)), np.bool_)
+    for column, cell in enumerate(cells):
+        for covered in people.covered(cell):
+            match[covered, column] = True
+    return match
+
+
+class _People:
+    """The values of a population's column, found by what cells say; numbers and moments exactly."""
+
+    def __init__(self, values: Sequence[str | None], attribute: Attribute) -> None:
+        self.place = {value: number for number, value in enumerate(values)}
+        # Texts of a category are what they are, also where they look like numbers.
+        plain = attribute.kind == "category"
+        self.numbers = Line(() if plain else map(number_of, values))
+        self.moments = Line(() if plain else map(moment_of, values))
+        self.tree = _tree(attribute, values)
+        self.nodes: dict[str, list[int]] = {}
+        if self.tree is not None:
+            for node, label in enumerate(self.tree.labels):
+                self.nodes.setdefault(label, []).append(node)
+
+    def covered(self, cell: str | None) -> Iterator[Sequence[int] | NDArray[np.int64]]:
+        """Yield the values that a cell covers, by number; some perhaps twice."""
+        yield self._named(cell)
+        if cell is None:
+            return
+        if cell == SUPPRESSED:
+            yield np.arange(len(self.place))
+            return
+        yield self._same(cell)
+        if self.tree is not None and cell in self.nodes:
+            for node in self.nodes[cell]:
+                leaves = self.tree.values[int(self.tree.lo[node]) : int(self.tree.hi[node])]
+                yield [self.place[leaf] for leaf in leaves if leaf in self.place]
+                # A missing value hangs under the root.
+                yield self._named(None) if node == 0 else []
+        elif cell not in self.place:
+            yield from self._described(cell)
+
+    def _named(self, value: str | None) -> list[int]:
+        return [self.place[value]] if value in self.place else []
+
+    def _same(self, text: str) -> NDArray[np.int64]:
+        """Return the values that are the same number."""
+        number = number_of(text)
+        return self.numbers.between(number, number)
+
+    def _described(self, cell: str) -> Iterator[Sequence[int] | NDArray[np.int64]]:
+        """Yield the values that a range or a set covers."""
+        if found := _NUMBER_RANGE.fullmatch(cell):
+            yield self.numbers.between(number_of(found["low"]), number_of(found["high"]))
+        elif found := _DATE_RANGE.fullmatch(cell):
+            yield self.moments.between(moment_of(found["low"]), moment_of(found["high"]))
+        elif cell.startswith("{") and cell.endswith("}"):
+            for part in parts_of_set(cell[1:-1]):
+                yield self._named(part)
+                yield self._same(part)
+                yield [] if part else self._named(None)
+
+
+def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | None:
+    if attribute.hierarchy is None or isinstance(attribute.hierarchy, Hierarchy):
+        return attribute.hierarchy
+    texts = [value for value in values if value is not None]
+    return attribute.hierarchy.build(texts, attribute.name) if texts else None

@@ -1,0 +1,307 @@
+"""Saved recodings: nothing in the two files is believed unseen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationError
+
+from incrowd.errors import HierarchyError, TableError, named, quoted
+from incrowd.hierarchy import Hierarchy
+from incrowd.recoding.cells import Cells, level_cells
+from incrowd.recoding.labels import SUPPRESSED, parts_of_set, range_label
+from incrowd.table.domain import Domain
+from incrowd.table.frequency import smallest_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["domain_to_dict", "read_recoding"]
+
+R = TypeVar("R")
+
+
+class _Tree(BaseModel):
+    labels: list[StrictStr]
+    parents: list[StrictInt]
+
+
+class _Attribute(BaseModel):
+    """A quasi-identifier: its values before recoding, and its cells after."""
+
+    name: StrictStr
+    kind: Literal["number", "date", "category"]
+    values: list[StrictStr | None]
+    numbers: list[StrictFloat | StrictInt | None]
+    missing: StrictInt
+    hierarchy: _Tree | None
+    labels: list[StrictStr | None]
+    lo: list[StrictInt]
+    hi: list[StrictInt]
+    loss: list[StrictFloat | StrictInt]
+    depth: list[StrictInt]
+
+
+class _Decisions(BaseModel):
+    levels: dict[str, StrictInt] | None = None
+    classes: StrictInt | None = None
+    rounds: StrictInt | None = None
+    algorithm: StrictStr = ""
+
+
+class _Document(BaseModel):
+    kind: Literal["local", "full-domain", "single-dimensional"]
+    decisions: _Decisions
+    attributes: list[_Attribute]
+
+
+def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]]) -> R:
+    """Read ``recoding.json`` and ``keys.parquet``, and check that they say one thing.
+
+    Parameters
+    ----------
+    kinds
+        What makes a recoding of each kind.
+
+    Raises
+    ------
+    TableError
+        When they cannot be read, are of another version, were changed, or do not belong together.
+    """
+    import polars as pl
+
+    try:
+        document = json.loads((path / "recoding.json").read_text(encoding="utf-8"))
+        table = pl.read_parquet((path / "keys.parquet").read_bytes())
+    except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError):
+        raise TableError(f"{path}: no readable recoding.json and keys.parquet there") from None
+    if not isinstance(document, dict) or document.get("format") != "incrowd recoding":
+        raise TableError(f"{path}: recoding.json holds no recoding")
+    if document.get("version") != version or isinstance(document["version"], bool):
+        raise TableError(f"{path}: recoding of version {quoted(document.get('version'))}, not {version}")
+    try:
+        return _Reader(path, _Document.model_validate(document), table, kinds).recoding()
+    except ValidationError as error:
+        [first, *_] = error.errors(include_url=False, include_input=False, include_context=False)
+        place = ".".join(str(part) for part in first["loc"])
+        raise TableError(_damaged(path, f"{place}: {first['msg']}")) from None
+
+
+def _damaged(path: Path, what: str) -> str:
+    return (
+        f"{path}: the recoding is damaged or was changed ({what}); take the folder that --recoding or "
+        "save wrote"
+    )
+
+
+class _Reader(Generic[R]):
+    """Makes a recoding of the two files, or says what is wrong with them."""
+
+    def __init__(
+        self, path: Path, document: _Document, table: pl.DataFrame, kinds: Mapping[str, Callable[..., R]]
+    ) -> None:
+        self.path = path
+        self.kinds = kinds
+        self.document = document
+        self.table = table
+        self.suppressed: NDArray[np.bool_] = np.zeros(0, np.bool_)
+
+    def refuse(self, what: str) -> NoReturn:
+        raise TableError(_damaged(self.path, what))
+
+    def recoding(self) -> R:
+        attributes = self.document.attributes
+        names = [attribute.name for attribute in attributes]
+        if not names or len(set(names)) < len(names):
+            self.refuse("its quasi-identifiers are none, or one stands twice")
+        own = {"local": ["class"], "single-dimensional": ["round"]}.get(self.document.kind, [])
+        columns = [f"{what}{j}" for what in ("key", "cell") for j in range(len(names))]
+        columns += [*own, "suppressed"]
+        if self.table.columns != columns:
+            self.refuse(f"keys.parquet has the columns {named(self.table.columns)}")
+        if not self.table.height:
+            self.refuse("keys.parquet has no rows")
+        if str(self.table["suppressed"].dtype) != "Boolean" or self.table["suppressed"].null_count():
+            self.refuse("suppressed: not true or false everywhere")
+        self.suppressed = self.table["suppressed"].to_numpy()
+        domains = tuple(self.domain(attribute) for attribute in attributes)
+        keys = tuple(self.codes(f"key{j}", 0, domain.size) for j, domain in enumerate(domains))
+        cells = tuple(self.cells(j, *both) for j, both in enumerate(zip(attributes, domains, strict=True)))
+        for name, key, column in zip(names, keys, cells, strict=True):
+            if ((key < column.lo[column.codes]) | (key > column.hi[column.codes])).any():
+                self.refuse(f"{name!r}: a cell does not cover its value")
+        make: Callable[..., R] = {
+            "local": self.local,
+            "full-domain": self.full_domain,
+            "single-dimensional": self.single_dimensional,
+        }[self.document.kind]
+        return make(domains, tuple(map(_smallest, keys, domains)), cells, self.suppressed)
+
+    def domain(self, entry: _Attribute) -> Domain:
+        size = len(entry.values)
+        places = [rank for rank, value in enumerate(entry.values) if value is None]
+        if len(set(entry.values)) < size or len(entry.numbers) != size:
+            self.refuse(f"{entry.name!r}: a value stands twice, or has no number")
+        if places != ([] if entry.missing == -1 else [entry.missing]) or places not in ([], [size - 1]):
+            self.refuse(f"{entry.name!r}: the missing value has another rank")
+        numbers = np.array([np.nan if number is None else number for number in entry.numbers], np.float64)
+        tree = None
+        if entry.hierarchy is not None:
+            try:
+                tree = Hierarchy(entry.hierarchy.labels, entry.hierarchy.parents)
+            except (HierarchyError, OverflowError):
+                self.refuse(f"{entry.name!r}: its hierarchy is no tree")
+            known = size - len(places)
+            if tree.n_leaves != size or list(tree.values[:known]) != entry.values[:known]:
+                self.refuse(f"{entry.name!r}: the leaves of its hierarchy are not its values")
+        domain = Domain(entry.name, entry.kind, tuple(entry.values), tree, numbers, entry.missing)
+        known_numbers = numbers[: size - len(places)]
+        if domain.ordered and not (known_numbers[1:] >= known_numbers[:-1]).all():
+            self.refuse(f"{entry.name!r}: its values are not in order")
+        return domain
+
+    def codes(self, name: str, low: int, count: int) -> NDArray[np.int64]:
+        column = self.table[name]
+        if not column.dtype.is_integer() or column.null_count():
+            self.refuse(f"{name}: not whole numbers everywhere")
+        smallest, largest = int(column.min()), int(column.max())  # type: ignore[arg-type]
+        if smallest < low or largest >= count:
+            self.refuse(f"{name}: a number is outside {low} .. {count - 1}")
+        return column.to_numpy().astype(np.int64)
+
+    def cells(self, j: int, entry: _Attribute, domain: Domain) -> Cells:
+        count = len(entry.labels)
+        if any(len(part) != count for part in (entry.lo, entry.hi, entry.loss, entry.depth)):
+            self.refuse(f"{entry.name!r}: labels, lo, hi, loss and depth are not as many")
+        nodes: dict[tuple[int, int], list[str]] = {}
+        if domain.hierarchy is not None:
+            tree = domain.hierarchy
+            for node, lo, hi in zip(tree.labels, tree.lo.tolist(), tree.hi.tolist(), strict=True):
+                nodes.setdefault((lo, hi - 1), []).append(node)
+        ranks = {value: rank for rank, value in enumerate(domain.values)}
+        for label, lo, hi in zip(entry.labels, entry.lo, entry.hi, strict=True):
+            if not 0 <= lo <= hi < domain.size:
+                self.refuse(f"{entry.name!r}: a cell stands for ranks outside 0 .. {domain.size - 1}")
+            if label not in nodes.get((lo, hi), ()) and not _stands_for(domain, ranks, label, lo, hi):
+                self.refuse(f"{entry.name!r}: the text of a cell does not say what the cell stands for")
+        if not all(0 <= loss <= 1 for loss in entry.loss) or not all(0 <= d < 2**31 for d in entry.depth):
+            self.refuse(f"{entry.name!r}: a loss is outside 0 .. 1, or a depth is none")
+        return Cells(
+            smallest_codes(self.codes(f"cell{j}", 0, count), count),
+            tuple(entry.labels),
+            np.array(entry.lo, np.int32),
+            np.array(entry.hi, np.int32),
+            np.array(entry.loss, np.float64),
+            np.array(entry.depth, np.int32),
+        )
+
+    def count(self, asked: int | None, name: str) -> tuple[NDArray[np.int32], int]:
+        """Return the class or round of each key, and how many there are."""
+        if asked is None or not 0 <= asked < 2**31:
+            self.refuse(f"decisions: no number of {name} that can be")
+        column = {"classes": "class", "rounds": "round"}[name]
+        of_key = self.codes(column, -1, asked)
+        if (of_key[~self.suppressed] < 0).any():
+            self.refuse(f"{column}: a key that is not suppressed has none")
+        return of_key.astype(np.int32), asked
+
+    def local(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
+        class_of_key, count = self.count(self.document.decisions.classes, "classes")
+        live = class_of_key >= 0
+        for domain, column in zip(domains, cells, strict=True):
+            if not _one_each(class_of_key[live].astype(np.int64), column.codes[live]):
+                self.refuse(f"{domain.name!r}: a class has several cells")
+        algorithm = self.document.decisions.algorithm
+        return self.kinds["local"](domains, keys, cells, suppressed, class_of_key, count, algorithm)
+
+    def full_domain(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
+        levels = self.document.decisions.levels or {}
+        if list(levels) != [domain.name for domain in domains]:
+            self.refuse("decisions: the levels are not those of its quasi-identifiers")
+        for domain, key, column, level in zip(domains, keys, cells, levels.values(), strict=True):
+            if not 0 <= level <= domain.tree.height:
+                self.refuse(f"{domain.name!r}: its level is outside 0 .. {domain.tree.height}")
+            meant = level_cells(domain, level)
+            live = np.flatnonzero(~suppressed)
+            pairs = zip(meant.entry[key[live]].tolist(), column.codes[live].tolist(), strict=True)
+            if any(meant.labels[own] != column.labels[cell] for own, cell in set(pairs)):
+                self.refuse(f"{domain.name!r}: a cell is not the one of its level")
+        return self.kinds["full-domain"](domains, keys, cells, suppressed, tuple(levels.values()))
+
+    def single_dimensional(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
+        round_of_key, count = self.count(self.document.decisions.rounds, "rounds")
+        live = round_of_key >= 0
+        for domain, key, column in zip(domains, keys, cells, strict=True):
+            of_round = round_of_key[live].astype(np.int64) * domain.size + key[live]
+            if not _one_each(of_round, column.codes[live]):
+                self.refuse(f"{domain.name!r}: a value has several cells in one round")
+        algorithm = self.document.decisions.algorithm
+        return self.kinds["single-dimensional"](
+            domains, keys, cells, suppressed, round_of_key, count, algorithm
+        )
+
+
+def _smallest(codes: NDArray[np.int64], domain: Domain) -> NDArray[np.unsignedinteger]:
+    return smallest_codes(codes, domain.size)
+
+
+def _one_each(groups: NDArray[np.int64], codes: NDArray[np.unsignedinteger]) -> bool:
+    """Say whether all items of a group have the same code."""
+    _, first, of_item = np.unique(groups, return_index=True, return_inverse=True)
+    return bool((codes == codes[first][of_item]).all())
+
+
+def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None, lo: int, hi: int) -> bool:
+    """Say whether a released text can stand for an interval of ranks, in one of the styles of cells."""
+    rank = ranks.get(label, -1)
+    if label == SUPPRESSED or lo <= rank <= hi:
+        return True
+    if label is None:
+        return False
+    if label.startswith("{") and label.endswith("}"):
+        parts = parts_of_set(label[1:-1])
+        # An empty part is the missing value or the empty text; of two each is one.
+        empty = parts.count("")
+        for nothing in ([None], [""], ["", None]):
+            members = [part for part in parts if part] + nothing[:empty]
+            inside = [ranks.get(part, -1) for part in members]
+            if len(members) == len(parts) and min(inside) == lo and max(inside) == hi:
+                return True
+    if not domain.ordered:
+        return False
+    if label == range_label(domain, lo, hi):
+        return True
+    known = domain.numbers[lo : hi + 1]
+    known = known[~np.isnan(known)]
+    if not known.size:
+        return False
+    # Means are written to the day, or to six decimals, of sums that were rounded.
+    slack = 0.5 if domain.kind == "date" else 1e-6 + 1e-12 * float(np.abs(known[[0, -1]]).max())
+    return bool(known[0] - slack <= _number(label, domain.kind) <= known[-1] + slack)
+
+
+def _number(text: str, kind: str) -> float:
+    try:
+        return float(np.datetime64(text, "D").astype(np.int64)) if kind == "date" else float(text)
+    except ValueError:
+        return np.nan
+
+
+def domain_to_dict(domain: Domain) -> dict[str, Any]:
+    """Write a domain as plain data."""
+    tree = domain.hierarchy
+    return {
+        "name": domain.name,
+        "kind": domain.kind,
+        "values": list(domain.values),
+        "numbers": [None if np.isnan(number) else number for number in domain.numbers.tolist()],
+        "missing": domain.missing,
+        "hierarchy": None
+        if tree is None
+        else {"labels": list(tree.labels), "parents": tree.parents.tolist()},
+    }

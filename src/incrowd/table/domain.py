@@ -1,0 +1,373 @@
+"""Domain: the distinct values of one column in a fixed order, with what is known about them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import HierarchyError, SchemaError
+from incrowd.hierarchy import Builder, Hierarchy
+from incrowd.table.exact import Line, days_of, moment_of, number_of
+from incrowd.table.schema import Attribute
+
+__all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "rank_values"]
+
+NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+"""Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""
+
+MOST_COMBINATIONS = 2.0**1000
+"""What more combinations of values count as, since those of hundreds of columns are beyond all doubles."""
+
+_LARGE = 400
+"""Binary exponent of numbers up to which sums, differences and squares of many fit a double."""
+
+_DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+MISSING = "\0missing"
+"""Label of the leaf that stands for the missing value inside a hierarchy; it is never shown."""
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The distinct values of a column as an engine met them, missing left out.
+
+    Attributes
+    ----------
+    texts
+        The values as text, distinct.
+    has_missing
+        Whether the column has a missing value.
+    kind
+        ``number`` or ``date`` where the column's type says so, ``category`` where it says that it is
+        neither, None for text, whose values decide.
+    numbers
+        float64[texts]: the numeric value of each text, where the column's type has one.
+    """
+
+    texts: Sequence[str]
+    has_missing: bool = False
+    kind: Literal["number", "date", "category"] | None = None
+    numbers: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The distinct values of a column, ranked.
+
+    Numbers and dates are ranked by value, categories by text, the values of a hierarchy in its leaf
+    order; the missing value, where there is one, has the last rank. An interval of ranks is what a
+    generalized cell stands for.
+
+    Attributes
+    ----------
+    name
+        The column.
+    kind
+        ``number``, ``date`` or ``category``.
+    values
+        The text of each rank; None is the missing value.
+    hierarchy
+        The tree over the ranks, where the column has one; the missing value is a leaf under its root.
+    numbers
+        float64[size]: the value of each rank (a date's is its day number), NaN for a category or the
+        missing value.
+    missing
+        Rank of the missing value, -1 where none is missing.
+    """
+
+    name: str
+    kind: Literal["number", "date", "category"]
+    values: tuple[str | None, ...]
+    hierarchy: Hierarchy | None
+    numbers: NDArray[np.float64]
+    missing: int
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+        return len(self.values)
+
+    @classmethod
+    def build(cls, attribute: Attribute, found: Dictionary) -> tuple[Domain, NDArray[np.int64]]:
+        """Rank the distinct values of a column.
+
+        Returns
+        -------
+        domain
+        ranks
+            int64[texts + 1]: the rank of each text of `found`; the last entry is that of the missing
+            value (-1 where none is missing).
+
+        Raises
+        ------
+        HierarchyError
+            When a value is not in the column's hierarchy.
+        SchemaError
+            When the column was declared a number or a date and has a value that is none.
+        """
+        kind, numbers = _kind(attribute, found)
+        count = len(found.texts)
+        ranks = np.full(count + 1, -1, np.int64)
+        hierarchy = attribute.hierarchy
+        if attribute.output in ("range", "mean") and hierarchy is not None:
+            # Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy
+            # holds numbers is what its policy says, not whether its texts happen to look like some.
+            declared = attribute.kind in ("number", "date")
+            if declared or (isinstance(hierarchy, Builder) and hierarchy.ordered and kind != "category"):
+                hierarchy = None
+            else:
+                kind, numbers = "category", None
+        if hierarchy is None:
+            values, order = rank_values(found.texts, numbers, kind)
+            ranks[:count] = order
+            by_rank = np.full(len(values), np.nan)
+            if numbers is not None:
+                by_rank[order] = numbers
+            tree = None
+        elif isinstance(hierarchy, Builder) and not found.texts:
+            # Every value is missing, so there is nothing to make a tree of; the missing leaf joins below.
+            values, by_rank = [], np.empty(0)
+            tree = Hierarchy(["*"], [-1])
+        else:
+            if isinstance(hierarchy, Builder) and "" in found.texts:
+                raise HierarchyError(
+                    f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as "
+                    "missing with --null-value '' (null_values)"
+                )
+            tree = (
+                hierarchy.build(found.texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy
+            )
+            known = tree.ranks
+            ranks[:count] = [known.get(text, -1) for text in found.texts]
+            unknown = int((ranks[:count] < 0).sum())
+            if unknown:
+                raise HierarchyError(
+                    f"column {attribute.name!r}: {unknown} of {count} distinct values are not leaves of its "
+                    "hierarchy; add them to it, or name those that mean missing with --null-value "
+                    "(null_values)"
+                )
+            values = list(tree.values)
+            by_rank = np.full(len(values), np.nan)
+            if numbers is not None:
+                by_rank[ranks[:count]] = numbers
+        missing = -1
+        if found.has_missing:
+            missing = len(values)
+            ranks[count] = missing
+            tree = tree.with_leaf(MISSING) if tree is not None else None
+            by_rank = np.append(by_rank, np.nan)
+        texts = (*values, None) if found.has_missing else tuple(values)
+        return cls(attribute.name, kind, texts, tree, by_rank, missing), ranks
+
+    @property
+    def height(self) -> int:
+        """Height of the hierarchy; 1 without one: the value, and anything wider."""
+        return 1 if self.hierarchy is None else self.hierarchy.height
+
+    @cached_property
+    def tree(self) -> Hierarchy:
+        """The hierarchy, or ``value -> *`` for a column without one."""
+        if self.hierarchy is not None:
+            return self.hierarchy
+        # A value "*" would be its own root, and "missing" the missing one; a mark keeps leaves apart, the
+        # domain's texts are shown.
+        return Hierarchy.from_paths([MISSING if text is None else "\0=" + text, "*"] for text in self.values)
+
+    @cached_property
+    def line(self) -> Line[Any]:
+        """The ranks of numbers or dates at their exact places; nothing else has one."""
+        if not self.ordered:
+            return Line(())
+        return Line(map(moment_of if self.kind == "date" else number_of, self.values))
+
+    @cached_property
+    def positions(self) -> NDArray[np.float64]:
+        """Where the ranks of numbers or dates lie, no two of them at one place: float64[size].
+
+        These are `places` where they differ. Where some are one double, as 2^53 and 2^53 + 1 are, it is
+        the exact distance from the first, and what falls together even so is set apart.
+        """
+        known = np.flatnonzero(~np.isnan(self.numbers))
+        places = self.places[known]
+        if not self.ordered or ((places[1:] > places[:-1]).all() and np.isfinite(places).all()):
+            return self.places
+        measure = days_of if self.kind == "date" else number_of
+        exact = [Fraction(measure(self.values[rank]) or 0) for rank in known.tolist()]
+        unit = max(exact[-1] - exact[0], Fraction(1)) // 10**300 + 1
+        positions, last = np.full(self.size, np.nan), -np.inf
+        for rank, place in zip(known.tolist(), exact, strict=True):
+            last = max(float((place - exact[0]) / unit), float(np.nextafter(last, np.inf)))
+            positions[rank] = last
+        return positions
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the ranks follow the order of numbers or dates."""
+        return self.kind != "category" and self.hierarchy is None
+
+    @cached_property
+    def exponent(self) -> int:
+        """By which power of two `places` are smaller than `numbers`; 0 but for enormous numbers."""
+        beyond = [int(number_of(self.values[rank]) or 0).bit_length() for rank in self._beyond]
+        return max(beyond) if beyond else exponent_of(self.numbers)
+
+    @property
+    def _beyond(self) -> list[int]:
+        """The ranks of numbers that no double is large enough for."""
+        return list(np.flatnonzero(np.isinf(self.numbers)).tolist())
+
+    @cached_property
+    def places(self) -> NDArray[np.float64]:
+        """`numbers` to compute ratios with: what is enormous is scaled, so that nothing overflows."""
+        if not self.exponent:
+            return self.numbers
+        places = np.ldexp(self.numbers, -self.exponent)
+        for rank in self._beyond:
+            places[rank] = float(Fraction(number_of(self.values[rank]) or 0) / 2**self.exponent)
+        return places
+
+    def span(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Loss of intervals of ranks in [0, 1]: 0 for one value, 1 for all.
+
+        For a hierarchy (leaves under the lowest common ancestor - 1) / (all leaves - 1), the loss
+        metric LM of Iyengar (KDD 2002); for numbers and dates (largest - smallest) / (range of the
+        column), where an interval that joins the missing value to others counts 1; for a category
+        without hierarchy (ranks in the interval - 1) / (all - 1).
+        """
+        lo = np.asarray(lo, np.int64)
+        hi = np.asarray(hi, np.int64)
+        if self.hierarchy is not None:
+            nodes = self.ancestors(lo, hi)
+            leaves = self.hierarchy.hi[nodes] - self.hierarchy.lo[nodes]
+            return np.asarray((leaves - 1) / max(self.size - 1, 1))
+        if not self.ordered:
+            return np.asarray((hi - lo) / max(self.size - 1, 1))
+        known = self.positions if self.missing < 0 else self.positions[:-1]
+        extent = float(known[-1] - known[0]) if len(known) else 0.0
+        width = np.zeros(len(lo))
+        plain = hi != self.missing
+        if extent > 0:
+            width[plain] = (self.positions[hi[plain]] - self.positions[lo[plain]]) / extent
+        width[~plain & (lo != hi)] = 1.0
+        return width
+
+    def ancestors(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return the lowest common ancestor (node) of each interval ``lo .. hi`` of ranks, ends included."""
+        tree = self.tree
+        nodes = tree.leaves[np.asarray(lo)].astype(np.int32)
+        upper = np.asarray(hi)
+        while True:
+            short = tree.hi[nodes] <= upper
+            if not short.any():
+                return nodes
+            nodes[short] = tree.parents[nodes[short]]
+
+
+def combinations_of(domains: Iterable[Domain]) -> float:
+    """Return how many combinations of values columns have, up to `MOST_COMBINATIONS`."""
+    return float(min(math.prod(domain.size for domain in domains), int(MOST_COMBINATIONS)))
+
+
+def exponent_of(numbers: NDArray[np.float64]) -> int:
+    """Return by which power of two numbers have to be smaller so that nothing overflows; 0 for most."""
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+    needed = int(np.frexp(largest)[1])
+    return needed if needed > _LARGE else 0
+
+
+def _kind(
+    attribute: Attribute, found: Dictionary
+) -> tuple[Literal["number", "date", "category"], NDArray[np.float64] | None]:
+    """Decide how the values are read, and read them."""
+    asked = attribute.kind
+    if asked == "category" or (asked == "auto" and found.kind == "category"):
+        return "category", None
+    if found.kind in ("number", "date") and asked in ("auto", found.kind):
+        return found.kind, found.numbers
+    import polars as pl
+
+    texts = pl.Series(found.texts, dtype=pl.String)
+    if asked in ("auto", "number"):
+        wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
+        if not wrong and len(texts):
+            return "number", texts.cast(pl.Float64).to_numpy()
+        if asked == "number" and wrong:
+            raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))
+    if asked in ("auto", "date"):
+        dates = texts.str.to_date("%Y-%m-%d", strict=False)
+        wrong = int((dates.is_null() | ~texts.str.contains(_DATE_PATTERN)).sum())
+        if not wrong and len(texts):
+            return "date", dates.cast(pl.Int32).cast(pl.Float64).to_numpy()
+        if asked == "date" and wrong:
+            raise SchemaError(_not_all(attribute.name, wrong, len(texts), "dates written YYYY-MM-DD"))
+    return ("category", None) if asked == "auto" else (asked, np.empty(0))
+
+
+def _not_all(column: str, wrong: int, total: int, what: str) -> str:
+    return (
+        f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
+        "with --null-value (null_values), or declare the column a category"
+    )
+
+
+def rank_values(
+    texts: Sequence[str], numbers: NDArray[np.float64] | None, kind: str
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Sort distinct values by number, or without numbers by text.
+
+    Parameters
+    ----------
+    texts
+        The values; none is missing.
+    numbers
+        float64[texts]: their numbers or days, None for categories.
+    kind
+        ``number``, ``date`` or ``category``.
+
+    Returns
+    -------
+    values
+        The text of each rank, the shortest where several texts write one number (``1`` and ``1.0``).
+    ranks
+        int64[texts]
+    """
+    count = len(texts)
+    ranks = np.empty(count, np.int64)
+    if numbers is None:
+        order = sorted(range(count), key=texts.__getitem__)
+        ranks[order] = np.arange(count)
+        return [texts[i] for i in order], ranks
+    by_value = np.argsort(numbers, kind="stable")
+    sorted_numbers = numbers[by_value]
+    if kind == "date" or count < 2 or not (sorted_numbers[1:] == sorted_numbers[:-1]).any():
+        ranks[by_value] = np.arange(count)
+        return [texts[i] for i in by_value], ranks
+    # Doubles cannot tell all big integers and long decimals apart: settle equal ones exactly.
+    exact: dict[int, Decimal] = {}
+    tied = np.zeros(count, np.bool_)
+    same = sorted_numbers[1:] == sorted_numbers[:-1]
+    tied[1:] |= same
+    tied[:-1] |= same
+    for i in by_value[tied]:
+        exact[int(i)] = Decimal(texts[i])
+    order = sorted(
+        (int(i) for i in by_value),
+        key=lambda i: (numbers[i], exact.get(i, Decimal(0)), len(texts[i]), texts[i]),
+    )
+    values: list[str] = []
+    previous: tuple[float, Decimal | None] | None = None
+    for i in order:
+        value = (float(numbers[i]), exact.get(i))
+        if previous is None or value != previous:
+            values.append(texts[i])
+        previous = value
+        ranks[i] = len(values) - 1
+    return values, ranks

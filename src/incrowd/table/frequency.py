@@ -1,0 +1,433 @@
+"""FrequencyTable: how often each combination of quasi-identifier values occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import SchemaError, TableError
+from incrowd.table.domain import Domain
+
+if TYPE_CHECKING:
+    from incrowd.kernels.counting import Counts
+
+__all__ = [
+    "FrequencyTable",
+    "JointCounts",
+    "PopulationCounts",
+    "SensitiveCounts",
+    "counts_per_key",
+    "smallest_codes",
+]
+
+
+Members = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The rows of each key, as `group_members` lists them."""
+
+
+def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsignedinteger]:
+    """Store codes below `size` in the smallest unsigned integers that fit."""
+    for dtype in (np.uint8, np.uint16, np.uint32):
+        if size - 1 <= np.iinfo(dtype).max:
+            return np.ascontiguousarray(codes, dtype)
+    raise TableError(f"a column with {size} distinct values is more than incrowd can count")
+
+
+def counts_per_key(
+    key: NDArray[np.integer], codes: NDArray[np.integer], rows: NDArray[np.integer], keys: int, size: int
+) -> Counts:
+    """Lay counts out per key, values in order; those of no key are left out."""
+    from incrowd.kernels.counting import Counts
+
+    live = key >= 0
+    if not live.all():
+        key, codes, rows = key[live], codes[live], rows[live]
+    # There may be many more pairs than keys, so little is copied, and what is in order stays where it is.
+    place = key.astype(np.int64)
+    place *= size
+    place += codes
+    if (place[1:] < place[:-1]).any():
+        order = np.argsort(place, kind="stable")
+        place, rows = place[order], rows[order]
+    new = np.ones(len(place), np.bool_)
+    np.not_equal(place[1:], place[:-1], out=new[1:])
+    if not new.all():
+        # Values written in several ways are one value.
+        start = np.flatnonzero(new)
+        place, rows = place[start], np.add.reduceat(rows, start)
+    owner = place // size
+    place -= owner * size
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=keys)))).astype(np.int64)
+    return Counts(indptr, place.astype(np.int32), rows.astype(np.int64, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveCounts:
+    """Counts of one sensitive attribute's values.
+
+    Attributes
+    ----------
+    domain
+        The attribute's values.
+    keys
+        Counts per key of the frequency table.
+    totals
+        int64[domain.size]: counts in the whole table, suppressed records included.
+    rows
+        int[rows]: rank of each row's value; None where rows are not in memory.
+    """
+
+    domain: Domain
+    keys: Counts
+    totals: NDArray[np.int64]
+    rows: NDArray[np.integer] | None = None
+
+    @classmethod
+    def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
+        """Count a column of ranks, int[rows], per key."""
+        return cls(
+            domain,
+            _counted(grouped, ranks, domain.size),
+            np.bincount(ranks, minlength=domain.size).astype(np.int64),
+            ranks,
+        )
+
+    @property
+    def name(self) -> str:
+        """The attribute."""
+        return self.domain.name
+
+    @property
+    def present(self) -> int:
+        """Number of distinct values that occur in the table."""
+        return int(np.count_nonzero(self.totals))
+
+
+@dataclass(frozen=True, eq=False)
+class JointCounts:
+    """Counts of the combinations of all sensitive attributes' values.
+
+    Attributes
+    ----------
+    codes
+        Per sensitive attribute the rank of its value in each combination: int32[combinations].
+    keys
+        Counts of the combinations per key of the frequency table.
+    """
+
+    codes: tuple[NDArray[np.int32], ...]
+    keys: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationCounts:
+    """How many records of a population look like each key.
+
+    Attributes
+    ----------
+    covered
+        int64[keys]: records of the population that the key's cells cover.
+    outside
+        Records of the population that no key covers.
+    records
+        Records of the population.
+    people
+        The population itself, its quasi-identifiers as they are written, for searches that count anew what
+        their own cells cover.
+    """
+
+    covered: NDArray[np.int64]
+    outside: int
+    records: int
+    people: FrequencyTable | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyTable:
+    """The distinct keys of a table with their weights: all that a search or a model ever sees.
+
+    A key is a combination of quasi-identifier values. Records that were suppressed before (``*`` in
+    every quasi-identifier) have no key.
+
+    Attributes
+    ----------
+    domains
+        The values of each quasi-identifier.
+    codes
+        Per quasi-identifier the rank of each key's value: uint[keys], in the smallest integers that fit.
+    weights
+        int64[keys]: records of each key, each > 0.
+    sensitive
+        Counts of each sensitive attribute.
+    suppressed
+        Number of records suppressed before.
+    row_keys
+        int32[rows]: key of each row, -1 for a suppressed one; None where rows are not in memory.
+    joint
+        Counts of the sensitive attributes' combinations, where they were asked for.
+    population
+        The population that the table is compared with, where there is one.
+    target
+        Counts of the column that a release is to predict, where an algorithm asked for them.
+    in_order
+        Whether keys stand in the order of their first row; else they stand in the order of their values,
+        since the rows of a database have none.
+    """
+
+    domains: tuple[Domain, ...]
+    codes: tuple[NDArray[np.unsignedinteger], ...]
+    weights: NDArray[np.int64]
+    sensitive: tuple[SensitiveCounts, ...]
+    suppressed: int = 0
+    row_keys: NDArray[np.int32] | None = None
+    joint: JointCounts | None = None
+    population: PopulationCounts | None = None
+    target: SensitiveCounts | None = None
+    in_order: bool = True
+
+    def key_of_row(self, job: str) -> NDArray[np.int32]:
+        """Return the key of each row: int32[rows], -1 for a suppressed one.
+
+        Parameters
+        ----------
+        job
+            What needs it, for the error.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        if self.row_keys is None:
+            raise TableError(
+                f"{job} goes row by row, and these rows are not in memory; give a frame or one file: "
+                "collect a lazy frame, fetch the rows of a database or of Spark"
+            )
+        return self.row_keys
+
+    @property
+    def keys(self) -> int:
+        """Number of distinct keys."""
+        return len(self.weights)
+
+    @property
+    def records(self) -> int:
+        """Number of records that have a key."""
+        return int(self.weights.sum())
+
+    @property
+    def rows(self) -> int:
+        """Number of records, suppressed ones included."""
+        return self.records + self.suppressed
+
+    def __repr__(self) -> str:
+        return (
+            f"FrequencyTable({self.records} records, {self.keys} keys of "
+            f"{', '.join(domain.name for domain in self.domains)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show how many values the columns have, and none of them."""
+        from incrowd.table.markup import table
+
+        rows = [(domain.name, "quasi-identifier", domain.size) for domain in self.domains]
+        rows += [(counts.name, "sensitive", counts.present) for counts in self.sensitive]
+        caption = f"{self.records:,} records, {self.keys:,} keys, {self.suppressed:,} suppressed before"
+        return table(caption, ("column", "role", "distinct values"), rows)
+
+    def totals(self, position: int) -> NDArray[np.int64]:
+        """Return the records of each rank of a quasi-identifier, given its position: int64[size]."""
+        counted = np.bincount(self.codes[position], self.weights, minlength=self.domains[position].size)
+        return counted.astype(np.int64)
+
+    @cached_property
+    def combinations(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The combination of values of each key, int32[keys], and the records of each combination.
+
+        They are the keys, unless keys share their values, as those of `by_record` may.
+        """
+        from incrowd.kernels.grouping import group_columns
+
+        ids, first = group_columns(self.codes, [domain.size for domain in self.domains], self.keys)
+        return ids, np.bincount(ids, self.weights, len(first)).astype(np.int64)
+
+    def attribute(self, name: str) -> SensitiveCounts:
+        """Return the counts of a sensitive attribute.
+
+        Raises
+        ------
+        SchemaError
+            When it is not among the sensitive attributes.
+        """
+        for counts in self.sensitive:
+            if counts.name == name:
+                return counts
+        known = ", ".join(repr(counts.name) for counts in self.sensitive) or "none"
+        raise SchemaError(f"{name!r} is not a sensitive attribute; those are: {known}")
+
+    @classmethod
+    def from_rows(
+        cls,
+        quasi: Sequence[tuple[Domain, NDArray[np.integer]]],
+        sensitive: Sequence[tuple[Domain, NDArray[np.integer]]],
+        suppressed: NDArray[np.bool_],
+        *,
+        joint: bool = False,
+        target: tuple[Domain, NDArray[np.integer]] | None = None,
+    ) -> FrequencyTable:
+        """Count rows that are in memory.
+
+        Parameters
+        ----------
+        quasi, sensitive, target
+            Per attribute its domain and the rank of each row's value: int[rows].
+        suppressed
+            bool[rows]: rows that have no key; their quasi-identifier ranks are not looked at.
+        joint
+            Whether to count the sensitive attributes' combinations, too.
+        """
+        from incrowd.kernels.grouping import group_columns, group_members
+
+        rows = len(suppressed)
+        kept = np.flatnonzero(~suppressed) if suppressed.any() else None
+        columns = [smallest_codes(ranks, domain.size) for domain, ranks in quasi]
+        if kept is not None:
+            columns = [column[kept] for column in columns]
+        ids, first = group_columns(
+            columns, [domain.size for domain, _ in quasi], rows if kept is None else len(kept)
+        )
+        row_keys = ids
+        if kept is not None:
+            row_keys = np.full(rows, -1, np.int32)
+            row_keys[kept] = ids
+        weights = np.bincount(ids, minlength=len(first)).astype(np.int64)
+        grouped = group_members(row_keys, len(first))
+        return cls(
+            domains=tuple(domain for domain, _ in quasi),
+            codes=tuple(column[first] for column in columns),
+            weights=weights,
+            sensitive=tuple(SensitiveCounts.of_rows(grouped, *counted) for counted in sensitive),
+            suppressed=0 if kept is None else rows - len(kept),
+            row_keys=row_keys,
+            joint=_combined(grouped, sensitive) if joint and sensitive else None,
+            target=None if target is None else SensitiveCounts.of_rows(grouped, *target),
+        )
+
+    def by_record(self) -> FrequencyTable:
+        """Return the same table with a key of weight 1 for every record, in the order of the rows.
+
+        Algorithms that may part records with the same quasi-identifiers work on it. It knows no
+        population, because one person could not be counted for several keys.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        if self.row_keys is None:
+            raise TableError("the rows of this table are not in memory, so its records cannot be parted")
+        from incrowd.kernels.grouping import group_members
+
+        kept = np.flatnonzero(self.row_keys >= 0)
+        key = self.row_keys[kept]
+        row_keys = np.full(len(self.row_keys), -1, np.int32)
+        row_keys[kept] = np.arange(len(kept), dtype=np.int32)
+        grouped = group_members(row_keys, len(kept))
+
+        def again(counts: SensitiveCounts) -> SensitiveCounts:
+            assert counts.rows is not None
+            return SensitiveCounts.of_rows(grouped, counts.domain, counts.rows)
+
+        sensitive = [(counts.domain, counts.rows) for counts in self.sensitive if counts.rows is not None]
+        return replace(
+            self,
+            codes=tuple(codes[key] for codes in self.codes),
+            weights=np.ones(len(kept), np.int64),
+            sensitive=tuple(again(counts) for counts in self.sensitive),
+            row_keys=row_keys,
+            joint=None if self.joint is None else _combined(grouped, sensitive),
+            population=None,
+            target=None if self.target is None else again(self.target),
+        )
+
+    def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
+        """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
+
+        Parameters
+        ----------
+        kept
+            bool[keys]
+        """
+        chosen = np.flatnonzero(kept)
+        population = self.population
+        return replace(
+            self,
+            codes=tuple(codes[chosen] for codes in self.codes),
+            weights=self.weights[chosen],
+            sensitive=tuple(
+                replace(counts, keys=_picked(counts.keys, chosen), rows=None) for counts in self.sensitive
+            ),
+            suppressed=0,
+            row_keys=None,
+            joint=None if self.joint is None else replace(self.joint, keys=_picked(self.joint.keys, chosen)),
+            population=None
+            if population is None
+            else replace(
+                population,
+                covered=population.covered[chosen],
+                outside=population.outside + int(population.covered[~kept].sum()),
+            ),
+            target=None
+            if self.target is None
+            else replace(self.target, keys=_picked(self.target.keys, chosen), rows=None),
+        )
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the keys as texts with their weights, for looking at small tables."""
+        return [
+            {
+                **{
+                    domain.name: domain.values[int(codes[key])]
+                    for domain, codes in zip(self.domains, self.codes, strict=True)
+                },
+                "records": int(self.weights[key]),
+            }
+            for key in range(self.keys)
+        ]
+
+
+def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:
+    """Count a column of ranks per key."""
+    from incrowd.kernels.counting import Counts, class_counts
+
+    rows = len(ranks)
+    single = Counts(
+        np.arange(rows + 1, dtype=np.int64), ranks.astype(np.int32, copy=False), np.ones(rows, np.int64)
+    )
+    return class_counts(*grouped, single, size)
+
+
+def _combined(grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.integer]]]) -> JointCounts:
+    """Count the combinations of the sensitive attributes' values per key."""
+    from incrowd.kernels.grouping import group_columns
+
+    ranked = [ranks for _, ranks in sensitive]
+    combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
+    return JointCounts(
+        tuple(ranks[place].astype(np.int32) for ranks in ranked), _counted(grouped, combination, len(place))
+    )
+
+
+def _picked(counts: Counts, chosen: NDArray[np.int64]) -> Counts:
+    """Return the counts of some keys."""
+    from incrowd.kernels.counting import Counts
+
+    lengths = (counts.indptr[1:] - counts.indptr[:-1])[chosen]
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.arange(indptr[-1]) + np.repeat(counts.indptr[chosen] - indptr[:-1], lengths)
+    return Counts(indptr, counts.codes[places], counts.counts[places])

@@ -1,0 +1,349 @@
+"""Schema: the role of each column, and what its values mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from incrowd.errors import SchemaError, named
+from incrowd.io.addresses import file_path
+from incrowd.io.columns import repeated_columns
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy import Builder, Hierarchy
+
+__all__ = [
+    "KINDS",
+    "ROLES",
+    "STYLES",
+    "Attribute",
+    "Kind",
+    "Role",
+    "Schema",
+    "Style",
+    "require_columns",
+]
+
+Role = Literal["identifying", "quasi", "sensitive", "insensitive"]
+Kind = Literal["auto", "number", "date", "category"]
+Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
+
+ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
+KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
+STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One column of the table and how it is to be treated.
+
+    Attributes
+    ----------
+    name
+        The column's name, exactly as in the table.
+    role
+        ``identifying`` (never released), ``quasi`` (generalized), ``sensitive`` (released as it is and
+        protected by the privacy models) or ``insensitive`` (released as it is).
+    kind
+        How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
+    hierarchy
+        A generalization hierarchy or the recipe of one.
+    output
+        Output style of this column where it differs from that of the release.
+    weight
+        How much the column's loss counts where an algorithm minimizes one, >= 0.
+    levels
+        Least and largest level of full-domain recoding, both included; None for the largest is the top.
+    """
+
+    name: str
+    role: Role
+    kind: Kind = "auto"
+    hierarchy: Hierarchy | Builder | None = None
+    output: Style | None = None
+    weight: float = 1.0
+    levels: tuple[int, int | None] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not self.weight >= 0:
+            raise SchemaError(f"column {self.name!r}: weight must be a number of at least 0")
+        if self.levels is not None:
+            low, high = self.levels
+            if low < 0 or (high is not None and high < low):
+                raise SchemaError(f"column {self.name!r}: levels must be [least, largest], from 0 up")
+        for what, value, allowed in (
+            ("role", self.role, ROLES),
+            ("kind", self.kind, KINDS),
+            ("output", self.output, (None, *STYLES)),
+        ):
+            if value not in allowed:
+                known = ", ".join(str(item) for item in allowed if item)
+                raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+
+
+class Schema:
+    """The role of every column of a table.
+
+    Parameters
+    ----------
+    quasi
+        The quasi-identifiers: names, or a mapping of names to a hierarchy, a builder such as
+        ``Hierarchy.intervals(5, 10)``, the path of a hierarchy file, a kind (``"number"``, ``"date"``,
+        ``"category"``), an `Attribute`, or None.
+    sensitive
+        The sensitive attributes, in the same form. A hierarchy makes t-closeness hierarchical.
+    identifying
+        Columns that are never released.
+    insensitive
+        Columns that are released as they are.
+    null_values
+        Texts that mean "missing", in columns of every type: numbers, days and points of time are compared by
+        value, so ``99`` also means 99.0, and ``1900-01-01`` the midnight of that day.
+    others
+        What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
+        them out of the release, ``"keep"`` releases them as they are.
+
+    Raises
+    ------
+    SchemaError
+        When a column is in two roles, or a role, kind or path is not known.
+    """
+
+    def __init__(
+        self,
+        quasi: Mapping[str, object] | Iterable[str] = (),
+        sensitive: Mapping[str, object] | Iterable[str] = (),
+        identifying: Iterable[str] = (),
+        insensitive: Iterable[str] = (),
+        *,
+        null_values: Iterable[str] = (),
+        others: Literal["drop", "keep"] | None = None,
+    ) -> None:
+        attributes: dict[str, Attribute] = {}
+        roles: tuple[tuple[Role, Mapping[str, object] | Iterable[str]], ...] = (
+            ("identifying", identifying),
+            ("quasi", quasi),
+            ("sensitive", sensitive),
+            ("insensitive", insensitive),
+        )
+        for role, columns in roles:
+            if isinstance(columns, str):
+                raise SchemaError(f"{role}: give a list of column names, not one text")
+            specs = columns if isinstance(columns, Mapping) else None
+            for name in columns:
+                attribute = _attribute(name, role, specs[name] if specs is not None else None)
+                if name in attributes:
+                    earlier = attributes[name].role
+                    what = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
+                    raise SchemaError(f"column {name!r} is {what}; give it one role")
+                attributes[name] = attribute
+        if others not in (None, "drop", "keep"):
+            raise SchemaError(f"others must be 'drop', 'keep' or None, got {others!r}")
+        self._attributes = attributes
+        self.null_values: tuple[str, ...] = _null_values(null_values)
+        self.others: Literal["drop", "keep"] | None = others
+
+    @classmethod
+    def of(
+        cls,
+        attributes: Iterable[Attribute],
+        *,
+        null_values: Iterable[str] = (),
+        others: Literal["drop", "keep"] | None = None,
+    ) -> Schema:
+        """Make a schema from attributes."""
+        roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
+        for attribute in attributes:
+            if any(attribute.name in named for named in roles.values()):
+                raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
+            roles[attribute.role][attribute.name] = attribute
+        return cls(**roles, null_values=null_values, others=others)
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self._attributes[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._attributes
+
+    def __repr__(self) -> str:
+        parts = (
+            f"{role}: {', '.join(attribute.name for attribute in self.having(role)) or '-'}" for role in ROLES
+        )
+        return f"Schema({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from incrowd.table.markup import table
+
+        rows = (
+            (
+                attribute.name,
+                attribute.role,
+                attribute.kind,
+                "" if attribute.hierarchy is None else repr(attribute.hierarchy),
+            )
+            for attribute in self._attributes.values()
+        )
+        return table("Schema", ("column", "role", "kind", "hierarchy"), rows)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Every named column."""
+        return tuple(self._attributes.values())
+
+    @property
+    def quasi(self) -> tuple[Attribute, ...]:
+        """The quasi-identifiers, in the order in which they were named."""
+        return self.having("quasi")
+
+    @property
+    def sensitive(self) -> tuple[Attribute, ...]:
+        """The sensitive attributes, in the order in which they were named."""
+        return self.having("sensitive")
+
+    def having(self, role: Role) -> tuple[Attribute, ...]:
+        """Return the columns of one role."""
+        return tuple(attribute for attribute in self._attributes.values() if attribute.role == role)
+
+    def measured(self) -> Schema:
+        """Return the schema under which a table is measured: quasi-identifiers as they are written."""
+        kept = [attribute for attribute in self.attributes if attribute.role in ("quasi", "sensitive")]
+        return Schema.of(
+            (
+                replace(attribute, kind="category", hierarchy=None)
+                if attribute.role == "quasi"
+                else attribute
+                for attribute in kept
+            ),
+            null_values=self.null_values,
+        )
+
+    def target(self, name: str, columns: Sequence[str]) -> Attribute:
+        """Return the column that a release is to predict.
+
+        Raises
+        ------
+        SchemaError
+            When the table has no such column, or it is identifying or a quasi-identifier.
+        """
+        require_columns([name], columns, "target: ", known=self._attributes)
+        attribute = self._attributes.get(name) or Attribute(name, "insensitive")
+        if attribute.role in ("identifying", "quasi"):
+            raise SchemaError(
+                f"target: {name!r} is {attribute.role}; name a sensitive or insensitive column, whose values "
+                "are released as they are"
+            )
+        return attribute
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Check that the table has every named column, once.
+
+        Raises
+        ------
+        SchemaError
+            When a column is missing or stands twice in the table.
+        """
+        if repeated := repeated_columns(columns, self._attributes):
+            raise SchemaError(f"the table has {repeated}")
+        require_columns(self._attributes, columns)
+
+    def released(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of the table that may leave, in the table's order.
+
+        Raises
+        ------
+        SchemaError
+            When a column has no role and `others` does not say what to do with it.
+        """
+        self.check_columns(columns)
+        unnamed = [name for name in columns if name not in self._attributes]
+        if unnamed and self.others is None:
+            # Of a schema without columns nobody knows whether the first line of the file is a header.
+            which = named(unnamed) if self._attributes else f"1 to {len(unnamed)}"
+            raise SchemaError(
+                f"no role was given to column {which}; name each as quasi, sensitive, identifying "
+                "(dropped) or insensitive (released as it is), or say others='drop' or others='keep'"
+            )
+        return [
+            name
+            for name in columns
+            if (name in self._attributes and self._attributes[name].role != "identifying")
+            or (name not in self._attributes and self.others == "keep")
+        ]
+
+
+def require_columns(
+    wanted: Iterable[str], columns: Sequence[str], where: str = "", *, known: Iterable[str] = ()
+) -> None:
+    """Check that a table has some columns.
+
+    What the table has is listed only where its header is known to be one, since it has a column that was
+    named by the caller: the first line of a file without a header is a person's row.
+
+    Parameters
+    ----------
+    wanted
+        The columns.
+    columns
+        What the table has.
+    where
+        What the message begins with.
+    known
+        Further names that the caller gave.
+
+    Raises
+    ------
+    SchemaError
+    """
+    wanted, have = list(wanted), set(columns)
+    missing = [name for name in wanted if name not in have]
+    if not missing:
+        return
+    if have.intersection(wanted) or have.intersection(known):
+        has = f"it has {named(columns)}"
+    else:
+        has = (
+            f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
+            "the first line is a row and no header, name the columns (--names, CsvFormat(names=...))"
+        )
+    raise SchemaError(f"{where}the table has no column {named(missing)}; {has}")
+
+
+def _null_values(texts: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(texts, str):
+        raise SchemaError("null_values: give a list of texts, not one text")
+    found = tuple(dict.fromkeys(texts))
+    if not all(isinstance(text, str) for text in found):
+        raise SchemaError('null_values: give texts, as ["99"]; they mean the numbers and days, too')
+    if "*" in found:
+        raise SchemaError("null_values names '*', which marks a suppressed cell; take it out")
+    return found
+
+
+def _attribute(name: str, role: Role, spec: object) -> Attribute:
+    from incrowd.hierarchy import Builder, Hierarchy
+
+    if not isinstance(name, str):
+        raise SchemaError(f"column names are texts; {role} names a {type(name).__name__}")
+    if isinstance(spec, Attribute):
+        if spec.name != name or spec.role != role:
+            raise SchemaError(f"column {name!r}: its Attribute says {spec.name!r} as {spec.role}")
+        return spec
+    if spec is None:
+        return Attribute(name, role)
+    if isinstance(spec, Hierarchy | Builder):
+        return Attribute(name, role, hierarchy=spec)
+    for kind in KINDS:
+        if spec == kind:
+            return Attribute(name, role, kind=kind)
+    if isinstance(spec, str | os.PathLike):
+        path = file_path(spec)
+        if not path.suffix:
+            raise SchemaError(
+                f"column {name!r}: {str(spec)!r} is neither a kind ({', '.join(KINDS)}) nor a hierarchy file"
+            )
+        return Attribute(name, role, hierarchy=Hierarchy.read(path))
+    raise SchemaError(
+        f"column {name!r}: give a hierarchy, a builder, a file, a kind or None, not a {type(spec).__name__}"
+    )

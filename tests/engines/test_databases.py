@@ -1,0 +1,680 @@
+"""Databases: names, types, snapshots, transactions, rights and secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import sys
+from decimal import Decimal
+
+import duckdb
+import polars as pl
+import pytest
+
+import incrowd as ic
+from database_tables import fill_duckdb, fill_postgres, fill_sqlite, holding, statement
+from engine_tables import in_order_of_codes, same
+from incrowd.engines import MemoryEngine, RecodedTable, SqlEngine
+from incrowd.engines.sql.databases import Address, parts
+from incrowd.samples import hospital
+
+STORES = ("postgresql", "sqlite", "duckdb")
+SCHEMA = ic.Schema(quasi=["q"], sensitive=["s"])
+MODELS = [ic.KAnonymity(2)]
+FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})
+
+
+# --- names and addresses ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("people", ("people",)),
+        ("People", ("People",)),
+        ("schema.people", ("schema", "people")),
+        ('"odd.name"', ("odd.name",)),
+        ('schema."a ""b"" c"', ("schema", 'a "b" c')),
+        ("two words; --", ("two words; --",)),
+    ],
+)
+def test_names_of_tables(text, name):
+    assert parts(text) == name
+
+
+@pytest.mark.parametrize("text", ["", ".", "a.", ".a", '"', '"a', 'a"b', '""', 'a"b".c'])
+def test_what_is_no_name(text):
+    with pytest.raises(ic.TableError, match="is no name of a table"):
+        parts(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:SECRET@host:5432/db?sslmode=require&password=SECRET", "postgresql://host:5432/db"),
+        ("postgres://SECRET@host/db", "postgresql://host/db"),
+        ("postgresql:///db?user=SECRET", "postgresql:///db"),
+        ("postgresql://host/db", "postgresql://host/db"),
+        # Where a password that was not percent-encoded may be anywhere, nothing is shown.
+        ("postgresql://me:SECRET/x@host/db", "postgresql://..."),
+        ("postgresql://me:12?SECRET@host/db", "postgresql://..."),
+        ("postgresql://me:SEC@RET@host/db", "postgresql://..."),
+        ("postgresql://host/db?user=a@b&password=SECRET", "postgresql://..."),
+        ("postgresql://me:1#SECRET@host/db", "postgresql://..."),
+        ("sqlite:///some/file.db", "sqlite:///some/file.db"),
+        ("duckdb:////some/file.db", "duckdb:////some/file.db"),
+    ],
+)
+def test_addresses_are_shown_without_secrets(url, shown):
+    address = Address(url)
+    for text in (str(address), repr(address), f"{address!r:>100}"):
+        assert "SECRET" not in text
+        assert "RET@" not in text
+    assert str(address) == shown
+
+
+@pytest.mark.parametrize("url", ["mysql://host/db", "people.csv", "sqlite:people.db", "host/db"])
+def test_what_is_no_address(url):
+    with pytest.raises(ic.TableError, match="a database's address begins with") as raised:
+        ic.Database(url)
+    assert url not in str(raised.value)
+    with pytest.raises(ic.TableError, match="write sqlite:///path"):
+        ic.Database("sqlite://")
+
+
+# --- sessions -------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_there(postgres, tmp_path):
+    (tmp_path / "text").write_text("no database, but long enough to be read as one" * 30)
+    for url, words in (
+        (f"sqlite:///{tmp_path}/none.db", "no such file"),
+        (f"duckdb:///{tmp_path}/none.db", "no such file"),
+        (f"sqlite:///{tmp_path}/text", "is no SQLite database"),
+        (f"duckdb:///{tmp_path}/text", "DuckDB: "),
+        (postgres.rpartition("/")[0] + "/none", "no such database"),
+        ("postgresql://me@127.0.0.1:1/db", "no connection"),
+        ("postgresql://me@127.0.0.1:port/db", "no connection"),
+    ):
+        with pytest.raises(ic.TableError, match=words):
+            ic.Database(url)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text"]
+    with ic.Database(postgres) as database, pytest.raises(ic.TableError, match="there is no table nowhere"):
+        database.table("nowhere")
+
+
+def test_a_session_ends(postgres):
+    fill_postgres(postgres, FRAME)
+    with ic.Database(postgres) as database:
+        table = database.table("people")
+        release = ic.anonymize(table, SCHEMA, MODELS)
+        assert ic.assess(table, SCHEMA).records == 6
+        statement(postgres, "INSERT INTO people VALUES ('a', 'x')")
+        assert ic.assess(table, SCHEMA).records == 6
+        database.refresh()
+        assert ic.assess(table, SCHEMA).records == 7
+        for stale in (release.table.fetch, lambda: release.into("safe"), lambda: release.write("safe.csv")):
+            with pytest.raises(ic.TableError, match="the snapshot that was counted has ended"):
+                stale()
+    with pytest.raises(ic.TableError, match="the session was closed"):
+        ic.assess(table, SCHEMA)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_rows_that_nobody_fetches_to_the_end(kind, request, monkeypatch):
+    monkeypatch.setattr("incrowd.engines.sql.dialects.sqlite.BATCH", 100)
+    monkeypatch.setattr("incrowd.engines.sql.dialects.duckdb.BATCH", 100)
+    url = request.getfixturevalue("postgres") if kind == "postgresql" else None
+    frame = pl.DataFrame({"q": list("ab") * 5000, "s": ["x"] * 10_000})
+    with holding(kind, frame, url) as table:
+        release = ic.anonymize(table, SCHEMA, MODELS)
+        rows = release.table.batches()
+        assert 0 < len(next(rows)) <= 10_000
+        rows.close()
+        assert len(release.table.fetch()) == 10_000
+        rows = release.table.batches()
+        next(rows)
+        if kind == "duckdb":
+            with pytest.raises(ic.TableError, match="rows are still being fetched"):
+                release.table.fetch()
+            release = ic.anonymize(table, SCHEMA, MODELS)
+        assert len(release.table.fetch()) == 10_000
+
+
+def test_paths_that_are_addresses():
+    for job in (lambda path: ic.assess(path, SCHEMA), lambda path: ic.anonymize(path, SCHEMA, MODELS)):
+        with pytest.raises(ic.TableError, match="an address is no file") as raised:
+            job("postgresql://me:SECRET@host/db")
+        assert "SECRET" not in str(raised.value)
+
+
+def test_without_the_driver(monkeypatch):
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[postgres\]'"):
+        ic.Database("postgresql://host/db")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[arrow\]'"):
+        ic.Database("duckdb:///people.db")
+
+
+# --- types ----------------------------------------------------------------------------------------------
+
+
+def _like(table, frame, names):
+    """What is counted of a table is what a frame in memory gives, each column as quasi-identifier."""
+    for name in names:
+        schema = ic.Schema(quasi=[name], others="keep")
+        expected = in_order_of_codes(MemoryEngine(frame).count(schema))
+        same(expected, in_order_of_codes(SqlEngine(table).count(schema)))
+    schema = ic.Schema(quasi=list(names), others="keep")
+    release = ic.anonymize(table, schema, [ic.KAnonymity(1)], ic.Datafly())
+    expected = ic.anonymize(frame, schema, [ic.KAnonymity(1)], ic.Datafly())
+    order = [pl.col(name).fill_null("") for name in names]
+    assert release.table.fetch().select(names).sort(order).equals(expected.table.select(names).sort(order))
+    if isinstance(release.table, RecodedTable):
+        release.into("typed", force=True)
+        made = ic.assess(table.database.table("typed"), schema, [ic.KAnonymity(1)])
+        assert made.to_dict(cells=False) == expected.privacy.to_dict(cells=False)
+
+
+def test_types_of_postgresql(postgres):
+    extensions = statement(postgres, "SELECT name FROM pg_available_extensions WHERE name = 'citext'")
+    citext = "citext" if extensions else "text"
+    statement(
+        postgres,
+        *(["CREATE EXTENSION IF NOT EXISTS citext"] if extensions else []),
+        "DROP TABLE IF EXISTS typed, kinds",
+        "DROP TYPE IF EXISTS mood CASCADE",
+        "CREATE TYPE mood AS ENUM ('sad', 'Glad', 'SECRET')",
+        "DROP DOMAIN IF EXISTS code CASCADE",
+        "CREATE DOMAIN code AS varchar(5) CHECK (VALUE <> 'SECRET')",
+        "DROP DOMAIN IF EXISTS money2 CASCADE",
+        "CREATE DOMAIN money2 AS numeric(7,2)",
+        "DROP COLLATION IF EXISTS loose",
+        "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        f"CREATE TABLE kinds (ci {citext}, loose text COLLATE loose, fixed char(4), short varchar(9), mood mood, "
+        "id uuid, code code, money money2, f4 float4, any_number numeric, wide numeric(60,3), i2 int2, i4 int4, "
+        "stamp timestamp, zoned timestamptz, day date, yes bool)",
+        "INSERT INTO kinds VALUES "
+        "('A', 'a', 'x', 'y', 'sad', '00000000-0000-0000-0000-00000000000a', 'c', 1.50, 0.1, 1.500, 2, 1, 2, "
+        "'2020-01-01 10:00', '2020-01-01 10:00+02', '1900-02-28', true), "
+        "('a', 'A', 'x ', 'Y', 'Glad', '00000000-0000-0000-0000-00000000000A', 'C', 'NaN', 'NaN', 1.5, 2.000, -1, -2, "
+        "'2020-01-01 08:00', '2020-01-01 08:00+00', '0009-01-01', false), "
+        "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-0', 'NaN', 'NaN', NULL, NULL, NULL, NULL, NULL, NULL)",
+    )  # fmt: skip
+    import datetime as dt
+
+    moment = dt.datetime(2020, 1, 1, 8)
+    frame = pl.DataFrame(
+        {
+            "ci": ["A", "a", None], "loose": ["a", "A", None], "fixed": ["x", "x", None], "short": ["y", "Y", None],
+            "mood": ["sad", "Glad", None], "id": ["00000000-0000-0000-0000-00000000000a"] * 2 + [None],
+            "code": ["c", "C", None], "money": pl.Series([Decimal("1.50"), None, None], dtype=pl.Decimal(7, 2)),
+            "f4": pl.Series([0.1, float("nan"), -0.0], dtype=pl.Float32), "any_number": ["1.5", "1.5", None],
+            "wide": ["2", "2", None], "i2": [1, -1, None], "i4": [2, -2, None],
+            "stamp": [dt.datetime(2020, 1, 1, 10), moment, None],
+            "zoned": pl.Series([moment, moment, None]).dt.replace_time_zone("UTC"),
+            "day": [dt.date(1900, 2, 28), dt.date(9, 1, 1), None], "yes": [True, False, None],
+        }
+    )  # fmt: skip
+    with ic.Database(postgres) as database:
+        _like(database.table("kinds"), frame, frame.columns)
+    # The new table knows neither the enumeration nor the domain.
+    with ic.Database(postgres) as database:
+        schema = ic.Schema(quasi=["i2"], others="keep")
+        ic.anonymize(database.table("kinds"), schema, [ic.KAnonymity(1)]).into("typed", force=True)
+    found = statement(
+        postgres,
+        "SELECT attname::text AS name, atttypid::regtype::text AS type FROM pg_attribute "
+        "WHERE attrelid = 'typed'::regclass AND attnum > 0",
+    )
+    types = {row["name"]: row["type"] for row in found}
+    assert types["mood"] == "text"
+    assert types["code"] == "character varying"
+    assert types["money"] == "numeric"
+    assert types["zoned"] == "timestamp with time zone"
+
+
+def test_types_of_postgresql_that_are_refused(postgres, tmp_path):
+    statement(
+        postgres,
+        "DROP TABLE IF EXISTS kinds",
+        "CREATE TABLE kinds (q text, j json, span interval, list int[], raw bytea, day date, stamp timestamptz, n "
+        "numeric, f float8, net inet)",
+        "INSERT INTO kinds VALUES ('a', '{}', '1 day', '{1}', 'x', 'infinity', '-infinity', 'Infinity', 'Infinity', "
+        "'::1')",
+    )
+    with ic.Database(postgres) as database:
+        table = database.table("kinds")
+        for name in ("j", "span", "list", "raw", "net"):
+            with pytest.raises(
+                ic.SchemaError, match="which is neither text, number nor date; convert it first"
+            ):
+                ic.assess(table, ic.Schema(quasi=[name]))
+        for name in ("day", "stamp", "n", "f"):
+            with pytest.raises(ic.SchemaError, match=f"column '{name}' has infinite values"):
+                ic.assess(table, ic.Schema(quasi=[name]))
+        kept = ic.Schema(quasi=["q"], insensitive=["j", "span", "list", "raw", "net"], others="drop")
+        release = ic.anonymize(table, kept, [ic.KAnonymity(1)])
+        release.write(tmp_path / "out.parquet")
+        row = pl.read_parquet(tmp_path / "out.parquet").row(0, named=True)
+        assert row == {"q": "a", "j": "{}", "span": "1 day", "list": "{1}", "raw": b"x", "net": "::1/128"}
+        kept = ic.Schema(quasi=["q"], insensitive=["day"], others="drop")
+        release = ic.anonymize(table, kept, [ic.KAnonymity(1)])
+        with pytest.raises(ic.SchemaError, match="column 'day' has infinite values"):
+            release.write(tmp_path / "never.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_types_of_sqlite(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "loose": ["A", "a", None], "price": [1.5, 2.0, None], "day": ["2020-01-01", "2019-01-01", None],
+            "yes": [1, 0, None], "code": ["01", "1", None], "big": [2**62, -(2**63), None],
+        }
+    )  # fmt: skip
+    types = {
+        "loose": "TEXT COLLATE NOCASE",
+        "price": "DECIMAL(5,2)",
+        "day": "DATE",
+        "yes": "BOOLEAN",
+        "code": "TEXT",
+    }
+    fill_sqlite(tmp_path / "a.db", frame, types=types)
+    with ic.Database(f"sqlite:///{tmp_path}/a.db") as database:
+        _like(database.table("people"), frame, frame.columns)
+        _like(database.table("main.PEOPLE"), frame, frame.columns)
+    with contextlib.closing(sqlite3.connect(tmp_path / "b.db")) as connection:
+        connection.execute("CREATE TABLE people (q, mixed, raw, wide, broken)")
+        connection.execute("INSERT INTO people VALUES ('a', 1, x'00', 9007199254740993, CAST(x'ff' AS TEXT))")
+        connection.execute("INSERT INTO people VALUES ('a', 'x', x'00', 1.5, 'SECRET')")
+        connection.commit()
+    with ic.Database(f"sqlite:///{tmp_path}/b.db") as database:
+        table = database.table("people")
+        for name, words in (
+            ("mixed", r"mixes values of several types \(integer, text\)"),
+            ("wide", r"mixes values of several types \(integer, real\)"),
+            ("raw", "is of type blob, which is neither text, number nor date"),
+            ("broken", "a text is not written in UTF-8"),
+        ):
+            with pytest.raises(ic.InputError, match=words) as raised:
+                ic.assess(table, ic.Schema(quasi=[name]))
+            assert "SECRET" not in str(raised.value)
+
+
+def test_types_of_duckdb(tmp_path):
+    with contextlib.closing(duckdb.connect(str(tmp_path / "a.db"))) as connection:
+        connection.execute(
+            "CREATE TABLE people (loose VARCHAR COLLATE NOCASE, mood ENUM('u', 'SECRET', 'v'), id UUID, huge HUGEINT, "
+            "zoned TIMESTAMPTZ, f FLOAT, ns TIMESTAMP_NS)"
+        )
+        connection.execute(
+            "INSERT INTO people VALUES ('A', 'u', '00000000-0000-0000-0000-00000000000A', "
+            "170141183460469231731687303715884105727, '2020-01-01 10:00+02', 0.1, '2020-01-01 00:00:00.000000001'), "
+            "('a', 'v', '00000000-0000-0000-0000-00000000000a', 1, '2020-01-01 08:00+00', 'NaN', '2020-01-01'), "
+            "(NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+        )
+        connection.execute("CREATE TABLE odd (day DATE, list INTEGER[])")
+        connection.execute("INSERT INTO odd VALUES ('infinity', [1])")
+    import datetime as dt
+
+    moment = dt.datetime(2020, 1, 1, 8)
+    frame = pl.DataFrame(
+        {
+            "loose": ["A", "a", None], "mood": ["u", "v", None],
+            "id": ["00000000-0000-0000-0000-00000000000a"] * 2 + [None],
+            "huge": pl.Series([2**127 - 1, 1, None], dtype=pl.Int128),
+            "zoned": pl.Series([moment, moment, None]).dt.replace_time_zone("UTC"),
+            "f": pl.Series([0.1, float("nan"), None], dtype=pl.Float32),
+        }
+    )  # fmt: skip
+    with ic.Database(f"duckdb:///{tmp_path}/a.db") as database:
+        _like(database.table("people"), frame, frame.columns)
+        with pytest.raises(ic.SchemaError, match="column 'day' has infinite values"):
+            ic.assess(database.table("odd"), ic.Schema(quasi=["day"]))
+        with pytest.raises(ic.SchemaError, match=r"is of type INTEGER\[\], which is neither"):
+            ic.assess(database.table("odd"), ic.Schema(quasi=["list"]))
+
+
+# --- transactions -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=STORES)
+def store(request, tmp_path):
+    """A database with the table `people`: its URL, and how another session runs a statement there."""
+    kind = request.param
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres")
+        fill_postgres(url, FRAME)
+        statement(url, "DROP TABLE IF EXISTS safe")
+        yield url, lambda sql: statement(url, sql)
+    elif kind == "sqlite":
+        fill_sqlite(tmp_path / "a.db", FRAME)
+        with contextlib.closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+            # Else nobody could write while somebody reads.
+            other.execute("PRAGMA journal_mode = WAL")
+            yield f"sqlite:///{tmp_path}/a.db", lambda sql: _rows(other.execute(sql).fetchall())
+    else:
+        with contextlib.closing(duckdb.connect(str(tmp_path / "a.db"))) as connection:
+            fill_duckdb(connection, FRAME)
+        # A second session of the same process; others are locked out of a file that is open for writing.
+        held = []
+
+        def run(sql):
+            if not held:
+                held.append(duckdb.connect(str(tmp_path / "a.db")))
+            return _rows(held[0].execute(sql).fetchall())
+
+        yield f"duckdb:///{tmp_path}/a.db", run
+        for connection in held:
+            connection.close()
+
+
+def _rows(rows):
+    return [{"n": row[0]} for row in rows]
+
+
+def _is_there(url, name):
+    with ic.Database(url) as database:
+        if database.ask(lambda dialect: dialect.kind((name,))) is None:
+            with pytest.raises(ic.TableError, match="there is no table"):
+                database.table(name)
+            return None
+        return ic.assess(database.table(name), SCHEMA).records
+
+
+def _while_writing(monkeypatch, database, work):
+    """Do something between the upload of the keys and the making of the table."""
+    dialect = type(database.dialect)
+    upload = dialect.upload
+
+    def and_then(self, name, frame, types):
+        upload(self, name, work(self, frame), types)
+
+    monkeypatch.setattr(dialect, "upload", and_then)
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_a_release_that_fails_its_check_leaves_nothing(store, monkeypatch, by_column):
+    url, _ = store
+    if not by_column:
+        monkeypatch.setattr("incrowd.engines.sql.engine._by_column", lambda *_: None)
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, [ic.KAnonymity(3)])
+
+        def spoil(dialect, frame):
+            # As if the join had gone wrong: everybody is released as he is.
+            return frame.with_columns(pl.col("k0").alias("c0")) if "c0" in frame.columns else frame[:0]
+
+        _while_writing(monkeypatch, database, spoil)
+        with pytest.raises(ic.InfeasibleError, match="nothing was released: k-anonymity"):
+            release.into("safe")
+    assert _is_there(url, "safe") is None
+    assert _is_there(url, "people") == 6
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_postgresql_hashes_the_join(postgres, by_column):
+    frame = pl.DataFrame({"q": ["a", None] * 500, "p": list(range(250)) * 4, "s": ["x"] * 1000})
+    fill_postgres(postgres, frame)
+    with ic.Database(postgres) as database:
+        schema = ic.Schema(quasi=["q", "p"], sensitive=["s"])
+        release = ic.anonymize(database.table("people"), schema, MODELS, ic.Datafly())
+        uploads, query = release.table.join(database.dialect, by_column=by_column)
+
+        def explain(dialect):
+            for name, upload in uploads.items():
+                dialect.upload(name, *upload)
+            dialect.joining()
+            with dialect._connection.cursor() as cursor:
+                # EXPLAIN cannot be copied out, which is how the driver has rows sent.
+                cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+                cursor.execute(f"EXPLAIN {query}")
+                return "\n".join(line for (line,) in cursor.fetchall())
+
+        plan = database.ask(explain)
+        assert plan.count("Hash") >= 2 * len(uploads)
+        assert "Nested Loop" not in plan
+        assert "Merge" not in plan
+        assert len(uploads) == (3 if by_column else 1)
+
+
+def test_rows_that_get_lost_are_missed(store, monkeypatch):
+    url, _ = store
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+        # Keys that stand there twice double their rows.
+        _while_writing(monkeypatch, database, lambda dialect, frame: pl.concat([frame, frame]))
+        with pytest.raises(ic.TableError, match="has other rows than were counted"):
+            release.into("safe")
+    assert _is_there(url, "safe") is None
+
+
+def test_keys_that_get_lost_are_suppressed(store, monkeypatch):
+    url, _ = store
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+        _while_writing(monkeypatch, database, lambda dialect, frame: frame[1:])
+        with pytest.raises(ic.InfeasibleError, match="2 of 6 records are suppressed"):
+            release.into("safe")
+    assert _is_there(url, "safe") is None
+
+
+def test_a_table_that_somebody_else_makes_meanwhile(store, monkeypatch):
+    url, other = store
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+
+        def rival(dialect, frame):
+            other("CREATE TABLE safe AS SELECT * FROM people LIMIT 1")
+            return frame
+
+        _while_writing(monkeypatch, database, rival)
+        with pytest.raises(ic.TableError, match="nothing was kept"):
+            release.into("safe")
+    # Theirs stays as they made it.
+    assert other("SELECT COUNT(*) AS n FROM safe") == [{"n": 1}]
+
+
+def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
+    url, other = store
+    counted = SqlEngine.combinations
+
+    def counting(self, names):
+        found = counted(self, names)
+        other("INSERT INTO people VALUES ('d', 'late')")
+        other("DELETE FROM people WHERE q = 'c'")
+        return found
+
+    monkeypatch.setattr(SqlEngine, "combinations", counting)
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+        expected = ic.anonymize(FRAME, SCHEMA, MODELS)
+        assert release.privacy == expected.privacy
+        release.write(tmp_path / "out.parquet")
+        order = ["q", "s"]
+        assert pl.read_parquet(tmp_path / "out.parquet").sort(order).equals(expected.table.sort(order))
+        if url.startswith("sqlite"):
+            # SQLite lets nobody write who has not read the latest.
+            with pytest.raises(ic.TableError, match="another session wrote to the database meanwhile"):
+                release.into("safe")
+            return
+        release.into("safe")
+        assert (
+            database.table("safe")
+            .fetch("SELECT t.q, t.s FROM safe AS t")
+            .sort(order)
+            .equals(expected.table.sort(order))
+        )
+
+
+def test_tables_that_exist(store):
+    url, _ = store
+    with ic.Database(url) as database:
+        table = database.table("people")
+        for force in (False, True):
+            for name in ("people", "main.people" if "postgres" not in url else "public.people"):
+                with pytest.raises(ic.TableError, match="is the table that is released"):
+                    ic.anonymize(table, SCHEMA, MODELS).into(name, force=force)
+        ic.anonymize(table, SCHEMA, MODELS).into("safe")
+        with pytest.raises(ic.TableError, match="safe: exists already; choose another name or say force"):
+            ic.anonymize(table, SCHEMA, MODELS).into("safe")
+        ic.anonymize(table, SCHEMA, [ic.KAnonymity(3)]).into("safe", force=True)
+        assert ic.assess(database.table("safe"), SCHEMA).smallest >= 3
+        with pytest.raises(ic.TableError):
+            ic.anonymize(table, SCHEMA, MODELS).into("no_such_schema.safe")
+        assert ic.assess(table, SCHEMA).records == 6
+
+
+def test_views(store):
+    url, other = store
+    other("CREATE TABLE base AS SELECT * FROM people")
+    other("CREATE VIEW shown AS SELECT * FROM base")
+    try:
+        with ic.Database(url) as database:
+            release = ic.anonymize(database.table("shown"), SCHEMA, MODELS)
+            with pytest.raises(ic.TableError, match=r"which may read it|depend on the table"):
+                release.into("base", force=True)
+            with pytest.raises(ic.TableError, match="shown: is a view"):
+                ic.anonymize(database.table("people"), SCHEMA, MODELS).into("shown", force=True)
+            ic.anonymize(database.table("shown"), SCHEMA, MODELS).into("safe")
+        assert _is_there(url, "safe") == _is_there(url, "base") == 6
+    finally:
+        other("DROP VIEW shown")
+        other("DROP TABLE base")
+
+
+def test_partitions_are_the_table_that_they_are_of(postgres):
+    statement(
+        postgres,
+        "DROP TABLE IF EXISTS parted",
+        "CREATE TABLE parted (q text, s text) PARTITION BY LIST (s)",
+        "CREATE TABLE parted_x PARTITION OF parted FOR VALUES IN ('x')",
+        "CREATE TABLE parted_y PARTITION OF parted FOR VALUES IN ('y')",
+        "INSERT INTO parted SELECT * FROM (VALUES ('a', 'x'), ('a', 'y'), ('b', 'x'), ('b', 'y')) AS v",
+    )
+    with ic.Database(postgres) as database:
+        for name, target in (("parted", "parted_x"), ("parted_y", "parted")):
+            release = ic.anonymize(database.table(name), SCHEMA, [ic.KAnonymity(1)])
+            with pytest.raises(ic.TableError, match="is the table that is released, or a part of it"):
+                release.into(target, force=True)
+
+
+def test_long_names(postgres):
+    fill_postgres(postgres, FRAME)
+    with ic.Database(postgres) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+        with pytest.raises(ic.TableError, match="at most 63 bytes"):
+            release.into("Ü" * 32)
+
+
+@pytest.mark.parametrize("end", ["killed", "timeout"])
+def test_a_failure_in_the_middle(postgres, monkeypatch, end):
+    frame = hospital(20_000, 1).select("age", "zip", "diagnosis")
+    fill_postgres(postgres, frame, "many")
+    statement(postgres, "DROP TABLE IF EXISTS safe")
+    schema = ic.Schema(quasi=["age", "zip"], sensitive=["diagnosis"])
+    with ic.Database(postgres) as database:
+        release = ic.anonymize(database.table("many"), schema, MODELS)
+
+        def fail(dialect, keys):
+            if end == "killed":
+                pid = dialect.fetch("SELECT pg_backend_pid() AS pid").item()
+                statement(postgres, f"SELECT pg_terminate_backend({pid})::text AS done")
+            else:
+                dialect.execute("SET LOCAL statement_timeout = 20")
+                dialect.fetch("SELECT pg_sleep(1)::text AS slept")
+            return keys
+
+        _while_writing(monkeypatch, database, fail)
+        words = "ended the session|connection" if end == "killed" else "cancelled, by a timeout"
+        with pytest.raises(ic.TableError, match=words):
+            release.into("safe")
+        monkeypatch.undo()
+        if end == "timeout":
+            # The session can go on, with a new snapshot.
+            ic.anonymize(database.table("many"), schema, MODELS).into("safe")
+    assert len(statement(postgres, "SELECT 1 FROM pg_class WHERE relname = 'safe'")) == (end == "timeout")
+    assert not statement(postgres, "SELECT 1 FROM pg_class WHERE relname = 'incrowd keys'")
+
+
+# --- rights and secrets -----------------------------------------------------------------------------------
+
+
+def test_reading_needs_no_rights_to_write(postgres, tmp_path, monkeypatch):
+    fill_postgres(postgres, FRAME)
+    statement(
+        postgres,
+        "DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'reader') THEN DROP OWNED BY reader; "
+        "DROP ROLE reader; END IF; END $$",
+        "CREATE ROLE reader LOGIN PASSWORD 'only reads'",
+        "REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC",
+        "GRANT SELECT ON people TO reader",
+        "DROP TABLE IF EXISTS safe",
+        "CREATE TABLE IF NOT EXISTS hidden AS SELECT * FROM people",
+    )
+    monkeypatch.setenv("PGPASSWORD", "only reads")
+    host = postgres.rpartition("@")[2]
+    with ic.Database(
+        f"postgresql://reader@{host}?options=-c%20default_transaction_read_only%3Don"
+    ) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+        release.write(tmp_path / "out.csv")
+        assert len(pl.read_csv(tmp_path / "out.csv")) == 6
+        with pytest.raises(ic.TableError, match=r"lacks the rights|may only read"):
+            release.into("safe")
+        with pytest.raises(ic.TableError, match="lacks the rights"):
+            ic.assess(database.table("hidden"), SCHEMA)
+
+
+def test_files_that_may_only_be_read(tmp_path):
+    for kind in ("sqlite", "duckdb"):
+        path = tmp_path / f"{kind}.db"
+        if kind == "sqlite":
+            fill_sqlite(path, FRAME)
+        else:
+            with contextlib.closing(duckdb.connect(str(path))) as connection:
+                fill_duckdb(connection, FRAME)
+        path.chmod(0o400)
+        if os.access(path, os.W_OK):
+            pytest.skip("this user may write every file")
+        with ic.Database(f"{kind}:///{path}") as database:
+            release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+            with pytest.raises(ic.TableError):
+                release.into("safe")
+
+
+def test_secrets_are_never_printed(postgres):
+    fill_postgres(postgres, FRAME)
+    host = postgres.rpartition("@")[2]
+    marked = f"postgresql://owner:MARKER-1@{host}?application_name=MARKER-2"
+    with pytest.raises(ic.TableError) as raised:
+        ic.Database(marked)
+    assert "MARKER" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+
+
+def test_a_saved_release(postgres, tmp_path):
+    fill_postgres(postgres, FRAME)
+    with ic.Database(postgres) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS, population=database.table("people"))
+        release.save(tmp_path / "out")
+        assert postgres.rpartition("@")[2] not in repr(release.table)
+    for path in (tmp_path / "out").rglob("*"):
+        if path.is_file():
+            assert b"127.0.0.1" not in path.read_bytes()
+
+
+def test_relations(tmp_path):
+    with holding("relation", FRAME) as relation:
+        release = ic.anonymize(relation, SCHEMA, MODELS)
+        assert isinstance(release.table, duckdb.DuckDBPyRelation)
+        release.write(tmp_path / "out.csv")
+        assert len(pl.read_csv(tmp_path / "out.csv")) == 6
+        with pytest.raises(ic.TableError, match="not in a database"):
+            release.into("safe")
+        release.table.create("safe")
+        made = release.table.query("made", "SELECT * FROM safe")
+        assert ic.assess(made, SCHEMA, MODELS) == release.privacy

@@ -1,0 +1,113 @@
+"""The recipe of CONTRIBUTING.md, followed to the letter: a new privacy model is in every interface."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import incrowd
+
+MODEL = '''
+"""Pairs of records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.privacy.base import Monotone, PrivacyModel
+
+
+@dataclass(frozen=True)
+class PairAnonymity(PrivacyModel):
+    """Every equivalence class has at least m pairs of records."""
+
+    m: int = parameter("fewest pairs allowed", kind=int, low=1)
+
+    name: ClassVar[str] = "pair-anonymity"
+    summary: ClassVar[str] = "every equivalence class has at least m pairs of records"
+    paper: ClassVar[str] = "nobody"
+    limit_name: ClassVar[str] = "m"
+    needs_counts: ClassVar[bool] = False
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        return (cls(1),)
+
+    @property
+    def monotone(self) -> Monotone:
+        return Monotone(generalization=True, suppression=True, absorbing=True)
+
+    def _values(self, classes, attribute):
+        return classes.sizes // 2
+'''
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Path:
+    """A copy of the package with one file and two lines more."""
+    source = Path(incrowd.__file__).parent
+    place = tmp_path_factory.mktemp("copy")
+    shutil.copytree(source, place / "incrowd", ignore=shutil.ignore_patterns("__pycache__"))
+    (place / "incrowd" / "privacy" / "pair_anonymity.py").write_text(MODEL.lstrip())
+    listed = place / "incrowd" / "privacy" / "__init__.py"
+    text = listed.read_text().replace(
+        "from incrowd.privacy.l_diversity",
+        "from incrowd.privacy.pair_anonymity import PairAnonymity\nfrom incrowd.privacy.l_diversity",
+    )
+    listed.write_text(
+        text.replace("    KAnonymity,\n    KMap,\n", "    KAnonymity,\n    PairAnonymity,\n    KMap,\n", 1)
+    )
+    return place
+
+
+def call(package: Path, folder: Path, *arguments: str) -> str:
+    # Nothing is compiled: the tables are small, and a copy has no machine code yet.
+    environment = os.environ | {"PYTHONPATH": str(package), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_new_model_is_in_every_interface(package, tmp_path):
+    (tmp_path / "people.csv").write_text("age,sex\n" + "30,f\n31,m\n" * 4)
+    assert "pair-anonymity" in call(package, tmp_path, "-m", "incrowd", "list", "models")
+    shown = call(package, tmp_path, "-m", "incrowd", "anonymize", "--help")
+    assert "pair-anonymity" in "".join(shown.split())  # words are folded at their hyphens
+    assert "### pair-anonymity" in call(package, tmp_path, "-m", "incrowd.cli.reference")
+    limits = ("--qi", "age", "--others", "drop", "-k", "2", "--model", "pair-anonymity:m=2")
+    call(
+        package,
+        tmp_path,
+        "-m",
+        "incrowd",
+        "anonymize",
+        "people.csv",
+        "-o",
+        "out.csv",
+        *limits,
+        "--save-policy",
+        "policy.toml",
+    )
+    assert 'model = "pair-anonymity"' in (tmp_path / "policy.toml").read_text()
+    assessed = json.loads(
+        call(package, tmp_path, "-m", "incrowd", "assess", "out.csv", "--policy", "policy.toml", "--json")
+    )
+    [found] = [
+        model for model in assessed["privacy"] if model["model"] == "pair-anonymity" and model.get("limit")
+    ]
+    assert (found["value"], found["holds"]) == (2, True)
+    code = (
+        "import incrowd as ic; from incrowd.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
+    )
+    assert call(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
