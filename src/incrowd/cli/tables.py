@@ -192,7 +192,7 @@ def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
 
 def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Table:
     """Put the values of metrics into a table."""
-    table = Table(title="MetricResult", title_justify="left", box=None, pad_edge=False)
+    table = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric")
     for name in ("value", "0 to 1", *names):
         table.add_column(Text(name), justify="right")
