@@ -180,7 +180,7 @@ def test_a_label_of_a_hierarchy_is_true_of_what_is_below_it_alone():
     paths = (("1.10", "[0-9]", "*"), ("2.25", "others", "*"), ("99.00", "[0-9]", "*"))
     spec = oracle.Spec("n", "quasi", paths=paths)
     column = oracle.read_column(spec, [Decimal("1.10"), Decimal("2.25"), Decimal("99.00")], (), [True] * 3)
-    column.by_number = True
+    column.of_people = True
     assert [oracle.covers(column, key, "[0-9]") for key in column.keys] == [True, False, True]
 
 

@@ -245,8 +245,7 @@ def read_release(
             for name in quasi
         ]
         for column in read:
-            # Texts of a declared category are what they are, also where they look like numbers.
-            column.by_number = column.spec.kind != "category"
+            column.of_people = True
         oracle.with_people(classes, read, read)
     return Made(case, policy, release, place, out, origin, quasi, sensitive, cells, before, classes), []
 

@@ -98,7 +98,7 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
         if any(cell in path[1:] for path in column.leaves):
             # What a hierarchy's label looks like, say ``[0-9]``, is of no matter: it means what is below it.
             return False
-        if column.style != "set" and not column.by_number:
+        if column.style != "set" and not column.of_people:
             return False
     parts = parts_of_set(cell)
     if parts is not None and any(same_value(column, key, part) for part in parts):

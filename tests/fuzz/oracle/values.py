@@ -38,7 +38,7 @@ class Column:
     """A column of the raw table as the definitions read it.
 
     `keys` are the values, equal where the definitions call them equal; None is the missing value.
-    `by_number` is for people, to whom a cell means the same number however that is written.
+    `of_people` is for a population, whose column has no cells of its own: it reads cells of every style.
     `paths` has the labels above each key of a column with a hierarchy, the leaf first and the root last.
     """
 
@@ -50,7 +50,12 @@ class Column:
     paths: dict[Key, tuple[str, ...]] | None
     leaves: list[tuple[str, ...]] = field(default_factory=list)
     floats: bool = False
-    by_number: bool = False
+    of_people: bool = False
+
+    @property
+    def by_number(self) -> bool:
+        """Whether a cell means the same number however that is written; in a declared category it does not."""
+        return self.of_people and self.spec.kind != "category"
 
     @property
     def ordered(self) -> bool:
