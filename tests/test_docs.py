@@ -21,9 +21,52 @@ from incrowd.utility import METRICS
 ROOT = Path(__file__).resolve().parents[1]
 
 
+FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+PAGES = sorted(
+    page.relative_to(ROOT).as_posix()
+    for found in (ROOT.glob("*.md"), *(folder.rglob("*.md") for folder in FOLDERS))
+    for page in found
+)
+
+
 def blocks(page: str, language: str) -> list[str]:
     text = (ROOT / page).read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def too_long(text: str, width: int = 100) -> list[int]:
+    """Tell the numbers of the lines of prose that are longer, tables and code aside.
+
+    A line of one word, such as a link, cannot be broken. The mark of a list item and the indentation do not
+    count as words.
+    """
+    found, fence = [], ""
+    for number, line in enumerate(text.splitlines(), 1):
+        begin = re.match(r"\s*(```+|~~~+)", line)
+        if begin and not fence:
+            fence = begin[1]
+        elif fence:
+            fence = "" if line.strip() == fence else fence
+        elif len(line) > width and not line.lstrip().startswith("|"):
+            words = re.sub(r"^\s*([-*+]|\d+[.)]|#+)\s", "", line).split()
+            found += [number] if len(words) > 1 else []
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_of_prose_have_at_most_100_characters(page):
+    assert too_long((ROOT / page).read_text(encoding="utf-8")) == []
+
+
+def test_long_lines_of_prose_are_found_and_tables_code_and_links_are_not():
+    long = "word " * 21
+    link = "https://example.org/" + "a" * 90
+    assert too_long(f"{long}\n\n- {long}\n") == [1, 3]
+    assert too_long(f"| {long} |\n\n```sh\n{long}\n```\n\n- {link}\n") == []
+    assert too_long(f"```sh\nrun\n```\n{long}\n") == [4]
+    assert too_long("a" * 60 + " " + "b" * 39) == []
+    assert too_long("a" * 60 + " " + "b" * 40) == [1]
+    assert {"README.md", "benchmarks/README.md", "docs/compat/p29.md"} <= set(PAGES)
 
 
 def test_the_reference_is_fresh():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from incrowd.algorithms import ALGORITHMS
@@ -29,15 +30,14 @@ def markdown() -> str:
     for title, registry in lists:
         lines += ["", f"## {title}"]
         for entry in registry:
-            lines += ["", f"### {entry.name}", "", f"{entry.summary}. Source: {entry.paper}."]
+            lines += ["", f"### {entry.name}", "", *_wrapped(f"{_capital(entry.summary)}.")]
+            lines += ["", *_wrapped(f"Source: {entry.paper}.")]
             if issubclass(entry, PrivacyModel):
                 generalization, suppression = entry.monotone_words()
-                lines += [
-                    "",
-                    f"Monotone under generalization: {generalization}; under suppression: {suppression}.",
-                ]
+                lines += ["", f"- Monotone under generalization: {generalization}."]
+                lines += [f"- Monotone under suppression: {suppression}."]
             if issubclass(entry, Metric):
-                lines += ["", f"Scale: {entry.scale}."]
+                lines += ["", *_wrapped(f"Scale: {entry.scale}.")]
             if entry.parameters():
                 lines += ["", "| parameter | meaning | allowed |", "| --- | --- | --- |"]
                 lines += [
@@ -45,6 +45,16 @@ def markdown() -> str:
                     for name, declared in entry.parameters().items()
                 ]
     return "\n".join(lines) + "\n"
+
+
+def _capital(sentence: str) -> str:
+    word = sentence.split(maxsplit=1)[0].rstrip(":,")
+    # Names such as k-anonymity keep their small letter.
+    return sentence[0].upper() + sentence[1:] if word.isalpha() else sentence
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    return textwrap.wrap(paragraph, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def command_line() -> str:
