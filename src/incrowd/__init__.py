@@ -1,4 +1,4 @@
-"""Hide every record in a crowd, and prove it: anonymize tables about people."""
+"""Anonymize tables about people, and measure how private and how useful the release is."""
 
 from __future__ import annotations
 

@@ -25,17 +25,26 @@ _SUBSETS = 4096
 class CellSuppression(LocalAlgorithm):
     """Replaces single cells by ``*`` and leaves all others as they are.
 
-    Records whose class holds keep every cell. Of the others, those that share all cells but some become a
-    class with those blanked, where that class holds; the sets of attributes to blank are tried in rising
-    order of their weights in sum, so a weight is the importance of a column. Records that no set helps
-    are suppressed where `max_suppression` allows it and that blanks no more, and else joined with the
-    class at the least cost in blanked cells. The number of blanked cells is small, not the least
-    possible, which is hard to find.
+    Example, with k = 2: two records of age 30 have the postal codes 02139 and 02140. Both are released as
+    ``30, *``. Two records with age 40 and postal code 02141 keep every cell.
 
-    A blank is a value of its own here: a record is in the crowd of those with the same blanks. Where ``*`` is
-    read as matching any value, as sdcMicro's ``kAnon`` reads it, the same table has larger classes.
+    The search has three steps:
 
-    A quasi-identifier with an output style of its own gets that instead of ``*``.
+    1. A record keeps every cell if its equivalence class satisfies the models.
+    2. The search tries sets of columns to suppress, in rising order of the sum of their weights. So a weight
+       is the importance of a column. The remaining records that are alike in all other columns become a
+       class, if that class satisfies the models.
+    3. Records may be left that no set helps. They are suppressed as a whole if `max_suppression` allows it
+       and if this suppresses no more cells. Otherwise they are joined with the class that costs the fewest
+       suppressed cells.
+
+    The number of suppressed cells is small, but it is not always the least possible. The least is NP-hard to
+    find.
+
+    A suppressed cell ``*`` is a value of its own: an equivalence class has the same cells suppressed.
+    sdcMicro's ``kAnon`` reads ``*`` as matching any value, so the same table has larger classes there.
+
+    A quasi-identifier with an output style of its own gets a cell of that style instead of ``*``.
 
     References
     ----------
@@ -46,7 +55,7 @@ class CellSuppression(LocalAlgorithm):
     """
 
     name: ClassVar[str] = "cell-suppression"
-    summary: ClassVar[str] = "blanks as few cells as it can and leaves all others as they are"
+    summary: ClassVar[str] = "suppresses as few single cells as it can and leaves all others as they are"
     paper: ClassVar[str] = "Templ et al. 2015"
     joins: ClassVar[bool] = False
 

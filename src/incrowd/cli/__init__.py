@@ -36,7 +36,7 @@ class _Group(GroupHelp):
 app = options.Commands(
     name="incrowd",
     cls=_Group,
-    help="Hide every record in a crowd, and prove it: anonymize tables about people.\n\n"
+    help="Anonymize a table about people, and check the result.\n\n"
     "Exit status: 0 done and every model holds; 1 the data does not satisfy the policy, or cannot; "
     "2 the input or the call is wrong.",
     no_args_is_help=True,
