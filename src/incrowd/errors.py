@@ -17,7 +17,8 @@ A message names the thing, the place and the way out; it never contains a person
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 __all__ = [
@@ -30,13 +31,19 @@ __all__ = [
     "PolicyError",
     "SchemaError",
     "TableError",
+    "exists_already",
+    "listed",
     "named",
+    "null_values_setting",
+    "on_the_command_line",
     "quoted",
+    "setting",
 ]
 
 _NAMED = 20
 _QUOTED = 60
 _LONGEST = 1_500
+_told = {"options": False}
 
 
 def quoted(value: object) -> str:
@@ -53,9 +60,49 @@ def quoted(value: object) -> str:
 
 def named(names: Iterable[object], most: int = _NAMED) -> str:
     """List names for a message, quoted, with commas between; of many the first few and how many more."""
-    listed = list(names)
-    shown = ", ".join(map(quoted, listed[:most]))
-    return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
+    return listed(map(quoted, names), most)
+
+
+def listed(texts: Iterable[str], most: int = _NAMED) -> str:
+    """List texts for a message with commas between; of many the first few and how many more."""
+    every = list(texts)
+    shown = ", ".join(every[:most])
+    return shown if len(every) <= most else f"{shown} and {len(every) - most:,} more"
+
+
+@contextmanager
+def on_the_command_line() -> Iterator[None]:
+    """Let messages name the options of commands, and not the arguments of functions."""
+    before, _told["options"] = _told["options"], True
+    try:
+        yield
+    finally:
+        _told["options"] = before
+
+
+def setting(argument: str, option: str) -> str:
+    """Name a setting as whoever reads the message gives it.
+
+    Parameters
+    ----------
+    argument
+        How it is given in Python, such as ``force=True``.
+    option
+        How it is given to a command, such as ``--force``.
+    """
+    return option if _told["options"] else argument
+
+
+def null_values_setting(text: str = "") -> str:
+    """Name the setting for texts that mean missing; an option is refused where a policy file has them."""
+    shown = f" {text}" if text else ""
+    argument = f"null_values=[{text}]" if text else "null_values"
+    return setting(argument, f"--null-value{shown} (null_values in a policy file)")
+
+
+def exists_already() -> str:
+    """Say of a target that it exists already, and what to do."""
+    return "exists already; choose another name or say " + setting("force=True", "--force")
 
 
 class IncrowdError(Exception):

@@ -387,7 +387,7 @@ def test_keys_that_do_not_fit_are_refused(tmp_path):
     )
     schema = ic.Schema(quasi=[f"q{j}" for j in range(4)])
     with pytest.raises(
-        ic.TableError, match=r"400,000 distinct keys, which take about .* allow more \(--memory\)"
+        ic.TableError, match=r"400,000 distinct keys, which take about .* allow more \(memory=\)"
     ):
         ic.assess(ic.scan(tmp_path / "a.parquet", memory="64MiB"), schema)
     assert ic.assess(ic.scan(tmp_path / "a.parquet", memory="200MiB"), schema).records == 400_000

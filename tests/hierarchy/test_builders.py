@@ -30,8 +30,7 @@ def test_values_like_groups_are_not_shown(recipe, values):
         recipe.build(values, "phone")
     assert str(error.value) == (
         "column 'phone': a value is empty, '*' or the same text as a group that the recipe "
-        f"{recipe.name!r} makes; name those that mean missing with --null-value (null_values), or use "
-        "another hierarchy"
+        f"{recipe.name!r} makes; name those that mean missing with null_values, or use another hierarchy"
     )
 
 

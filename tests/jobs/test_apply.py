@@ -166,7 +166,7 @@ def test_wrong_calls(tmp_path):
     asked = policy(ic.Mondrian(), 2)
     release = ic.anonymize(table, asked)
     other = Policy(ic.Schema(quasi=["n"], sensitive=["s"], others="drop"), asked.models, ic.Mondrian(), 1.0)
-    with pytest.raises(ic.ParameterError, match="the recoding is one of n, t, and"):
+    with pytest.raises(ic.ParameterError, match="the recoding is one of 'n', 't', and"):
         ic.apply_recoding(release.recoding, table, other)
     with pytest.raises(ic.TableError, match="no readable recoding"):
         ic.apply_recoding(tmp_path, table, asked)

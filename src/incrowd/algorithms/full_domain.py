@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import Algorithm, Solution
-from incrowd.errors import InfeasibleError, ParameterError
+from incrowd.errors import InfeasibleError, ParameterError, listed, setting
 from incrowd.parameters import parameter
 from incrowd.utility import AGGREGATES, METRICS, STEERING
 
@@ -113,8 +113,9 @@ class FullDomainAlgorithm(Algorithm):
         if self.most_nodes is not None and nodes > self.most_nodes:
             raise ParameterError(
                 f"{self.name}: {len(lattice.names)} quasi-identifiers have {nodes:,} combinations of levels, "
-                f"and it looks at {self.most_nodes:,} at most; fix or bound levels (--levels), "
-                "name fewer quasi-identifiers, or use optimal with a budget, datafly or mondrian"
+                f"and it looks at {self.most_nodes:,} at most; fix or bound levels "
+                f"({setting('Attribute(levels=...)', '--levels')}), name fewer quasi-identifiers, or use "
+                "optimal with a budget, datafly or mondrian"
             )
 
     def nodes_at_most(self, lattice: Lattice) -> int:
@@ -193,7 +194,7 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
             node.levels,
         ),
     )
-    levels = ", ".join(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
+    levels = listed(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
     limit = f"{explorer.max_suppression:.2%} suppressed"
     words = [
         f"no full-domain recoding among {lattice.size:,} satisfies the models with at most {limit}"
@@ -208,12 +209,13 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
     share = _rounded_up(least.suppressed / explorer.frequency.rows)
     # Advice is followed, so what it asks for is tried first.
     if least.anonymous and algorithm.finds(explorer.again(max_suppression=share), least.levels):
-        words.append(f"there, max_suppression={share} would do")
+        allowed = setting(f"max_suppression={share}", f"--max-suppression {share}")
+        words.append(f"there, {allowed} would do")
     asked = [model for model in explorer.models if isinstance(model, KAnonymity)]
     k = _largest_k(loose, least.levels, explorer.allowed)
     fewer = asked and 1 <= k < asked[0].limit
     if fewer and algorithm.finds(explorer.again(models=[KAnonymity(k)]), least.levels):
-        words.append(f"k={k} alone would do without")
+        words.append(f"{setting(f'k={k}', f'-k {k}')} alone would do without")
     return "; ".join(words)
 
 

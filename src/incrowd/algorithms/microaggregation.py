@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
 from incrowd.algorithms.local import LocalAlgorithm
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +51,7 @@ class Microaggregation(LocalAlgorithm):
 
         domains = problem.frequency.domains
         if len(domains) != 1 or not domains[0].ordered:
-            what = ", ".join(domain.name for domain in domains)
+            what = named(domain.name for domain in domains)
             raise ParameterError(
                 f"{self.name} works on one number or date without hierarchy, not on {what}; use mdav"
             )

@@ -14,7 +14,7 @@ from incrowd.attacks.membership import membership
 from incrowd.attacks.minimality import minimality
 from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.progress import Progress, Silent
 from incrowd.table.schema import Schema
 
@@ -158,13 +158,13 @@ def attack(
     if secret is None and len(names) == 1:
         secret = names[0]
     if secret is not None and secret not in names:
-        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {names}")
+        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {named(names)}")
     setting = Setting(raw, release, schema, control, seed)
     width = len(setting.quasi)
     sides = parts or (setting.quasi[: (width + 1) // 2], setting.quasi[(width + 1) // 2 :])
     for name in (name for side in sides for name in side):
         if name not in setting.quasi:
-            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {setting.quasi}")
+            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {named(setting.quasi)}")
     possible: dict[str, Callable[[], Attack]] = {
         KINDS[0]: lambda: singling_out(setting, 1, attacks, KINDS[0]),
     }

@@ -14,7 +14,7 @@ from incrowd.cli import options
 from incrowd.cli.commands import COMMANDS, hierarchy
 from incrowd.cli.helping import CommandHelp, GroupHelp
 from incrowd.cli.interruption import Interruption
-from incrowd.errors import IncrowdError
+from incrowd.errors import IncrowdError, on_the_command_line
 from incrowd.io.addresses import without_secrets
 
 __all__ = ["app", "main"]
@@ -72,7 +72,8 @@ def main() -> None:
     watch = Interruption()
     stopped = False
     try:
-        _run(watch)
+        with on_the_command_line():
+            _run(watch)
     except SystemExit as stop:
         # Database drivers that take Ctrl-C for themselves raise KeyboardInterrupt, which comes out as 130.
         stopped = stop.code == 128 + signal.SIGINT

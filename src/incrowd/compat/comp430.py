@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.compat._arguments import check_path, check_whole_number
-from incrowd.errors import HierarchyError, IncrowdError, SchemaError, TableError
+from incrowd.errors import HierarchyError, IncrowdError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, find_files
 from incrowd.io.columns import column_named
 
@@ -149,10 +149,10 @@ def _read(path: Path, folder: Path) -> _Course:
     others = [name for name in columns if name not in files]
     if len(others) != 1:
         # Without any hierarchy the first line may be a row.
-        named = (", ".join(map(repr, others)) or "none") if files else "all"
+        which = (named(others) or "none") if files else "all"
         raise SchemaError(
             f"{path}: one column is sensitive and has no hierarchy, but {len(others)} have none in {folder}: "
-            f"{named}"
+            f"{which}"
         )
     trees = {name: _tree(files[name]) for name in columns if name in files}
     attributes = [

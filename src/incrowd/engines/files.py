@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
-from incrowd.errors import SchemaError, TableError
+from incrowd.errors import SchemaError, TableError, setting
 from incrowd.io.columns import column_named, nameless
 from incrowd.table.missing import null_values_of
 
@@ -252,7 +252,8 @@ class FilesEngine(ScanEngine):
                 yield
             except duckdb.OutOfMemoryException:
                 raise TableError(
-                    "counting needs more than its share of the memory; allow more (--memory) or name fewer "
+                    "counting needs more than its share of the memory; allow more "
+                    f"({setting('memory=', '--memory')}) or name fewer "
                     "quasi-identifiers"
                 ) from None
             except (duckdb.ConversionException, duckdb.OutOfRangeException):
@@ -464,7 +465,8 @@ class FilesEngine(ScanEngine):
         if need > room:
             raise TableError(
                 f"the table has {found:,} distinct {what}, which take about {need / 2**30:.1f} GiB where "
-                f"{room / 2**30:.1f} GiB are left of the memory; allow more (--memory), name fewer "
+                f"{room / 2**30:.1f} GiB are left of the memory; allow more "
+                f"({setting('memory=', '--memory')}), name fewer "
                 "quasi-identifiers, or recode the finest of them before"
             )
 

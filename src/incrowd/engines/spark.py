@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from incrowd.engines.grouped import CHANGED, ROWS, FetchedEngine
-from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError
+from incrowd.errors import (
+    IncrowdError,
+    MissingExtraError,
+    SchemaError,
+    TableError,
+    exists_already,
+    null_values_setting,
+)
 from incrowd.io.columns import column_named, columns_named
 from incrowd.io.targets import refuse_other_files, seal_of, writing
 from incrowd.recoding import READS_AS_MISSING
@@ -374,7 +381,10 @@ def translated(error: Exception) -> Exception:
         return TableError(CHANGED)
     if READS_AS_MISSING in str(error):
         # Raised by an executor; the rest of that text is Spark's.
-        return SchemaError(f"{READS_AS_MISSING}; take another output style or another null value")
+        return SchemaError(
+            f"{READS_AS_MISSING}, since {null_values_setting()} names its text; take another output style "
+            "or another null value"
+        )
     # pyspark's own classes are not imported to ask: a Connect client need not have the others.
     kinds = [kind for kind in type(error).__mro__ if kind.__module__.split(".")[0] in ("pyspark", "py4j")]
     if not kinds:
@@ -446,7 +456,7 @@ def replace_folder(
             _replace_local(frame, Path(final.toUri().getPath()), check, force, session_files)
             return
         if files.exists(final) and not force:
-            raise TableError(f"{target}: exists already; choose another name or say force=True (--force)")
+            raise TableError(f"{target}: {exists_already()}")
         parent = final.getParent()
         if parent is None or not files.exists(parent):
             raise TableError(f"{target}: the folder to write it into does not exist")

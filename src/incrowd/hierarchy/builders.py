@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from incrowd.errors import HierarchyError, ParameterError, quoted
+from incrowd.errors import HierarchyError, ParameterError, null_values_setting, quoted
 from incrowd.hierarchy.tree import Hierarchy
 
 __all__ = [
@@ -82,7 +82,7 @@ def _group(label: str) -> str:
 def _unsuitable(column: str, wrong: int, total: int, what: str) -> HierarchyError:
     return HierarchyError(
         f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
-        "with --null-value (null_values), or use another hierarchy"
+        f"with {null_values_setting()}, or use another hierarchy"
     )
 
 
@@ -96,8 +96,8 @@ def _tree(paths: Iterable[Sequence[str]], column: str, recipe: str) -> Hierarchy
     except HierarchyError:
         raise HierarchyError(
             f"column {column!r}: a value is empty, '*' or the same text as a group that the recipe "
-            f"{recipe!r} makes; name those that mean missing with --null-value (null_values), or use "
-            "another hierarchy"
+            f"{recipe!r} makes; name those that mean missing with "
+            f"{null_values_setting()}, or use another hierarchy"
         ) from None
 
 

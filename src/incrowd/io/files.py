@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import TableError, quoted
+from incrowd.errors import TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.formulas import escape, unescape
@@ -160,7 +160,7 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     if not data.strip():
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
-        raise TableError(f"{path}: the file has NUL bytes; is it text, and in another encoding (--encoding)?")
+        raise no_text(path)
     used, names, expected = checked_csv(np.frombuffer(data, np.uint8), data[: 1 << 20], path, asked)
     mark = (used.delimiter or ",")[0]
     fields = len(names)
@@ -251,6 +251,12 @@ def checked_csv(
     )
 
 
+def no_text(path: Path) -> TableError:
+    """Say that a file has NUL bytes."""
+    another = setting("CsvFormat(encoding=...)", "--encoding")
+    return TableError(f"{path}: the file has NUL bytes; is it text, and in another encoding ({another})?")
+
+
 def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     # Programs that add a byte order mark to a file that has one leave two.
     while data[:3] == codecs.BOM_UTF8:
@@ -260,7 +266,8 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     except (UnicodeDecodeError, UnicodeError) as error:
         place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else "the file"
         raise TableError(
-            f"{path}: {place} is not {encoding}; name the encoding, e.g. --encoding latin-1"
+            f"{path}: {place} is not {encoding}; name the encoding, e.g. "
+            + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
         ) from None
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         return data

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from incrowd.errors import ParameterError, TableError, quoted
+from incrowd.errors import ParameterError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, require_regular
 from incrowd.io.files import (
     CsvFormat,
@@ -27,6 +27,7 @@ from incrowd.io.files import (
     has_parquet_ends,
     is_parquet,
     missing_alone,
+    no_text,
     nul_in,
     null_text,
     require_text,
@@ -353,12 +354,10 @@ def _decoded(file: Path, encoding: str, *, zipped: bool) -> Iterator[str]:
             except (UnicodeDecodeError, UnicodeError):
                 raise TableError(
                     f"{file}: the bytes from {done} to {done + len(data)} are not {encoding}; name the "
-                    "encoding, e.g. --encoding latin-1"
+                    "encoding, e.g. " + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
                 ) from None
             if "\0" in text:
-                raise TableError(
-                    f"{file}: the file has NUL bytes; is it text, and in another encoding (--encoding)?"
-                )
+                raise no_text(file)
             if text:
                 yield text
             if not data:

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, exists_already
 from incrowd.io.addresses import Address, file_path, is_address
 from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_unfinished
 from incrowd.io.scratch import PrivateFolder, remove_dead
@@ -262,7 +262,7 @@ class Target(os.PathLike[str]):
         if not (stat.S_ISREG(there.st_mode) or stat.S_ISLNK(there.st_mode)):
             raise TableError(f"{self}: is no file that can be replaced; choose another name")
         if not force:
-            raise TableError(f"{self}: exists already; choose another name or say --force")
+            raise TableError(f"{self}: {exists_already()}")
         if self.folder:
             raise TableError(f"{self}: is a file; name a folder")
         self.before = identity(self.path, follow=False)
@@ -272,7 +272,7 @@ class Target(os.PathLike[str]):
             if not any(entries):
                 return
         if not force:
-            raise TableError(f"{self}: exists already; choose another name or say --force")
+            raise TableError(f"{self}: {exists_already()}")
         refuse_strangers(self.path, str(self))
         self.before = identity(self.path)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 from incrowd.recoding import (
     SUPPRESSED,
     Cells,
@@ -188,8 +188,8 @@ def apply_recoding(
     names = [attribute.name for attribute in schema.quasi]
     if [domain.name for domain in recoding.domains] != names:
         raise ParameterError(
-            f"the recoding is one of {', '.join(domain.name for domain in recoding.domains)}, and the "
-            f"policy's quasi-identifiers are {', '.join(names)}"
+            f"the recoding is one of {named(domain.name for domain in recoding.domains)}, and the "
+            f"policy's quasi-identifiers are {named(names)}"
         )
     for model in policy.models:
         if model.needs_population:
@@ -258,13 +258,18 @@ def _check_share(suppressed: int, outside: int, too_small: int, rows: int, polic
         raise InfeasibleError(
             f"apply: {suppressed} of {rows} rows would be suppressed ({outside} are covered by no cell, "
             f"{too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "
-            "max_suppression, name the earlier release (previous_release), or anonymize both together"
+            f"{setting('max_suppression', '--max-suppression')}, {_together()}"
         )
     if suppressed == rows:
         raise InfeasibleError(
             f"apply: every row would be suppressed ({outside} are covered by no cell, {too_small} in classes "
-            "that fail); name the earlier release (previous_release), or anonymize both together"
+            f"that fail); {_together()}"
         )
+
+
+def _together() -> str:
+    earlier = setting("previous_release", "--previous-release")
+    return f"name the earlier release ({earlier}), or anonymize both together"
 
 
 def _written(table: Any, policy: Policy) -> Part:

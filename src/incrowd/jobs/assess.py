@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, listed
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel
 from incrowd.report.document import FORMAT, VERSION
@@ -101,7 +101,7 @@ class ClassFigures:
             if measure.model == model and attribute in (None, measure.attribute):
                 return values
         of = "" if attribute is None else f" of {attribute!r}"
-        known = ", ".join(dict.fromkeys(measure.model for measure in self.measures))
+        known = listed(dict.fromkeys(measure.model for measure in self.measures))
         raise ParameterError(f"model: no {model!r}{of} was measured; there are {known}")
 
     def frame(self) -> pl.DataFrame:

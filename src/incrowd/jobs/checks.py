@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import SparkEngine
-from incrowd.errors import InfeasibleError, ParameterError, TableError
+from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.io.addresses import file_path
 from incrowd.table.schema import Schema
 
@@ -113,7 +113,8 @@ def judge(assessment: Assessment, policy: Policy) -> None:
             0,
             f"{assessment.suppressed} of {assessment.records} records are suppressed (* in every "
             f"quasi-identifier), {assessment.suppressed_share:.2%} where {policy.max_suppression:.2%} "
-            "may be; loosen the models, name fewer quasi-identifiers or raise max_suppression",
+            "may be; loosen the models, name fewer quasi-identifiers or raise "
+            + setting("max_suppression", "--max-suppression"),
         )
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))

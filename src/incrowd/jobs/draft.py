@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incrowd.errors import InputError, TableError
+from incrowd.errors import InputError, TableError, setting
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_value
 from incrowd.table.schema import Attribute, Role
 
@@ -161,7 +161,8 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
     if place := _row_for_header(table):
         raise TableError(
             f"{source}: the first line looks like a row and not like a header (column {place} of "
-            f"{table.width}); name the columns with --names, or rename that column"
+            f"{table.width}); name the columns with "
+            f"{setting('CsvFormat(names=...)', '--names')}, or rename that column"
         )
     guesses = guess_columns(table, null_values)
     has_sensitive = any(guess.role == "sensitive" for guess in guesses)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
-from incrowd.errors import InputError, ParameterError
+from incrowd.errors import InputError, ParameterError, named
 from incrowd.io.addresses import file_path
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.schema import STYLES, Attribute, Schema, Style
@@ -86,7 +86,7 @@ class Policy:
         names = [attribute.name for attribute in self.schema.quasi]
         for name in levels:
             if name not in names:
-                raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {', '.join(names)}")
+                raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {named(names)}")
         schema = Schema.of(
             (
                 replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.errors import ParameterError, SchemaError, TableError, setting
 from incrowd.parameters import Configured, parameter
 
 if TYPE_CHECKING:
@@ -292,7 +292,8 @@ class PrivacyModel(Configured, ABC):
         self.attributes(frequency)
         if self.needs_population and frequency.population is None:
             raise ParameterError(
-                f"{self.name} compares the table with a population; give one with population= (--population)"
+                f"{self.name} compares the table with a population; give one with "
+                + setting("population=", "--population")
             )
 
     def attributes(self, frequency: FrequencyTable) -> list[int | None]:

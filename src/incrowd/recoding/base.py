@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from incrowd.errors import SchemaError
+from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.addresses import file_path
 from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
@@ -28,7 +28,7 @@ __all__ = ["READS_AS_MISSING", "Recoding", "check_cells"]
 
 FORMAT_VERSION = 1
 
-READS_AS_MISSING = "a released cell would read as missing, since null_values (--null-value) name its text"
+READS_AS_MISSING = "a released cell would read as missing"
 """What is said of a cell that would be taken for a missing value."""
 
 
@@ -159,6 +159,7 @@ def check_cells(recoding: Recoding, null_values: tuple[str, ...]) -> None:
         labels = {cells.labels[entry] for entry in np.unique(cells.codes).tolist()}
         if any(label is not None and means(label) for label in labels):
             raise SchemaError(
-                f"column {domain.name!r}: {READS_AS_MISSING}; take another output style for it, other labels "
-                "in its hierarchy or another null value"
+                f"column {domain.name!r}: {READS_AS_MISSING}, since {null_values_setting()} "
+                "names its text; take another output style for it, other labels in its hierarchy or another "
+                "null value"
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.kernels.counting import Counts, class_counts
 from incrowd.kernels.grouping import group_members
 from incrowd.recoding import Local, Recoding
@@ -33,7 +33,7 @@ def class_table(frequency: FrequencyTable, recoding: Recoding, sensitive: str | 
     names = [counts.name for counts in frequency.sensitive]
     if sensitive is None:
         if len(names) != 1:
-            raise SchemaError(f"name one sensitive attribute; those are: {', '.join(names) or 'none'}")
+            raise SchemaError(f"name one sensitive attribute; those are: {named(names) or 'none'}")
         sensitive = names[0]
     counted = frequency.attribute(sensitive)
     indptr, members = group_members(recoding.class_of_key, recoding.count)

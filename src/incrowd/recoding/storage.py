@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationError
 
-from incrowd.errors import HierarchyError, TableError, named, quoted
+from incrowd.errors import HierarchyError, TableError, named, quoted, setting
 from incrowd.hierarchy import Hierarchy
 from incrowd.recoding.cells import Cells, level_cells
 from incrowd.recoding.labels import SUPPRESSED, parts_of_set, range_label
@@ -94,8 +94,8 @@ def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]
 
 def _damaged(path: Path, what: str) -> str:
     return (
-        f"{path}: the recoding is damaged or was changed ({what}); take the folder that --recoding or "
-        "save wrote"
+        f"{path}: the recoding is damaged or was changed ({what}); take the folder that "
+        f"{setting('save', '--recoding')} wrote"
     )
 
 

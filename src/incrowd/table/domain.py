@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import HierarchyError, SchemaError
+from incrowd.errors import HierarchyError, SchemaError, null_values_setting
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.schema import Attribute
@@ -140,7 +140,7 @@ class Domain:
             if isinstance(hierarchy, Builder) and "" in found.texts:
                 raise HierarchyError(
                     f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as "
-                    "missing with --null-value '' (null_values)"
+                    "missing with " + null_values_setting("''")
                 )
             tree = (
                 hierarchy.build(found.texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy
@@ -151,8 +151,7 @@ class Domain:
             if unknown:
                 raise HierarchyError(
                     f"column {attribute.name!r}: {unknown} of {count} distinct values are not leaves of its "
-                    "hierarchy; add them to it, or name those that mean missing with --null-value "
-                    "(null_values)"
+                    "hierarchy; add them to it, or name those that mean missing with " + null_values_setting()
                 )
             values = list(tree.values)
             by_rank = np.full(len(values), np.nan)
@@ -314,7 +313,7 @@ def _kind(
 def _not_all(column: str, wrong: int, total: int, what: str) -> str:
     return (
         f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
-        "with --null-value (null_values), or declare the column a category"
+        f"with {null_values_setting()}, or declare the column a category"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import SchemaError, TableError
+from incrowd.errors import SchemaError, TableError, named
 from incrowd.table.domain import Domain
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class FrequencyTable:
         for counts in self.sensitive:
             if counts.name == name:
                 return counts
-        known = ", ".join(repr(counts.name) for counts in self.sensitive) or "none"
+        known = named(counts.name for counts in self.sensitive) or "none"
         raise SchemaError(f"{name!r} is not a sensitive attribute; those are: {known}")
 
     @classmethod

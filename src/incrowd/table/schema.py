@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from incrowd.errors import SchemaError, named
+from incrowd.errors import SchemaError, named, setting
 from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 
@@ -305,7 +305,8 @@ def require_columns(
     else:
         has = (
             f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
-            "the first line is a row and no header, name the columns (--names, CsvFormat(names=...))"
+            "the first line is a row and no header, name the columns "
+            + setting("(CsvFormat(names=...))", "(--names)")
         )
     raise SchemaError(f"{where}the table has no column {named(missing)}; {has}")
 

@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import SchemaError, TableError
+from incrowd.errors import SchemaError, TableError, named
 from incrowd.verification.against import compare
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.cells import Shapes
@@ -103,12 +103,12 @@ def verify(
     are part of the whole table's distribution. Missing is a value of its own. Numbers are compared by value;
     the values of a column with a hierarchy are its leaves.
     """
-    named = _named(path)
+    given = _named(path)
     policy = read_policy(Path(_named(policy_path, only_file=True)))
     crowd = None if population is None else _named(population, only_file=True)
     beside = None if against is None else _named(against)
     csv_format = CsvFormat(delimiter, encoding)
-    with PrivateFolder() as scratch, reworded(Path(title_of(named))):
+    with PrivateFolder() as scratch, reworded(Path(title_of(given))):
         con = connect(scratch, in_order=against is not None)
         try:
             quasi = [column.name for column in policy.named("quasi")]
@@ -116,7 +116,7 @@ def verify(
             released = load(
                 con,
                 "released",
-                named,
+                given,
                 table,
                 needed,
                 replace(csv_format, escaped=escaped),
@@ -157,9 +157,8 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
 def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
     lacking = [name for name in needed if name not in table.names]
     if lacking:
-        named = ", ".join(map(repr, lacking))
         raise SchemaError(
-            f"{table.title}: the policy's column(s) {named} are not in the file; check the header's "
+            f"{table.title}: the policy's column(s) {named(lacking)} are not in the file; check the header's "
             "spelling and the delimiter"
         )
 

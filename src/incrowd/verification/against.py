@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, named
 from incrowd.verification.cells import CellReader
 from incrowd.verification.classes import fetch_row, group_of, written
 from incrowd.verification.people import Coverage, Covers
@@ -60,8 +60,7 @@ def compare(
     passed = [name for name in passed if name in released.names]
     lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
     if lacking:
-        named = ", ".join(map(repr, lacking))
-        return [*problems, f"the raw table {raw.title} has no column {named}"], []
+        return [*problems, f"the raw table {raw.title} has no column {named(lacking)}"], []
     sizes = [int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0]) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return [*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"], []
@@ -201,8 +200,9 @@ class _Comparison:
             self.con, f"SELECT count(*) FROM (SELECT {mine} FROM {r} EXCEPT ALL SELECT {theirs} FROM {w})"
         )
         if extra:
-            named = ", ".join(map(repr, self.passed))
-            problems.append(f"the column(s) {named} differ from the raw table in {extra} records")
+            problems.append(
+                f"the column(s) {named(self.passed)} differ from the raw table in {extra} records"
+            )
         passed = ", ".join(f"p{n}" for n in range(max(len(both), 1)))
         self.con.execute(
             f"CREATE TABLE passed AS SELECT row_number() OVER () AS p, * FROM (SELECT DISTINCT {passed} FROM "

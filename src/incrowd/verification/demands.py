@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.errors import PolicyError
+from incrowd.errors import PolicyError, named
 
 __all__ = ["MODELS", "Demand", "Parameter", "read_demands"]
 
@@ -245,7 +245,7 @@ def read_demands(data: object, sensitive: Sequence[str]) -> tuple[Demand, ...]:
         parameters, read = MODELS[name]
         unknown = sorted(set(entry) - {"model", *parameters})
         if unknown:
-            raise PolicyError(f"{where}: verify does not know {', '.join(map(repr, unknown))}")
+            raise PolicyError(f"{where}: verify does not know {named(unknown)}")
         given = {}
         for key, parameter in parameters.items():
             if key not in entry and parameter.needed:

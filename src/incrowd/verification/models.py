@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from incrowd.errors import PolicyError
+from incrowd.errors import PolicyError, setting
 from incrowd.verification import quantities
 from incrowd.verification.attribute import Attribute, split_by_others
 from incrowd.verification.classes import fetch_row, smallest_class
@@ -63,8 +63,8 @@ class Measuring:
         """
         if demand.needs_people and self.people is None:
             raise PolicyError(
-                f"{demand.model} compares the release with a population; name it with --population "
-                "(population=)"
+                f"{demand.model} compares the release with a population; name it with "
+                + setting("population=", "--population")
             )
         distance = None
         if demand.model == "t-closeness" and demand.attribute is not None:

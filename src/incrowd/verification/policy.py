@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import PolicyError
+from incrowd.errors import PolicyError, named
 from incrowd.verification.demands import Demand, read_demands
 from incrowd.verification.recipes import recipe_named
 
@@ -157,8 +157,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
 def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) -> None:
     unknown = [name for name in data if name not in known]
     if unknown:
-        named = ", ".join(map(repr, unknown[:5]))
-        raise PolicyError(f"{where}verify does not know {named}; it knows {', '.join(known)}")
+        raise PolicyError(f"{where}verify does not know {named(unknown, 5)}; it knows {', '.join(known)}")
 
 
 def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:

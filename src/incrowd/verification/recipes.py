@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from incrowd.errors import HierarchyError, PolicyError
+from incrowd.errors import HierarchyError, PolicyError, named
 from incrowd.verification.trees import Tree, TreeError
 
 __all__ = ["day_of", "exact_number", "is_bin", "is_calendar", "recipe_named", "tree_of"]
@@ -48,9 +48,7 @@ def recipe_named(spec: dict[str, Any], column: str) -> str:
         raise PolicyError(f"column {column!r}: the hierarchy must name one builder of {', '.join(options)}")
     unknown = sorted(set(spec) - {names[0], *options[names[0]]})
     if unknown:
-        raise PolicyError(
-            f"column {column!r}: verify does not know {', '.join(map(repr, unknown))} of {names[0]!r}"
-        )
+        raise PolicyError(f"column {column!r}: verify does not know {named(unknown)} of {names[0]!r}")
     return names[0]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from incrowd.errors import ParameterError, TableError
+from incrowd.errors import ParameterError, TableError, setting
 from incrowd.verification.databases import Address, is_address, part_of
 from incrowd.verification.source import CsvFormat, Part, Table, literal, open_file, reworded
 
@@ -63,8 +63,8 @@ def load(
     if is_address(named):
         if table is None:
             raise ParameterError(
-                "an address is no file; name a table of its database with --table, or --against-table of the "
-                "raw one (table=, against_table=)"
+                f"an address is no file; name a table of its database with {setting('table=', '--table')}, "
+                f"or {setting('against_table=', '--against-table')} of the raw one"
             )
         return _load_parts(
             con, name, Address(named).title, [part_of(con, named, table, scratch)], wanted, everything, False

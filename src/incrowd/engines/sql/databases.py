@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from incrowd.engines.sql.dialects.base import while_fetching
-from incrowd.errors import IncrowdError, TableError
+from incrowd.errors import IncrowdError, TableError, exists_already
 from incrowd.io.addresses import Address, is_address
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class DatabaseTable:
         if kind != "table":
             raise TableError(f"{title}: is a {kind}; choose another name")
         if not force:
-            raise TableError(f"{title}: exists already; choose another name or say force")
+            raise TableError(f"{title}: {exists_already()}")
         if not self.dialect.view_guards and database.ask(lambda d: d.kind(self.name)) != "table":
             raise TableError(
                 f"{title}: exists already, and {self.title} is a view, which may read it; choose another name"

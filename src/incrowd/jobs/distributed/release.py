@@ -24,7 +24,7 @@ from incrowd.engines.spark import (
     to_polars,
     without_comments,
 )
-from incrowd.errors import ParameterError, TableError
+from incrowd.errors import ParameterError, TableError, named
 from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
@@ -307,7 +307,7 @@ class _Blocks:
                 name for j, name in enumerate(self.passed) if as_arrow(self.frame.select(f"p{j}")) is None
             ]
             raise TableError(
-                f"column {', '.join(map(repr, wrong))}: Spark cannot hand its type to Python; convert it "
+                f"column {named(wrong)}: Spark cannot hand its type to Python; convert it "
                 "first, or leave it out of the release"
             )
 
