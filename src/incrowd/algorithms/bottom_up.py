@@ -16,11 +16,12 @@ __all__ = ["BottomUp"]
 
 @dataclass(frozen=True)
 class BottomUp(FullDomainAlgorithm):
-    """The best node on the lowest level of the lattice that has one that needs no suppression.
+    """Takes the best node on the lowest level of the lattice that needs no suppression.
 
-    Levels are looked at from the bottom; on the first with a node whose classes all satisfy the models,
-    the one of least loss is taken, and of equal ones the first in the order of their levels, the
-    quasi-identifiers in the schema's order. Nothing is suppressed, whatever `max_suppression` allows.
+    The search goes up level by level. It stops at the first level that has a node whose equivalence classes
+    all satisfy the models. It takes the node of least loss on this level. Ties go to the first node in the
+    order of levels, with the quasi-identifiers in the schema's order. Nothing is suppressed, whatever
+    `max_suppression` allows.
 
     References
     ----------

@@ -23,14 +23,20 @@ __all__ = ["BottomUpGeneralization"]
 
 @dataclass(frozen=True)
 class BottomUpGeneralization(Algorithm):
-    """Starts from the values and generalizes what tells least of a target for the anonymity it gains.
+    """Starts from the raw values and generalizes until the models hold; keeps information on a target column.
 
-    A generalization replaces the children of a node of a hierarchy by the node in all records. While a
-    model fails, one is carried out: among those that make the smallest class larger the one that loses
-    least information on the target per record gained, and where none does, the one that loses least. A
-    number or category without hierarchy has one generalization, from its values to ``*``: give numbers a
-    hierarchy of intervals. Ties go to the first attribute, then to the lowest rank. The time it takes
-    grows with the keys of the table times the nodes of its hierarchies.
+    One generalization replaces the children of a node of a hierarchy by this node, in all records. Example:
+    the node Europe replaces France and Italy.
+
+    While a model fails, one generalization is carried out:
+
+    - Some generalizations make the smallest class larger. Of these, the search takes the one that loses the
+      least information on the target per record gained.
+    - If none does, it takes the one that loses the least information on the target.
+
+    A column without hierarchy has one generalization, from its values to ``*``. So give numbers a hierarchy
+    of intervals. Ties go to the first attribute, then to the lowest rank. The time grows with the number of
+    keys times the nodes of the hierarchies.
 
     Parameters
     ----------
@@ -46,7 +52,7 @@ class BottomUpGeneralization(Algorithm):
     target: str = parameter("the column that the release should predict", kind=str)
 
     name: ClassVar[str] = "bottom-up-generalization"
-    summary: ClassVar[str] = "generalizes what tells least of a target column for the anonymity it gains"
+    summary: ClassVar[str] = "generalizes values, with the least loss of information on a target column"
     paper: ClassVar[str] = "Wang et al. 2004"
     weighted: ClassVar[bool] = False
 

@@ -19,16 +19,19 @@ __all__ = ["Clustering"]
 
 @dataclass(frozen=True)
 class Clustering(LocalAlgorithm):
-    """Gathers the k - 1 nearest records around a centroid; the next is farthest from all centroids so far.
+    """Gathers the k - 1 nearest records around a centroid. The next centroid is far from all earlier ones.
 
-    The distance of two records is what it costs to put them into one class: the loss LM of the cells,
-    averaged with the attributes' weights, plus the levels climbed (MD) over the most that two records can
-    climb. The first centroid is the first record, each further one the unused record with the largest sum
-    of distances to all centroids. Fewer than k records are left in the end; each joins the cluster of the
-    nearest centroid. Ties go to the lowest index, and distances are compared exactly. The time it takes
-    grows with the square of the number of distinct records, over k.
+    The first centroid is the first record. Each further one is the unused record with the largest sum of
+    distances to all earlier centroids. In the end fewer than k records are left. Each joins the cluster of
+    the nearest centroid.
 
-    A number or date without hierarchy counts its range over that of the column as LM, and one level.
+    The distance of two records is the cost of putting them into one class. It is the sum of two terms: the
+    loss LM of the cells, averaged with the attributes' weights, and the levels climbed (MD) over the most
+    that two records can climb. For a number or date without hierarchy, LM is the range over the range of the
+    column, and it climbs one level.
+
+    Ties go to the lowest index, and distances are compared exactly. The time grows with the square of the
+    number of distinct records, over k.
 
     References
     ----------
@@ -37,7 +40,7 @@ class Clustering(LocalAlgorithm):
     """
 
     name: ClassVar[str] = "clustering"
-    summary: ClassVar[str] = "gathers the k-1 nearest records around the one farthest from all before"
+    summary: ClassVar[str] = "gathers k-1 records around the one farthest from all earlier clusters"
     paper: ClassVar[str] = "COMP 430 2024, after Byun et al. 2007"
 
     def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:

@@ -17,10 +17,11 @@ __all__ = ["Datafly"]
 
 @dataclass(frozen=True)
 class Datafly(FullDomainAlgorithm):
-    """Climbs, step by step, with the quasi-identifier that has the most distinct values left.
+    """Generalizes, step by step, the quasi-identifier that has the most distinct values left.
 
-    It stops at the first node at which suppressing no more than allowed suffices. Of quasi-identifiers with
-    equally many values, the first in the schema's order climbs. Fast, and rarely the best.
+    Each step climbs one level. Of quasi-identifiers with equally many values, the first in the schema's order
+    climbs. The search stops at the first node where the allowed suppression suffices. It is fast, and its
+    result is rarely the best.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Datafly(FullDomainAlgorithm):
     )
 
     name: ClassVar[str] = "datafly"
-    summary: ClassVar[str] = "climbs with the column of most distinct values until suppression suffices"
+    summary: ClassVar[str] = "generalizes the column of most distinct values until suppression suffices"
     paper: ClassVar[str] = "Sweeney 2002"
 
     def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:

@@ -19,11 +19,11 @@ __all__ = ["Flash"]
 
 @dataclass(frozen=True)
 class Flash(FullDomainAlgorithm):
-    """All minimal nodes by binary search along paths through the lattice; the best of them is taken.
+    """Finds all minimal nodes by binary search along paths through the lattice, and takes the best.
 
-    Level by level, a path is built greedily from each node that is not tagged yet up to the top, and
-    searched by halves; what is learned tags the nodes above and below. Nodes with little generalization
-    come first.
+    A minimal node is one that satisfies the models while every node below it fails. The search goes up level
+    by level. From each node that has no verdict yet it builds a greedy path to the top, and searches the path
+    by halves. Each verdict also settles nodes above and below. Nodes with little generalization come first.
 
     Notes
     -----
@@ -37,7 +37,7 @@ class Flash(FullDomainAlgorithm):
     """
 
     name: ClassVar[str] = "flash"
-    summary: ClassVar[str] = "finds all minimal nodes by binary search along greedy paths, takes the best"
+    summary: ClassVar[str] = "finds all minimal nodes by binary search along paths, and takes the best"
     paper: ClassVar[str] = "Kohlmayer et al. 2012"
     most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True

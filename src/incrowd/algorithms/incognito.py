@@ -19,10 +19,11 @@ __all__ = ["Incognito"]
 
 @dataclass(frozen=True)
 class Incognito(FullDomainAlgorithm):
-    """All minimal nodes: anonymous ones of which every specialization fails; the best of them is taken.
+    """Finds all minimal nodes by subsets of the quasi-identifiers, and takes the best.
 
-    Subsets of the quasi-identifiers are searched by size, the others at their top. What fails for a subset
-    fails for every set that contains it, whatever levels the others have.
+    A minimal node is one that satisfies the models while every node below it fails. The search looks at the
+    small subsets of the quasi-identifiers first. The other quasi-identifiers are at their top level. Levels
+    that fail for a subset fail for every larger set, whatever levels the other quasi-identifiers have.
 
     Notes
     -----
@@ -34,7 +35,7 @@ class Incognito(FullDomainAlgorithm):
     """
 
     name: ClassVar[str] = "incognito"
-    summary: ClassVar[str] = "finds all minimal nodes by subsets of the quasi-identifiers, takes the best"
+    summary: ClassVar[str] = "finds all minimal nodes by subsets of the columns, and takes the best"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
     most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True

@@ -19,14 +19,17 @@ __all__ = ["KMember"]
 
 @dataclass(frozen=True)
 class KMember(LocalAlgorithm):
-    """Grows one cluster after the other, each time by the record that makes its loss grow least.
+    """Grows one cluster of k records after the other, each time by the record that makes its loss grow least.
 
-    A cluster starts with the record farthest from the last one of the cluster before, the first with the
-    record farthest from a random one. The information loss of a cluster is its size times the sum, over
-    the quasi-identifiers with their weights, of the width of a number over that of the column, or the
-    height of the common ancestor over that of the hierarchy. Fewer than k records are left in the end; in
-    random order, each joins the cluster whose loss grows least. Ties go to the lowest index. The time it
-    takes grows with the square of the number of records.
+    The first cluster starts with the record farthest from a random one. Each further cluster starts with the
+    record farthest from the last record of the cluster before. In the end fewer than k records are left. In
+    random order, each joins the cluster whose loss grows least.
+
+    The information loss of a cluster is its size times a weighted sum over the quasi-identifiers. A number
+    adds its width over the width of the column. A category adds the height of the common ancestor over the
+    height of the hierarchy.
+
+    Ties go to the lowest index. The time grows with the square of the number of records.
 
     References
     ----------

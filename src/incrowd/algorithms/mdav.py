@@ -24,12 +24,17 @@ _BITS = 60
 class MDAV(LocalAlgorithm):
     """Gathers k records around the one farthest from the average, and k around the one farthest from that.
 
-    Distances are Euclidean over standardized numbers and dates (each less its mean, over its standard
-    deviation) times the square root of the attribute's weight; two categories are 1 apart, and so are a
-    number and a missing one. The average of categories is the most frequent one. While 3k records or more are
-    left, two clusters are made at a time; of 2k to 3k - 1, one cluster and the rest. Ties go to the lowest
-    index, distances are rounded to 60 bits. The time it takes grows with the square of the number of distinct
-    records, over k. Use the output style ``mean`` for microaggregated values, or leave ranges.
+    While 3k records or more are left, two clusters are made at a time. Of 2k to 3k - 1 records, one cluster
+    is made, and the rest is another.
+
+    Distances are Euclidean. Numbers and dates are standardized (each less its mean, over its standard
+    deviation) and multiplied by the square root of the attribute's weight. Two different categories are 1
+    apart. So are a number and a missing value. The average of categories is the most frequent one.
+
+    Ties go to the lowest index. Distances are rounded to 60 bits. The time grows with the square of the
+    number of distinct records, over k.
+
+    Use the output style ``mean`` for microaggregated values. Without it, numbers are released as ranges.
 
     References
     ----------

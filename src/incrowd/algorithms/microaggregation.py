@@ -20,11 +20,15 @@ __all__ = ["Microaggregation"]
 class Microaggregation(LocalAlgorithm):
     """Groups the values of one number or date, at least k records each, with the least squared error.
 
-    The error is that of giving every record the mean of its group; the grouping is optimal among all of
-    at least k records (where other models join groups afterwards, among those before joining). There must
-    be one quasi-identifier and no more, a number or date; of groupings with the same error, the one with
-    smaller last groups is taken. Missing values count as one value beyond all others. Use the output
-    style ``mean`` for microaggregated values. The time it takes grows with records times k.
+    The error is made by giving every record the mean of its group. The grouping is optimal among all
+    groupings with at least k records a group. If another model fails, groups are joined afterwards. Then the
+    grouping was optimal before joining.
+
+    There must be exactly one quasi-identifier, a number or a date. Of groupings with the same error, the one
+    with smaller last groups is taken. Missing values count as one value beyond all others. The time grows
+    with the number of records times k.
+
+    Use the output style ``mean`` for microaggregated values.
 
     References
     ----------

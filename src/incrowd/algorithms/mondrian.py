@@ -24,32 +24,39 @@ __all__ = ["Mondrian"]
 
 @dataclass(frozen=True)
 class Mondrian(LocalAlgorithm):
-    """Cut the table in two, again and again, while both sides satisfy the models.
+    """Cuts the table in two, again and again, while both sides satisfy the models.
 
-    The attribute whose values are spread widest (relative to its column, times its weight) is tried first,
-    the next one when no cut of it is admissible. Numbers, dates and categories without hierarchy are cut
-    between two values so that both sides weigh as nearly alike as can be (the median). A column with a
-    hierarchy is cut down it: each child of the common ancestor that satisfies the models on its own goes
-    its way, the others stay together under the ancestor. Missing values of a number are parted from the
-    others first. Strict, records with the same quasi-identifiers are never parted.
+    Example: 1,000 records are cut at the median age. Each half is cut at its median zip, and so on, until a
+    side would have fewer than k records. Each part is then an equivalence class.
 
-    No record is suppressed: the whole table is the first class.
+    - **Which attribute?** The one whose values are spread widest, relative to its column and times its
+      weight. If no cut of it is admissible, the next one is tried.
+    - **Where?** Numbers, dates and categories without hierarchy are cut between two values, near the median:
+      both sides have as nearly as possible the same number of records.
+    - **Hierarchies.** A column with a hierarchy is cut below the common ancestor of its values. Each child
+      that satisfies the models becomes a part of its own. The other children stay together under the
+      ancestor.
+    - **Missing values** of a number are cut off first.
+
+    Strict Mondrian never puts records with the same quasi-identifiers into different classes. No record is
+    suppressed: the whole table is the first class.
 
     Parameters
     ----------
     mode
         ``strict``, or ``relaxed``: records at the median are divided so that both sides are equally large.
     choose
-        Which attribute is tried first: ``range``, the widest share of its column; ``span``, the largest
-        distance in its own units, for categories the number of values; ``gain``, the cut with the largest
-        information gain on `target`, whose thresholds are then chosen for it, too.
+        Which attribute is tried first. ``range``: the widest relative to its column. ``span``: the widest in
+        its own units; for categories, the number of values. ``gain``: the cut with the largest information
+        gain on `target`; numbers are then cut where the gain is largest, too.
     median
-        Where numbers are cut: ``balanced``, or ``below``: left are the values below the median, so that
-        there is no cut where it is the smallest value. Relaxed and with ``gain`` it does not matter.
+        Where numbers are cut. ``balanced``: as near to the median as possible. ``below``: the left side has
+        the values below the median; so there is no cut if the median is the smallest value. Relaxed Mondrian
+        and ``gain`` do not use it.
     categories
-        ``hierarchy``: down it, where there is one; ``ordered``: as numbers, in the order of the leaves or
-        texts; ``appearance``: the values in order of their first appearance are halved, the smaller half
-        first.
+        How categories are cut. ``hierarchy``: down the hierarchy, if there is one. ``ordered``: like numbers,
+        in the order of the leaves or texts. ``appearance``: the values are halved in the order of their first
+        appearance, the smaller half first.
     target
         The sensitive or insensitive column that the release should predict, for ``gain``.
     max_depth
@@ -89,7 +96,7 @@ class Mondrian(LocalAlgorithm):
     )
 
     name: ClassVar[str] = "mondrian"
-    summary: ClassVar[str] = "cuts the table at medians and down hierarchies while every side is safe"
+    summary: ClassVar[str] = "cuts the table at medians and down hierarchies while the models hold"
     paper: ClassVar[str] = "LeFevre et al. 2006"
     joins: ClassVar[bool] = False
 

@@ -23,13 +23,17 @@ _BATCH = 1024
 class OKA(LocalAlgorithm):
     """Puts every record into the nearest of n/k clusters in one pass, then evens out the clusters' sizes.
 
-    Each cluster starts with a random record; the others come in the order of their quasi-identifiers.
-    After that, clusters of more than k give their outermost records away, which go in random order to the
-    nearest cluster of fewer than k while there is one, and else to the nearest. The centre of a cluster
-    has the mean of its numbers and the lowest common ancestor of its categories; the distance to it is
-    the sum, over the quasi-identifiers with their weights, of the difference over the range of the
-    column, and of the loss LM of the ancestor with the record in it. Ties go to the first cluster. The
-    time it takes grows with the square of the number of records, over k.
+    1. Each cluster starts with a random record. The other records come in the order of their
+       quasi-identifiers. Each joins the nearest cluster.
+    2. Clusters of more than k records give their outermost records away. These go in random order to the
+       nearest cluster of fewer than k records. If there is none, they go to the nearest cluster.
+
+    The centre of a cluster has the mean of its numbers and the lowest common ancestor of its categories. The
+    distance of a record to the centre is a weighted sum over the quasi-identifiers. A number adds its
+    difference to the mean over the range of the column. A category adds the loss LM of the common ancestor
+    with the record in the cluster.
+
+    Ties go to the first cluster. The time grows with the square of the number of records, over k.
 
     References
     ----------
@@ -38,7 +42,7 @@ class OKA(LocalAlgorithm):
     """
 
     name: ClassVar[str] = "oka"
-    summary: ClassVar[str] = "one pass of k-means with n/k clusters, whose sizes are then evened out"
+    summary: ClassVar[str] = "one pass of k-means with n/k clusters, then evens out their sizes"
     paper: ClassVar[str] = "Lin and Wei 2008"
     seeded: ClassVar[bool] = True
 

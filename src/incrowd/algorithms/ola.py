@@ -17,11 +17,14 @@ __all__ = ["OLA"]
 
 @dataclass(frozen=True)
 class OLA(FullDomainAlgorithm):
-    """All minimal nodes by halving sub-lattices; the best of them is taken.
+    """Finds all minimal nodes by halving sub-lattices, and takes the best.
 
-    A sub-lattice between two nodes is cut at its middle height: below each node there that holds, and
-    above each that fails, lies a smaller one. The paper takes the minimal node of least non-uniform entropy
-    (``metric="non-uniform-entropy"``); suppression counts when a node is judged.
+    A minimal node is one that satisfies the models while every node below it fails. The search judges the
+    nodes at the middle height of a sub-lattice. Below each node that satisfies the models lies a smaller
+    sub-lattice. So does one above each node that fails. The search goes on in these.
+
+    The paper takes the minimal node of least non-uniform entropy (``metric="non-uniform-entropy"``). A node
+    is judged with the suppression that is allowed.
 
     Notes
     -----
@@ -34,7 +37,7 @@ class OLA(FullDomainAlgorithm):
     """
 
     name: ClassVar[str] = "ola"
-    summary: ClassVar[str] = "finds all minimal nodes by halving sub-lattices, takes the best"
+    summary: ClassVar[str] = "finds all minimal nodes by halving sub-lattices, and takes the best"
     paper: ClassVar[str] = "El Emam et al. 2009"
     most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True

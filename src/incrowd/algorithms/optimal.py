@@ -33,11 +33,15 @@ _UNBOUNDED = 2**18
 class Optimal(FullDomainAlgorithm):
     """The node of the lattice with the least loss among all that satisfy the models.
 
-    The losses of all nodes without suppression are known before any is looked at, and suppression only
-    adds to them. The search looks at the nodes whose verdict settles most others: when classes can only
-    become worse by specializing, a node that fails settles all nodes below it, and a node that holds
-    settles all whose loss cannot be lower. Where the models do not allow that, nodes are looked at in the
-    order of their losses until no better one can come. Either way the result is the optimum.
+    The loss of every node without suppression is known before the search. Suppression only adds to it. The
+    search looks first at the nodes whose verdict settles most others:
+
+    - A node that satisfies the models settles all nodes whose loss cannot be lower.
+    - A node that fails settles all nodes below it, if the models are monotone: specializing can only make
+      classes worse.
+
+    If the models are not monotone, the search looks at nodes in the order of their losses until no better one
+    can come. Either way the result is the optimum.
 
     Parameters
     ----------
@@ -50,9 +54,12 @@ class Optimal(FullDomainAlgorithm):
 
     Notes
     -----
-    A lattice of more than 4,194,304 nodes is searched from its top downward, the best nodes first, and gets a
-    budget of a minute where none is named. One of more than 262,144 gets ten minutes; if no anonymous node
-    was met by then, the search goes down from the top for a minute more.
+    Large lattices have a budget even if none is named:
+
+    - More than 262,144 nodes: ten minutes. If no node that satisfies the models was found by then, the search
+      goes down from the top for one minute more.
+    - More than 4,194,304 nodes: one minute. The lattice is searched from its top downward, the best nodes
+      first.
 
     References
     ----------

@@ -17,11 +17,12 @@ __all__ = ["Random"]
 
 @dataclass(frozen=True)
 class Random(LocalAlgorithm):
-    """Shuffles the records; the first k are a class, the next k another, and the last takes the rest.
+    """Shuffles the records. The first k are a class, the next k another, and so on; the last class takes the
+    rest.
 
-    Classes have the least size that the models can accept (k); those that fail a model are joined with
-    their nearest. The policy's seed decides the order: records are permuted as ``numpy.random.seed(seed)``
-    and ``numpy.random.shuffle`` permute an array of them.
+    k is the least class size that the models can accept. A class that fails a model is joined with its
+    nearest. The policy's seed decides the order: records are permuted as ``numpy.random.seed(seed)`` and
+    ``numpy.random.shuffle`` permute an array of them.
 
     References
     ----------

@@ -16,14 +16,15 @@ __all__ = ["Samarati"]
 
 @dataclass(frozen=True)
 class Samarati(FullDomainAlgorithm):
-    """The best node of the least height at which suppressing no more than allowed suffices.
+    """Takes the best node at the least height of the lattice where the allowed suppression suffices.
 
-    The height is found by binary search, which asks of a height only whether some node satisfies; of those
-    that do at the height found, the one of least loss is taken.
+    Binary search finds the height. At each height it asks only whether some node satisfies the models. Of the
+    nodes that do at the height found, the one of least loss is taken.
 
     Notes
     -----
-    The height is the least where generalizing never hurts; with other models it may be larger.
+    The height is the least if the models are monotone under generalization. With other models a lower one may
+    exist.
 
     References
     ----------

@@ -24,14 +24,19 @@ __all__ = ["TopDownSpecialization"]
 
 @dataclass(frozen=True)
 class TopDownSpecialization(Algorithm):
-    """TDS: starts from ``*`` everywhere and specializes what tells most of a target for what it costs.
+    """TDS: starts from ``*`` everywhere and specializes while the models hold; follows a target column.
 
-    A specialization replaces a node of a hierarchy by its children in all records, or cuts an interval of
-    a number or date in two where that tells most. Of those after which all models hold, the one with the
-    highest score is carried out: the information gain over what the size of the smallest class falls by,
-    or the gain itself where it does not fall. It ends when none is left that holds and whose records
-    differ in the target. So what tells nothing of the target stays general. A column without hierarchy is
-    specialized from ``*`` to its values. Ties go to the first attribute, then to the lowest rank.
+    One specialization replaces a node of a hierarchy by its children, in all records. Example: France and
+    Italy replace Europe. For a number or date, it cuts an interval in two where that tells most of the
+    target. A column without hierarchy is specialized from ``*`` to its values.
+
+    Of the specializations after which all models hold, the one with the highest score is carried out. The
+    score is the information gain on the target over the fall in size of the smallest class. If that size does
+    not fall, the score is the gain itself.
+
+    The search ends when no specialization is left after which all models hold and whose records differ in the
+    target. So values that tell nothing of the target stay general. Ties go to the first attribute, then to
+    the lowest rank.
 
     Parameters
     ----------
@@ -47,7 +52,7 @@ class TopDownSpecialization(Algorithm):
     target: str = parameter("the column that the release should predict", kind=str)
 
     name: ClassVar[str] = "top-down-specialization"
-    summary: ClassVar[str] = "specializes what tells most of a target column for the anonymity it costs"
+    summary: ClassVar[str] = "specializes the values that tell most of a target column"
     paper: ClassVar[str] = "Fung et al. 2005"
     weighted: ClassVar[bool] = False
 

@@ -22,9 +22,9 @@ __all__ = ["AverageRisk", "average_risk"]
 class AverageRisk(PrivacyModel):
     """The mean re-identification risk of the records is at most a threshold.
 
-    A record's risk is 1 / size of its class, so their mean is the number of classes over the number of
-    records: 0.1 asks for an average class size of ten. Suppressed records do not count. It protects no
-    single record: ask for k-anonymity, too.
+    A record's risk is 1 / size of its class. So the mean is the number of classes over the number of records.
+    Example: 0.1 asks for an average class size of ten. Suppressed records do not count. The mean protects no
+    single record, so ask for k-anonymity, too.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ class AverageRisk(PrivacyModel):
 
     Notes
     -----
-    A condition on the table. A search asks of every class what suffices: that it has 1 / risk records.
+    This is a condition on the table. A search asks of every class what suffices: that it has 1 / risk
+    records.
 
     References
     ----------

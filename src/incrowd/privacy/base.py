@@ -188,10 +188,12 @@ class ModelResult:
 class PrivacyModel(Configured, ABC):
     """A condition on the equivalence classes of a table, and the measure behind it.
 
-    Most models give each class a value (`values`), compare it with a limit (`accepts`) and say of a
-    table what its worst class has (`overall`). A model with two limits is made of `parts`. A model of the
-    whole table overrides `overall`; what it accepts of a class is then a sufficient condition, so that a
-    search that enforces it class by class gives a table that satisfies the model.
+    Most models have three steps. They give each class a value (`values`). They compare it with a limit
+    (`accepts`). They give the table the value of its worst class (`overall`). Example: k-anonymity gives each
+    class its size, and the table the smallest size.
+
+    A model with two limits is made of `parts`. A model of the whole table overrides `overall`. What it
+    accepts of a class is then a sufficient condition. So a search can enforce it class by class.
 
     Attributes
     ----------

@@ -28,10 +28,10 @@ __all__ = ["BetaLikeness", "beta_likeness"]
 
 @dataclass(frozen=True)
 class BetaLikeness(PrivacyModel):
-    """No sensitive value gains more than beta, relative to its share of the whole table, in a class.
+    """In no class does a sensitive value gain more than beta, relative to its share of the whole table.
 
-    The gain of a value with share q in the table and p > q in the class is (p - q) / q; values that lose do
-    not count.
+    A value has the share q in the table and the share p in the class. If p > q, its gain is (p - q) / q. If
+    not, it does not count. Example: q = 0.1 and p = 0.3 give a gain of 2.
 
     Parameters
     ----------

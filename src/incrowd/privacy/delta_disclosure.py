@@ -29,17 +29,17 @@ __all__ = ["DeltaDisclosure", "delta_disclosure"]
 class DeltaDisclosure(PrivacyModel):
     """The share of every sensitive value in a class is within a factor of exp(delta) of the table's.
 
-    A class measures the largest abs(ln(p / q)) over the values of the table, p being the value's share of
-    the class and q of the table. The paper asks for less than delta; here, as everywhere, the limit is met
-    with equality.
+    A value has the share p in the class and the share q in the table. The figure of a class is the largest
+    abs(ln(p / q)) over the values of the table. The paper asks for less than delta. Here, as everywhere, the
+    limit is met with equality.
 
     Parameters
     ----------
     delta
         Largest absolute log ratio allowed, >= 0.
     absent
-        ``infinite``: a value that the class lacks gives infinity, as the definition has it. ``skip``: such
-        values are passed over, as pyCANON does; that is not monotone and much weaker.
+        What a value gives that the class lacks. ``infinite``: infinity, as in the definition. ``skip``: such
+        values do not count, as in pyCANON. This is not monotone and much weaker.
     attribute
         The sensitive attribute; None protects each of them on its own.
     joint

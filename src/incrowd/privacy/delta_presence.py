@@ -33,10 +33,12 @@ def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:
 class DeltaPresence(PrivacyModel):
     """Nobody learns with more than a given certainty that a person is in the table, or is not.
 
-    The share of a class is its number of records over the people of the population that its cells
-    cover; every share lies in ``delta_min .. delta_max``. People whom no class covers make a class of share
-    0. Records without any counterpart in the population give an infinite share, which fails: the
-    table is not part of that population.
+    The share of a class is its number of records over the number of people whom its cells cover in the
+    population. Every share must lie in ``delta_min .. delta_max``. Example: a class of 2 records that covers
+    10 people has the share 0.2.
+
+    People whom no class covers make a class of share 0. Records without any counterpart in the population
+    have an infinite share, which fails. Such a table is not part of that population.
 
     Parameters
     ----------
@@ -49,9 +51,9 @@ class DeltaPresence(PrivacyModel):
     -----
     Where cells of several classes cover the same people, each class counts them.
 
-    A search for local recoding counts only people whose values occur in the table, which errs on the safe
-    side of ``delta_max`` and on the other side of ``delta_min``. Full-domain searches recode the population,
-    too. The release itself is measured against the whole population, and refused when it falls short.
+    A search for local recoding counts only people whose values occur in the table. This errs on the safe side
+    of ``delta_max``, and on the other side of ``delta_min``. Full-domain searches recode the population, too.
+    The release itself is measured against the whole population. It is refused if it falls short.
 
     References
     ----------
@@ -67,7 +69,7 @@ class DeltaPresence(PrivacyModel):
     )
 
     name: ClassVar[str] = "delta-presence"
-    summary: ClassVar[str] = "the share of every population class that is in the table lies within bounds"
+    summary: ClassVar[str] = "the table holds a share within bounds of every class of the population"
     paper: ClassVar[str] = "Nergiz, Atzori and Clifton 2007"
     limit_name: ClassVar[str] = "delta_max"
     more_is_safer: ClassVar[bool] = False

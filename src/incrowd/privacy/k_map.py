@@ -24,9 +24,11 @@ __all__ = ["KMap", "k_map"]
 class KMap(PrivacyModel):
     """Every released record could be at least k people of a population.
 
-    The class of a record in the population is what the record's cells cover there: by hierarchy, range or
-    set. It protects against an attacker who does not know who is in the table, provided that the population
-    table is the one he has or a smaller one.
+    A record's cells cover people of the population, by hierarchy, range or set. Example: the cells
+    ``30-39, 02*`` cover everybody of age 35 with zip 02139. They must cover at least k people.
+
+    The model protects against an attacker who does not know who is in the table. The population table must be
+    the one that the attacker has, or a smaller one.
 
     Parameters
     ----------
@@ -35,8 +37,8 @@ class KMap(PrivacyModel):
 
     Notes
     -----
-    A search for local recoding counts only people whose values occur in the table, since no others are in its
-    keys; that errs on the safe side. Full-domain searches recode the population, too. The release itself is
+    A search for local recoding counts only people whose values occur in the table, because its keys hold no
+    others. This errs on the safe side. Full-domain searches recode the population, too. The release itself is
     measured against the whole population.
 
     References

@@ -37,12 +37,15 @@ class LDiversity(PrivacyModel):
     l
         Least diversity allowed, >= 1; a whole number for the kinds ``distinct`` and ``recursive``.
     kind
-        ``distinct``: the number of distinct sensitive values in the class. ``entropy``: exp of the Shannon
-        entropy of the class, so that the limit reads entropy >= log l. ``grassberger``: the same with
-        Grassberger's estimate of the entropy, which corrects for small classes, and at most the number of
-        distinct values. ``recursive``: the largest l for
-        which the class is recursively (c, l)-diverse, r1 < c (rl + ... + rm) with the counts r of the m
-        values of the class in descending order; 0 when not even l = 1 is.
+        How diversity is counted.
+
+        - ``distinct``: the number of distinct sensitive values in the class.
+        - ``entropy``: exp of the Shannon entropy of the class. So the limit reads entropy >= log l.
+        - ``grassberger``: the same with Grassberger's estimate of the entropy, which corrects for small
+          classes. It is at most the number of distinct values.
+        - ``recursive``: the largest l for which the class is recursively (c, l)-diverse: r1 < c (rl + ... +
+          rm). Here r1, ..., rm are the counts of the m values of the class in descending order. It is 0 if
+          not even l = 1 holds.
     c
         The c of the recursive kind, > 0; only there.
     attribute

@@ -27,11 +27,11 @@ _MOST_SUBSETS = 10_000
 
 @dataclass(frozen=True)
 class LKCPrivacy(PrivacyModel):
-    """Whoever knows up to L quasi-identifiers of a person finds at least K records and is never too sure.
+    """An attacker who knows L quasi-identifiers finds at least K records, and is never surer than C.
 
-    For every set of at most L quasi-identifiers, the records with the same cells in them are at least K,
-    and at most a share C of them has the same sensitive value. With L at least the number of
-    quasi-identifiers this is (alpha, k)-anonymity.
+    The model looks at every set of at most L quasi-identifiers. At least K records must have the same cells
+    in them. At most a share C of these records may have the same sensitive value. If L is at least the number
+    of quasi-identifiers, this is (alpha, k)-anonymity.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class LKCPrivacy(PrivacyModel):
 
     Notes
     -----
-    Sets of exactly L suffice: with fewer known cells groups merge, which makes them larger and their shares
-    no higher. While a search has not decided the cells yet, each class counts as a group of its own, which
-    is stricter.
+    Sets of exactly L quasi-identifiers suffice. With fewer known cells groups merge. This makes them larger,
+    and their shares no higher. While a search has not decided the cells yet, each class counts as a group of
+    its own. This is stricter.
 
     References
     ----------

@@ -27,18 +27,18 @@ __all__ = ["NormalizedEntropy", "normalized_entropy"]
 
 @dataclass(frozen=True)
 class NormalizedEntropy(PrivacyModel):
-    """The sensitive values of a class are spread evenly over those that it has.
+    """The sensitive values in a class are about equally frequent.
 
-    A class measures the Shannon entropy of its sensitive values over the logarithm of the number of
-    distinct values in it: 1 where all are equally frequent, 0 where there is one value.
+    The figure of a class is the Shannon entropy of its sensitive values over the logarithm of the number of
+    distinct values in it. It is 1 if all values are equally frequent, and 0 if there is one value.
 
     Parameters
     ----------
     h
         Least normalized entropy allowed, in [0, 1].
     over
-        ``minimum``: every class must reach it. ``mean``: the classes' mean must, each class counting once;
-        a search asks it of each class, which is more than enough.
+        ``minimum``: every class must reach the limit. ``mean``: the mean over the classes must reach it, and
+        each class counts once. A search then asks it of every class, which is more than enough.
     attribute
         The sensitive attribute; None protects each of them on its own.
     joint
@@ -46,8 +46,8 @@ class NormalizedEntropy(PrivacyModel):
 
     Notes
     -----
-    Two values that are even make it 1, so it says nothing about how many there are: ask for
-    l-diversity, too.
+    Two equally frequent values make it 1. So it says nothing about the number of values. Ask for l-diversity,
+    too.
 
     References
     ----------
@@ -64,7 +64,7 @@ class NormalizedEntropy(PrivacyModel):
     joint: bool = joint_parameter()
 
     name: ClassVar[str] = "normalized-entropy"
-    summary: ClassVar[str] = "the sensitive values that a class has are about equally frequent in it"
+    summary: ClassVar[str] = "the sensitive values in a class are about equally frequent"
     paper: ClassVar[str] = "Machanavajjhala et al. 2007; Pielou 1966"
     limit_name: ClassVar[str] = "h"
 

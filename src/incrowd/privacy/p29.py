@@ -96,12 +96,17 @@ class P29Score:
 
 @dataclass(frozen=True)
 class P29(PrivacyModel):
-    """A score of k-anonymity, diversity and t-closeness in one, zero where one of them is not there at all.
+    """One score of k-anonymity, diversity and t-closeness. It is zero if one of them is lacking.
 
-    ``w_k (1 - 1 / k_min) + w_l N_l' + w_t (1 - N_t')``, where N_l' is the normalized entropy and N_t' the
-    distance to the whole table (equal ground distance), scaled per attribute from its least to its largest
-    value, each averaged over classes and then over the sensitive attributes. It is zero when a class has
-    one record, a normalized entropy is 0 or a distance is above 0.5.
+    The score is ``w_k (1 - 1 / k_min) + w_l N_l' + w_t (1 - N_t')``:
+
+    - k_min is the size of the smallest class.
+    - N_l' is the normalized entropy.
+    - N_t' is the distance to the whole table (equal ground distance), scaled per attribute from its least to
+      its largest value.
+
+    N_l' and N_t' are averaged over classes and then over the sensitive attributes. The score is zero if a
+    class has one record, if a normalized entropy is 0, or if a distance is above 0.5.
 
     Parameters
     ----------
@@ -110,13 +115,14 @@ class P29(PrivacyModel):
     w_k, w_l, w_t
         Weights of the three terms, >= 0; with a sum of 1 the score lies in [0, 1].
     strict
-        What happens when all classes have the same distance in an attribute, so that the scaled one is 0/0.
-        False counts it as 0 and says so; True leaves the score undefined, which satisfies no limit.
+        What happens if all classes have the same distance in an attribute. The scaled distance is then 0/0.
+        False counts it as 0 and says so. True leaves the score undefined; an undefined score satisfies no
+        limit.
 
     Notes
     -----
-    A condition on the table. A search asks of every class that it does not make the score zero; whether
-    the release reaches the limit is measured, and it is refused when it does not.
+    This is a condition on the table. A search asks of every class that it does not make the score zero. Then
+    the release is measured. It is refused if it does not reach the limit.
 
     References
     ----------

@@ -23,32 +23,35 @@ __all__ = ["Profitability", "profitability"]
 class Profitability(PrivacyModel):
     """Publishing pays although attackers act for profit, or an attack does not pay.
 
-    An attack on a record costs `adversary_cost` and brings `adversary_gain` if it succeeds, with
-    probability p = 1 / size of the record's class. A published record brings the publisher
-    `publisher_benefit`; one that is attacked with success costs him `publisher_loss`.
+    An attack on a record costs `adversary_cost`. It succeeds with probability p = 1 / size of the record's
+    class. Then it brings `adversary_gain` to the attacker, and costs the publisher `publisher_loss`. A
+    published record brings the publisher `publisher_benefit`.
 
     Parameters
     ----------
     attack
-        ``allowed``: the publisher's payoff stays above 0 although everybody attacks for whom it pays.
-        ``none``: an attack costs more than it brings.
+        ``allowed``: attacks happen where they pay, and the publisher's payoff stays above 0. ``none``: an
+        attack costs more than it brings.
     definition
-        ``record``: of every record, as Wan et al. and ARX have it. A record is attacked only where that
-        pays (gain p > cost), and must keep a payoff ``benefit - loss p`` above 0; under ``none``,
-        ``cost - gain p`` must be above 0 (or there is no gain). ``table``: of the table, as PETWorks
-        computes it. Every class is attacked: benefit x records - loss x (sum over classes of 1 / size) is
-        above 0; under ``none``, gain x (sum over records of 1 / size) is at most cost x records.
+        Whose payoff counts.
+
+        - ``record``: the payoff of every record, as in Wan et al. and ARX. A record is attacked only if that
+          pays (gain p > cost). It must then keep a payoff ``benefit - loss p`` above 0. Under ``none``,
+          ``cost - gain p`` must be above 0, or there is no gain.
+        - ``table``: the payoff of the table, as in PETWorks. Every class is attacked. The payoff ``benefit``
+          x records - ``loss`` x (sum over classes of 1 / size) must be above 0. Under ``none``, ``gain`` x
+          (sum over records of 1 / size) must be at most ``cost`` x records.
     attacker
-        ``prosecutor``: knows that the person is in the table. ``journalist``: does not, so that the class
-        of a record is the people of the population that its cells cover; only per record.
+        ``prosecutor``: knows that the person is in the table. ``journalist``: does not know it. Then the
+        class of a record is the people of the population whom its cells cover. This is for ``record`` only.
     adversary_cost, adversary_gain, publisher_loss, publisher_benefit
         In one currency, >= 0.
 
     Notes
     -----
-    The measured value is the least payoff of a record, or the payoff of the table: what the publisher is left
-    with under ``allowed``, what an attack costs more than it brings under ``none``. ARX lowers a record's
-    benefit by its loss of information; here a record brings all of it, as in PETWorks.
+    The measured value is the least payoff of a record, or the payoff of the table. Under ``allowed`` it is
+    what the publisher is left with. Under ``none`` it is what an attack costs less what it brings. ARX lowers
+    a record's benefit by its loss of information. Here a record brings the whole benefit, as in PETWorks.
 
     References
     ----------

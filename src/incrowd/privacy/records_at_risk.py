@@ -32,7 +32,8 @@ class RecordsAtRisk(PrivacyModel):
 
     Notes
     -----
-    A condition on the table. A search asks of every class what suffices: that its records are not at risk.
+    This is a condition on the table. A search asks of every class what suffices: that its records are not at
+    risk.
 
     References
     ----------

@@ -34,20 +34,25 @@ MAXIMAL = "maximal-frequency-difference"
 class TCloseness(PrivacyModel):
     """The sensitive values of every class are distributed nearly as in the whole table.
 
-    The distance is the Earth Mover's where no other is named; the whole table includes suppressed records.
+    The distance is the Earth Mover's Distance unless another is named. The whole table includes suppressed
+    records.
 
     Parameters
     ----------
     t
         Largest distance allowed, in [0, 1].
     distance
-        Ground distance of two values: ``ordered`` (difference of ranks over m - 1, the m distinct numbers
-        or dates of the table in order; a missing value comes last), ``hierarchical`` (height of the
-        lowest common ancestor over the height of the hierarchy), ``equal`` (1). ``auto`` is hierarchical
-        where the attribute has a hierarchy, else ordered for numbers and dates, else equal.
-        ``maximal-frequency-difference`` is no Earth Mover's Distance: the largest absolute difference of a
-        value's shares, over the values that occur in the class. Some call it a Kolmogorov-Smirnov
-        distance, which it is not, and it misses a value that the class lacks.
+        Ground distance of two values.
+
+        - ``ordered``: the difference of ranks over m - 1. The m distinct numbers or dates of the table are in
+          order, and a missing value comes last.
+        - ``hierarchical``: the height of the lowest common ancestor over the height of the hierarchy.
+        - ``equal``: 1.
+        - ``auto``: hierarchical if the attribute has a hierarchy. Otherwise ordered for numbers and dates,
+          and equal for categories.
+        - ``maximal-frequency-difference`` is no Earth Mover's Distance. It is the largest absolute difference
+          of a value's shares, over the values that occur in the class. It misses a value that the class
+          lacks. Some call it a Kolmogorov-Smirnov distance, which it is not.
     attribute
         The sensitive attribute; None protects each of them on its own.
     joint
@@ -70,7 +75,7 @@ class TCloseness(PrivacyModel):
     joint: bool = joint_parameter()
 
     name: ClassVar[str] = "t-closeness"
-    summary: ClassVar[str] = "the sensitive values of every class are distributed as in the table, up to t"
+    summary: ClassVar[str] = "each class has nearly the table's distribution of sensitive values, up to t"
     paper: ClassVar[str] = "Li, Li and Venkatasubramanian 2007"
     shorthand: ClassVar[str] = "t"
     limit_name: ClassVar[str] = "t"

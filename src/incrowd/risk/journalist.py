@@ -43,7 +43,7 @@ class Journalist(RiskModel):
     )
 
     name: ClassVar[str] = "journalist"
-    summary: ClassVar[str] = "1 / people of the population who look like the record"
+    summary: ClassVar[str] = "1 / number of people in the population who look like the record"
     paper: ClassVar[str] = "El Emam 2013"
 
     def applies(self, classes: EquivalenceClasses) -> bool:

@@ -16,10 +16,11 @@ __all__ = ["AECS"]
 
 @dataclass(frozen=True)
 class AECS(Metric):
-    """AECS: how far the mean class grew from the table as it was towards one class of all records.
+    """AECS: growth of the mean class size, from the raw table (0) to one class of all records (1).
 
-    (a_out - a_in) / (N - a_in), brought into [0, 1]; a is the number of records over that of classes, and
-    suppressed records are left out of a_out. Other tools report 1 less this. Without a class it is 1.
+    (a_out - a_in) / (N - a_in), brought into [0, 1]. Here a is the mean class size: the number of records
+    over the number of classes. Suppressed records are left out of a_out. Without a class the figure is 1.
+    Other tools report 1 less this figure.
 
     References
     ----------
@@ -29,7 +30,7 @@ class AECS(Metric):
     """
 
     name: ClassVar[str] = "aecs"
-    summary: ClassVar[str] = "growth of the mean class size, between the table as it was and one class"
+    summary: ClassVar[str] = "growth of the mean class size: 0 as in the raw table, 1 in one class"
     paper: ClassVar[str] = "LeFevre et al. 2006; Prasser et al. 2020"
     steers: ClassVar[bool] = False
 

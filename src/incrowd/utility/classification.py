@@ -16,11 +16,11 @@ __all__ = ["Classification"]
 
 @dataclass(frozen=True)
 class Classification(Metric):
-    """CM: share of records that are suppressed or have not got the most frequent value of their class.
+    """CM: share of records that are suppressed or do not have the most frequent value of their class.
 
-    Measured for every sensitive attribute as the label, and averaged over them. Of several most frequent
-    values one is taken. Records that look alike in the table as it was may differ already, so it need not
-    begin at 0.
+    It is measured for every sensitive attribute, and averaged over them. If several values are most frequent,
+    one of them is taken. Records with the same raw quasi-identifiers may already have different sensitive
+    values. So the figure of the raw table need not be 0.
 
     References
     ----------
@@ -28,7 +28,7 @@ class Classification(Metric):
     """
 
     name: ClassVar[str] = "classification"
-    summary: ClassVar[str] = "CM: records that are not of their class's most frequent sensitive value"
+    summary: ClassVar[str] = "CM: records without the most frequent sensitive value of their class"
     paper: ClassVar[str] = "Iyengar 2002"
     steers: ClassVar[bool] = False
 

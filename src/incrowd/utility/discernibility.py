@@ -27,7 +27,7 @@ class Discernibility(Metric):
     """
 
     name: ClassVar[str] = "discernibility"
-    summary: ClassVar[str] = "DM: sum of squared class sizes, suppressed records count the whole table"
+    summary: ClassVar[str] = "DM: sum of squared class sizes; a suppressed record counts the whole table"
     paper: ClassVar[str] = "Bayardo and Agrawal 2005"
     by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"

@@ -27,7 +27,7 @@ class DiscernibilityStar(Metric):
     """
 
     name: ClassVar[str] = "discernibility-star"
-    summary: ClassVar[str] = "DM*: sum of squared class sizes, suppressed records being a class"
+    summary: ClassVar[str] = "DM*: sum of squared class sizes; suppressed records are one class"
     paper: ClassVar[str] = "El Emam et al. 2009"
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
     steers: ClassVar[bool] = False

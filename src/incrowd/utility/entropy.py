@@ -31,7 +31,7 @@ class ShannonEntropy(Metric):
     """
 
     name: ClassVar[str] = "shannon-entropy"
-    summary: ClassVar[str] = "share of each column's entropy that its cells no longer have"
+    summary: ClassVar[str] = "share of each column's entropy that its released cells have lost"
     paper: ClassVar[str] = "Shannon 1948"
     steers: ClassVar[bool] = False
 

@@ -32,7 +32,7 @@ class GeneralizationIntensity(Metric):
     """
 
     name: ClassVar[str] = "generalization-intensity"
-    summary: ClassVar[str] = "steps climbed over the height, cell by cell"
+    summary: ClassVar[str] = "steps climbed in the hierarchy over its height, as a mean over cells"
     paper: ClassVar[str] = "Sweeney 2002; Prasser et al. 2020"
     steers: ClassVar[bool] = False
 

@@ -20,13 +20,16 @@ __all__ = ["InformationGain"]
 
 @dataclass(frozen=True)
 class InformationGain(Metric):
-    """Bits per record that the raw quasi-identifiers tell of a sensitive value and the classes do not.
+    """Information on the sensitive values that the release loses, in bits per record.
 
-    H(S | class) - H(S | raw combination) with the sensitive attribute S as the label, averaged over sensitive
-    attributes; suppressed records are one class. `MetricResult.details` has the other side, measured from
-    a table of one class: `gain` H(S) - H(S | class) in bits per record; `privacy_loss`, the records by
-    which the smallest class is smaller than the table; and `score`, gain / (privacy_loss + 1), the
-    trade-off by which top-down specialization chooses.
+    The figure is H(S | class) - H(S | raw combination) for the sensitive attribute S, averaged over the
+    sensitive attributes. Suppressed records are one class.
+
+    `MetricResult.details` has the other side, compared with a table of one class:
+
+    - `gain` is H(S) - H(S | class) in bits per record.
+    - `privacy_loss` is the number of records by which the smallest class is smaller than the table.
+    - `score` is gain / (privacy_loss + 1), the trade-off by which top-down specialization chooses.
 
     References
     ----------
@@ -35,7 +38,7 @@ class InformationGain(Metric):
     """
 
     name: ClassVar[str] = "information-gain"
-    summary: ClassVar[str] = "bits that the classes no longer tell of the sensitive values"
+    summary: ClassVar[str] = "information on the sensitive values that the release loses, in bits"
     paper: ClassVar[str] = "Fung et al. 2005"
     scale: ClassVar[str] = "0 (nothing lost) to the bits that the raw quasi-identifiers tell"
     steers: ClassVar[bool] = False

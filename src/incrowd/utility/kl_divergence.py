@@ -20,12 +20,12 @@ __all__ = ["KLDivergence"]
 
 @dataclass(frozen=True)
 class KLDivergence(Metric):
-    """Bits per record that the release's distribution of value combinations falls short of the true one.
+    """Kullback-Leibler divergence of the raw combinations of values from what the release says, in bits.
 
-    The sum of p(x) log2(p(x) / q(x)) over the combinations x that occur; p is their share of the records,
-    and q spreads the share of a record's class evenly over the combinations that its cells stand for.
-    Where classes overlap, as in local recoding, that of the record's own class is taken, so the figure is
-    an upper bound. Suppressed records are one class of all combinations.
+    The figure is the sum of p(x) log2(p(x) / q(x)) over the combinations x that occur. p(x) is their share of
+    the records. q spreads the share of a class evenly over the combinations that its cells stand for. Classes
+    may overlap in local recoding. Then only the record's own class is taken, so the figure is an upper bound.
+    Suppressed records are one class of all combinations.
 
     References
     ----------
@@ -33,7 +33,7 @@ class KLDivergence(Metric):
     """
 
     name: ClassVar[str] = "kl-divergence"
-    summary: ClassVar[str] = "bits between the combinations that occurred and what the release tells of them"
+    summary: ClassVar[str] = "bits of divergence between the raw distribution and that of the release"
     paper: ClassVar[str] = "Kifer and Gehrke 2006"
     scale: ClassVar[str] = "0 (nothing lost) to the bits that suppressing everything loses"
     steers: ClassVar[bool] = False

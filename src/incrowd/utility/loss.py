@@ -22,9 +22,12 @@ __all__ = ["Loss"]
 class Loss(Metric):
     """LM, averaged over records and quasi-identifiers.
 
-    A cell costs (leaves under its node - 1) / (all leaves - 1); without a hierarchy a number or date
-    costs (largest - smallest) / (range of the column) over its class, and another category
-    (distinct values in its class - 1) / (distinct values in the column - 1). A suppressed cell costs 1.
+    A cell costs:
+
+    - with a hierarchy, (leaves under its node - 1) / (all leaves - 1). Example: 3 of 9 leaves cost 2/8;
+    - for a number or date without hierarchy, (largest - smallest value of the class) / (range of the column);
+    - for another category, (distinct values in the class - 1) / (distinct values in the column - 1);
+    - if it is suppressed, 1.
 
     References
     ----------
@@ -32,7 +35,7 @@ class Loss(Metric):
     """
 
     name: ClassVar[str] = "loss"
-    summary: ClassVar[str] = "LM: share of each value's certainty that generalization took away"
+    summary: ClassVar[str] = "LM: the part of its column that a cell covers, as a mean over cells"
     paper: ClassVar[str] = "Iyengar 2002"
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:

@@ -33,7 +33,7 @@ class NonUniformEntropy(Metric):
     """
 
     name: ClassVar[str] = "non-uniform-entropy"
-    summary: ClassVar[str] = "share of the information in the values that their cells took away"
+    summary: ClassVar[str] = "share of the information in the values that generalization took away"
     paper: ClassVar[str] = "Gionis and Tassa 2009"
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
@@ -86,7 +86,7 @@ class PooledEntropy(Metric):
     """
 
     name: ClassVar[str] = "pooled-entropy"
-    summary: ClassVar[str] = "bits that the cells took away, over all columns together"
+    summary: ClassVar[str] = "bits that generalization took away, over all columns together"
     paper: ClassVar[str] = "Gionis and Tassa 2009"
     scale: ClassVar[str] = "0 (nothing lost) to the bits of all values"
     steers: ClassVar[bool] = False

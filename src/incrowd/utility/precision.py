@@ -22,9 +22,11 @@ __all__ = ["Precision"]
 class Precision(Metric):
     """1 - Prec: the level of a cell over the height of its hierarchy, averaged.
 
-    A suppressed cell counts 1. Without a hierarchy there are the levels 0 (value) and 1 (everything). In
-    full-domain recoding the level is that of the column, also for values that reached the root before; in
-    other recodings it is the steps from a value to the lowest common ancestor of its class.
+    A suppressed cell counts 1. Without a hierarchy there are the levels 0 (value) and 1 (everything).
+
+    In full-domain recoding the level of a cell is the level of its column. This also holds for values that
+    reached the root at a lower level. In other recodings it is the number of steps from a value to the lowest
+    common ancestor of its class.
 
     References
     ----------
@@ -33,7 +35,7 @@ class Precision(Metric):
     """
 
     name: ClassVar[str] = "precision"
-    summary: ClassVar[str] = "levels climbed in the hierarchies, over their height"
+    summary: ClassVar[str] = "levels climbed in the hierarchies over their heights, as a mean"
     paper: ClassVar[str] = "Sweeney 2002"
 
     def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:

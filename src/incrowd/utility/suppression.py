@@ -24,7 +24,7 @@ class Suppression(Metric):
     """
 
     name: ClassVar[str] = "suppression"
-    summary: ClassVar[str] = "share of suppressed records; per attribute of * cells"
+    summary: ClassVar[str] = "share of suppressed records; per attribute, the share of * cells"
     paper: ClassVar[str] = "Samarati 2001"
     steers: ClassVar[bool] = False
 
