@@ -80,8 +80,8 @@ def attack(
         Tables with the schema's quasi-identifiers and sensitive attributes, or paths of them; rows need not
         correspond. Cells of the release are read as `evaluate` reads them.
     schema
-        The columns that an attacker may know (quasi-identifiers, with hierarchies where they have any)
-        and not know (sensitive); or the whole policy of the release, which minimality needs.
+        The columns that an attacker may know (quasi-identifiers, with hierarchies if they have any) and the
+        columns that he does not know (sensitive). Or the whole policy of the release, which minimality needs.
     also
         Other releases of the same table, for composition: tables or paths.
     control
@@ -95,15 +95,15 @@ def attack(
     neighbours
         Records that linkability looks at on either side.
     aligned
-        Whether row N of the release is row N of the raw table, so that links can be checked.
+        Whether row N of the release is row N of the raw table. Only then can links be checked.
     known
         The quasi-identifiers that an external table of the same people has, for linkage; all by default.
     parts
         The quasi-identifiers on either side that linkability brings together; the first and the second half
         by default.
     kinds
-        Names of the attacks to try, those of `KINDS`; by default all that the tables allow but minimality,
-        which anonymizes the table many times. By order is left out where numbers of rows differ.
+        Names of the attacks to try, from `KINDS`. By default, all that the tables allow, except minimality,
+        which anonymizes the table many times. Composition by order is left out if the numbers of rows differ.
     seed
         Seed of all choices.
     progress
@@ -111,10 +111,15 @@ def attack(
 
     Returns
     -------
-    Singling out by one and by several columns; linkability of two halves of the quasi-identifiers, where
-    there are two or more; inference of the secret, where there is one; membership, where there is a control;
-    linkage, where the rows are aligned; composition, where there are other releases; minimality, where it is
-    asked for.
+    One `Attack` for each kind that was tried:
+
+    - singling out, by one column and by several;
+    - linkability of two halves of the quasi-identifiers, if there are two or more;
+    - inference of the secret, if there is one;
+    - membership, if there is a control;
+    - linkage, if the rows are aligned;
+    - composition, if there are other releases;
+    - minimality, if it is asked for.
 
     Raises
     ------
@@ -123,21 +128,37 @@ def attack(
 
     Notes
     -----
-    *Singling out*: a predicate is right when exactly one raw record meets it. Of one column it is "has this
-    rare cell", "is at most the smallest" or "at least the largest number"; of several it is made of a
-    released record, a point of numbers becoming "at least" above the median and "at most" below, any other
-    cell "is one of its values". Those are guessed that exactly one released record meets, or where there are
-    none those that the fewest meet. Success with a control of fewer people than the raw table has is scaled
-    to as many, the counts of people met being taken for negative binomial. *Linkability*: for a raw record
-    the nearest released ones are looked up by one half of the columns and by the other; right when a record
-    is among both. Without released records a link is right by chance. *Inference*: the nearest released
-    record by all quasi- identifiers tells the secret; numbers are right within 5 %. Distances are Gower's, a
-    cell counting as each of its values with the same chance. *Membership*: of as many people of the release
-    as of the control, the half that is nearer to a released record is taken to be in it. *Linkage*: people of
-    the raw table are linked to the nearest released record by the columns that are known; right when it is
-    theirs. *Composition by order*: released rows are joined by their number; right when a record is alone.
-    *Composition*: a person's candidates in every release are intersected by sensitive values; right when one
-    value is left. *Minimality*: see `incrowd.attacks.minimality`.
+    *Singling out* guesses a predicate. The guess is right if exactly one raw record meets it.
+
+    - A predicate of one column is "has this rare cell", "is at most the smallest number" or "is at least the
+      largest number".
+    - A predicate of several columns is made of a released record. A number becomes "at least" above the
+      median and "at most" below it. Any other cell becomes "is one of its values".
+    - The predicates are guessed that exactly one released record meets. If there are none, those are guessed
+      that the fewest records meet.
+    - A control may have fewer people than the raw table. Success with it is scaled to as many people. For
+      that, the counts of people are taken for negative binomial.
+
+    *Linkability* looks up the nearest released records of a raw record, by one half of the columns and by the
+    other. The guess is right if one record is among both. Without released records a link is right by chance.
+
+    *Inference* takes the secret of the nearest released record by all quasi-identifiers. Numbers are right
+    within 5 %.
+
+    *Membership* takes as many people of the release as of the control. It guesses that the half nearer to a
+    released record is in the release.
+
+    *Linkage* links people of the raw table to the nearest released record, by the columns that are known. The
+    guess is right if the record is theirs.
+
+    *Composition by order* joins released rows by their number. The guess is right if a record is unique then.
+
+    *Composition* finds the records of every release that may be a person's, and intersects their sensitive
+    values. The guess is right if one value is left.
+
+    *Minimality*: see `incrowd.attacks.minimality`.
+
+    Distances are Gower's. A cell counts as each of its values with the same chance.
 
     References
     ----------

@@ -35,8 +35,8 @@ class Attack:
     control
         Success against people of whom the release knows nothing; None where none were given.
     risk
-        (main - control) / (1 - control): what the release gives away of its own people and not
-        merely of people in general; None without control.
+        (main - control) / (1 - control): what the release tells of its own people beyond what it tells of
+        people in general. None without control.
     figures
         What else was counted, by name; each attack says what it has.
     """

@@ -1,6 +1,6 @@
 """Composition: what two releases of one table tell together.
 
-Two releases may each hide everybody among k records and single people out when they are put side by side.
+Example: each of two releases has classes of at least k records. Put side by side they single people out.
 
 References
 ----------
@@ -34,10 +34,15 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
 
     Returns
     -------
-    Success is a record that no other looks like in all releases together; the baseline is the first release
-    alone. `Attack.figures` has counts of records: ``unique``, ``smallest`` (the smallest joint class),
-    ``smallest_alone`` (the smallest class of any release), ``below`` (records in joint classes smaller than
-    that) and ``pinned`` (those whose joint class has one sensitive value).
+    Success is a record whose cells in all releases together are unique. The baseline is the first release
+    alone. A joint class has the records with the same cells in all releases. `Attack.figures` has counts of
+    records:
+
+    - ``unique``: records that are alone in their joint class;
+    - ``smallest``: the size of the smallest joint class;
+    - ``smallest_alone``: the size of the smallest class of any release;
+    - ``below``: records in joint classes smaller than ``smallest_alone``;
+    - ``pinned``: records whose joint class has one sensitive value.
     """
     from incrowd.kernels.grouping import group_columns
 
@@ -96,10 +101,15 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
 
     Returns
     -------
-    Success is a person of whom one sensitive value is left, the baseline is the first release alone.
-    `Attack.figures` has ``smallest`` (the fewest records that may still be somebody's), ``smallest_alone``
-    (in any release alone), ``below`` (people with fewer left than that), ``unique`` (people with one left)
-    and ``pinned``; ``not_found`` people have no record in some release and are left out.
+    Success is a person of whom one sensitive value is left. The baseline is the first release alone.
+    `Attack.figures` has:
+
+    - ``smallest``: the fewest records that may still be a person's;
+    - ``smallest_alone``: the same in any release alone;
+    - ``below``: people with fewer records left than ``smallest_alone``;
+    - ``unique``: people with one record left;
+    - ``pinned``: people with one sensitive value left;
+    - ``not_found``: people who have no record in some release. They are left out.
 
     Raises
     ------

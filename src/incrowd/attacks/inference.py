@@ -1,4 +1,4 @@
-"""Inference: a person's secret, told by the nearest released record."""
+"""Inference: guess a person's sensitive value from the nearest released record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["inference"]
 
 
 def inference(setting: Setting, secret: str, attacks: int) -> Attack:
-    """Take the secret of the nearest released record for a person's."""
+    """Guess that a person has the sensitive value of the nearest released record."""
     column = setting.columns[secret]
     random = np.random.default_rng([setting.seed, 5])
 

@@ -14,7 +14,7 @@ __all__ = ["linkage"]
 
 
 def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
-    """Link people of an external table, who are those of the raw one, to the nearest released record."""
+    """Link people of an external table (those of the raw table) to the nearest released record."""
     for name in known:
         if name not in setting.quasi:
             raise SchemaError(f"known: {name!r} is no quasi-identifier; those are {named(setting.quasi)}")

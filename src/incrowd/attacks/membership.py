@@ -11,7 +11,7 @@ __all__ = ["membership"]
 
 
 def membership(setting: Setting, attacks: int) -> Attack:
-    """Take the half of people who are nearest to a released record for those whom the release holds."""
+    """Guess that the release holds the half of people who are nearest to a released record."""
     random = np.random.default_rng([setting.seed, 6])
     half = min(attacks // 2, setting.people, setting.rows - setting.people)
     members = random.choice(setting.people, half, replace=False)

@@ -1,7 +1,7 @@
-"""Minimality: what it tells that the algorithm did not generalize less.
+"""Minimality: the attacker asks why the algorithm did not generalize less.
 
-Whoever knows the quasi-identifiers of everybody in the table, and the algorithm, can rule out the sensitive
-values under which the algorithm would have made another release.
+Suppose that an attacker knows the algorithm, and the quasi-identifiers of everybody in the table. Under some
+sensitive values the algorithm would have made another release. The attacker can rule these out.
 
 References
 ----------
@@ -40,10 +40,12 @@ _SAMPLED = 100
 def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int, seed: int) -> Attack:
     """Try which sensitive values of a class would have led to the same release.
 
-    The attacker knows the quasi-identifiers of everybody, the policy with its algorithm and seed, and the
-    sensitive values of everybody outside of the class that is looked at. Within it, the values are dealt out
-    anew in all ways, or where there are more than 200, in 100 random ones; those that lead to the same
-    release are as likely as each other.
+    The attacker knows the quasi-identifiers of everybody, and the policy with its algorithm and seed. He
+    knows the sensitive values of everybody outside of the class that is attacked.
+
+    Within the class, the sensitive values are assigned to its people in other ways. All assignments are
+    tried, or 100 random ones if there are more than 200. The assignments that lead to the same release are
+    equally likely.
 
     Parameters
     ----------
@@ -58,12 +60,16 @@ def minimality(raw: Any, release: Any, policy: Policy, secret: str, attacks: int
 
     Returns
     -------
-    Success is the share of people whose value the most likely one is; the baseline is the most frequent value
-    of their class. `Attack.figures` has ``classes`` that were looked at, of them ``exact`` ones and
-    ``unknown`` ones (no random assignment led to the release); ``largest``, the largest probability of a
-    sensitive value, with ``largest_low`` and ``largest_high``, which differ where it was sampled;
-    ``largest_share``, the largest share of a value in a class, which is what the release alone tells; and
-    ``bound``, 1 / l where the policy asks for l-diversity.
+    Success is the share of people who have the most likely value. The baseline is the most frequent value of
+    their class. `Attack.figures` has:
+
+    - ``classes``: classes that were attacked;
+    - ``exact``: those of them whose assignments were all tried;
+    - ``unknown``: those of them where no random assignment led to the release;
+    - ``largest``: the largest probability of a sensitive value;
+    - ``largest_low``, ``largest_high``: its interval, if assignments were sampled;
+    - ``largest_share``: the largest share of a value in a class, which the release alone tells;
+    - ``bound``: 1 / l, if the policy asks for l-diversity.
 
     Raises
     ------

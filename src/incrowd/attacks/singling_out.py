@@ -98,8 +98,8 @@ def _together(
 def size_factor(met: Sequence[int], scale: float) -> float:
     """Return how much more often a predicate meets exactly one person if there are `scale` times as many.
 
-    Predicates weigh differently: their counts are taken for negative binomial, with the shape and the mean
-    that shares of counts 0 and 1 ask for. More people keep the shape and scale the mean.
+    The numbers of people who meet a predicate are taken for negative binomial. Shape and mean are those that
+    fit the shares of the counts 0 and 1. With more people the shape stays and the mean is scaled.
     """
     none, one = (sum(number == wanted for number in met) / len(met) for wanted in (0, 1))
     if scale <= 1 or not one or not none:

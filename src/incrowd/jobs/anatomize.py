@@ -38,8 +38,8 @@ class Anatomy:
     Attributes
     ----------
     quasi_table
-        A row for every row that came in, in the same order: all columns that may leave but the sensitive
-        one, as they are, and ``group``.
+        A row for every row that came in, in the same order. It has ``group`` and all columns that may leave,
+        as they are, except the sensitive one.
     sensitive_table
         A row for every group and sensitive value in it: ``group``, the sensitive attribute, ``count``; in
         this order.
@@ -122,13 +122,14 @@ def anatomize(
     seed: int = 0,
     csv_format: CsvFormat | None = None,
 ) -> Anatomy:
-    """Part quasi-identifiers from the sensitive attribute, so that a group has every value once at most.
+    """Release quasi-identifiers and the sensitive attribute in two tables, joined by groups alone.
 
-    The quasi-identifiers leave as they are: who is in the table can be found in it, and only what is in
-    the sensitive table stays uncertain. Records are put into groups of l with l different sensitive
-    values, always from the l most frequent values left; the fewer than l records that remain each join a
-    random group that has not got their value. Where a model asks for more than l different values give,
-    groups become larger.
+    The quasi-identifiers leave as they are. So everybody who is in the table can be found in it. Only the
+    sensitive value stays uncertain.
+
+    A group has l records or more, with different sensitive values. Groups are filled from the l most frequent
+    values that are left. In the end fewer than l records remain. Each joins a random group that does not have
+    its value yet. If a model asks for more than l different values give, groups become larger.
 
     Parameters
     ----------

@@ -110,12 +110,12 @@ def anonymize(
     shuffle, seed
         Whether the rows come in a random order; else row N of the release is row N of the table.
     levels
-        Levels of full-domain recoding that are not up for search, by quasi-identifier; with every
-        quasi-identifier named, that node is taken. Where the policy's algorithm knows no levels, `Optimal`
+        Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
+        quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
         takes its place.
     population
-        The people of whom the table may hold some, as in `assess`; k-map, delta-presence and journalists
-        need it.
+        The population: people of whom the table may hold some, as in `assess`. k-map, delta-presence and
+        journalist risk need it.
     csv_format
         How a CSV is written, where it is not plain.
     progress
@@ -125,8 +125,8 @@ def anonymize(
         on Spark. Above it strict Mondrian works block by block, and other algorithms are refused. Tables in
         memory know no such limit.
     blocks
-        About how many blocks a table on Spark is cut into, each of which is recoded by strict Mondrian where
-        it lies; 1 gives what Mondrian makes undivided.
+        About how many blocks a table on Spark is cut into. Strict Mondrian recodes each block where it lies.
+        With 1 block the result is that of Mondrian on the whole table.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""apply_recoding(): yesterday's decisions for the next batch of rows."""
+"""apply_recoding(): recode the next batch of rows as an earlier table was recoded."""
 
 from __future__ import annotations
 
@@ -145,13 +145,19 @@ def apply_recoding(
     previous_release: Any = None,
     csv_format: CsvFormat | None = None,
 ) -> AppliedBatch:
-    """Recode new rows as an earlier table was, check the result, and suppress what does not fit.
+    """Recode new rows as an earlier table was recoded, check the result, and suppress what does not fit.
 
-    A full-domain recoding takes every value to its column's level, a single-dimensional one to its column's
-    cell (of the first round that has a class for it); of a local one a row gets the cells of the class that
-    covers it, of several the one that loses least. What a cell covers is what its text says: a set what it
-    names, a mean no value but itself. Rows that nothing covers are suppressed, and then every
-    row of a class that does not satisfy the policy's models, until all do.
+    - A full-domain recoding takes every value to the level of its column.
+    - A single-dimensional recoding takes every value to the cell of its column. If the recoding has rounds,
+      the first round is taken that has a class for the row.
+    - With a local recoding, a row gets the cells of the class that covers it. If several classes cover it, it
+      gets those that lose least.
+
+    The text of a cell says what it covers. A set covers the values that it names. A mean covers no value but
+    itself.
+
+    Rows that no cell covers are suppressed. Then every row of a class that fails the policy's models is
+    suppressed, until all classes satisfy them.
 
     Parameters
     ----------
@@ -162,8 +168,8 @@ def apply_recoding(
     policy
         The roles of the columns and the models; its algorithm is not looked at.
     previous_release
-        The earlier release, if both will be out together: then classes are those of both, and only new rows
-        are suppressed.
+        The earlier release, if both will be published. The classes of both are then checked together, and
+        only new rows are suppressed.
     csv_format
         How a CSV is written, where it is not plain.
 
@@ -172,8 +178,8 @@ def apply_recoding(
     InputError
         When the tables or the recoding do not fit the policy.
     InfeasibleError
-        When the models do not hold whatever of the new rows is suppressed, or more rows than the policy
-        allows would have to be.
+        When the models fail even if all new rows are suppressed, or when more rows would have to be
+        suppressed than the policy allows.
     """
     from incrowd.algorithms.base import all_hold
     from incrowd.engines import engine_for, loaded

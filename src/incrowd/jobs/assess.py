@@ -347,9 +347,9 @@ def assess(
     models
         Models whose limits are to be judged.
     population
-        The people of whom the table may hold some, in the same forms as `table`, with the same
-        quasi-identifiers not generalized; k-map, delta-presence and journalists need it. The labels of the
-        schema's hierarchies, ranges and sets in `table` are looked up in it.
+        The population: people of whom the table may hold some. It has the forms of `table`, and the same
+        quasi-identifiers, not generalized. k-map, delta-presence and journalist risk need it. Ranges, sets
+        and labels of the schema's hierarchies in `table` are looked up in it.
     csv_format
         How a CSV is written, where it is not plain.
     driver_keys

@@ -1,7 +1,7 @@
 """Distributions of a quasi-identifier before and after recoding, in bins that name nobody.
 
-Distributions before recoding are counted in bins that do not name a value which the release does not name,
-and bins below the smallest class that was asked for are merged.
+A bin of the raw table names no value that the release does not name. Bins with fewer records than the
+smallest class that was asked for are merged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random choices that a seed repeats and that nobody undoes with the seed alone."""
+"""Random choices: the seed and the data repeat them, and the seed alone undoes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold before a search, and of what was written."""
+"""Checks before a search, and checks of the written release."""
 
 from __future__ import annotations
 

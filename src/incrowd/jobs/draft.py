@@ -1,7 +1,7 @@
 """Drafting a policy: guessed roles of a table's columns, each with its reason.
 
-The guesses lean to the safe side: a column that could be known to others is a quasi-identifier, and
-nothing is guessed insensitive. The draft speaks of names and counts, never of values.
+The guesses are on the safe side. A column that others could know is a quasi-identifier. No column is guessed
+insensitive. The draft shows names and counts, never values.
 """
 
 from __future__ import annotations

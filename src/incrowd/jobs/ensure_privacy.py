@@ -87,10 +87,12 @@ def ensure_privacy(
 ) -> ProcessedTable:
     """Delete every class that fails a condition, look at what is left anew, and repeat until none fails.
 
-    A class stays when it has more than `k` records, and in every sensitive attribute a normalized entropy
-    above `l` and a distance to the whole table of at most `t` (half the sum of absolute differences).
-    Deleting changes the whole table, hence the repetition; each round deletes a class at least, so there are
-    no more rounds than classes.
+    A class stays if it has more than `k` records. In every sensitive attribute it must also have a normalized
+    entropy above `l`, and a distance to the whole table of at most `t`. The distance is half the sum of
+    absolute differences.
+
+    Deleting changes the whole table. So classes that held may fail, and the conditions are checked again.
+    Each round deletes at least one class, so there are no more rounds than classes.
 
     Parameters
     ----------

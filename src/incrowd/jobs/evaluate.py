@@ -31,8 +31,8 @@ class Evaluation:
     classes
         Equivalence classes of the release.
     summarized
-        Per quasi-identifier the cells that do not cover the raw values of their class, as means and most
-        frequent values; they count as what the class has.
+        Per quasi-identifier the cells that do not cover the raw values of their class, such as means and most
+        frequent values. They count as the values that the class has.
     utility
         What was lost, per metric.
     frequency, recoding

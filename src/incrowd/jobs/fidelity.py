@@ -112,13 +112,13 @@ def fidelity(
     selectivity: float = 0.05,
     seed: int = 0,
 ) -> Fidelity:
-    """Compare what can be read from a release with what the table before says.
+    """Compare distributions, associations and counts in a release with those in the raw table.
 
     Parameters
     ----------
     queries, columns, selectivity, seed
-        Random counting queries: how many, over how many quasi-identifiers each (at most all), which share
-        of the value combinations each covers, in (0, 1], and the seed of their choice.
+        Random counting queries: their number; how many quasi-identifiers each has (at most all); the share of
+        the value combinations that each covers, in (0, 1]; and the seed of their choice.
 
     Raises
     ------
@@ -127,9 +127,11 @@ def fidelity(
 
     Notes
     -----
-    A suppressed record may be anything. Records that were suppressed before are not compared.
-    Associations after are those of the values when every record is spread evenly over the combinations
-    that its two cells stand for; pairs of columns with too many values for that are left out.
+    A suppressed record may have any value. Records that were already suppressed in the raw table are not
+    compared.
+
+    For associations after the release, every record is spread evenly over the combinations of values that its
+    two cells stand for. Pairs of columns with too many values for that are left out.
 
     References
     ----------

@@ -58,10 +58,13 @@ def learn(
 ) -> list[LearningResult]:
     """Train on the release and on the raw table, and test both on raw records.
 
-    Gradient-boosted trees learn from the quasi-identifiers. A number is the middle of its cell and the
-    cell's width; a category has a column for each of its most frequent values, at most 50, that holds the
-    value's share of the cell: 1 where it is the value, 1/4 where it is one of four leaves below the
-    cell's node. Suppressed records are trained on as cells of everything.
+    Gradient-boosted trees learn from the quasi-identifiers.
+
+    - A number is given as the middle and the width of its cell.
+    - A category has a column for each of its most frequent values, at most 50. The column holds the value's
+      share of the cell. Example: 1 if the cell is the value, 1/4 if it is a node with four leaves of which
+      the value is one.
+    - A suppressed record is given as cells that cover everything.
 
     Parameters
     ----------

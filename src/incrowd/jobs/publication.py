@@ -1,4 +1,4 @@
-"""The policy as it may be published: roles, models, levels and recipes, and no value that was recoded."""
+"""The policy that may be published: roles, models, levels and recipes, but no value that was recoded."""
 
 from __future__ import annotations
 

@@ -30,8 +30,9 @@ def _check_epsilon(epsilon: object) -> None:
 class Laplace:
     """Add Laplace noise of scale (high - low) / epsilon to numbers that were brought into low .. high.
 
-    The bounds are declared, not read from the data: bounds from the data would tell who is the largest. Where
-    both are whole numbers and the column has no others, noise is discrete and results are whole numbers.
+    You declare the bounds. They are not read from the data, because such bounds would tell the largest value.
+    If both bounds and the whole column are whole numbers, the noise is discrete and results are whole
+    numbers.
 
     Parameters
     ----------
@@ -135,9 +136,11 @@ def randomize(
 ) -> RandomizedTable:
     """Randomize columns so that every record is private by itself, whoever holds the table.
 
-    Each value is drawn independently of all others, so the guarantee is local: for any two values of a
-    column, every result is at most e^epsilon times as likely from one as from the other. Columns that are not
-    named stay as they are. There is no seed, since whoever had it could take the noise off.
+    Each value is randomized independently of all others. The guarantee is local differential privacy: for any
+    two values of a column, every result is at most e^epsilon times as likely from one as from the other.
+
+    Columns that are not named stay as they are. There is no seed, because whoever had it could take the noise
+    off.
 
     Parameters
     ----------

@@ -107,9 +107,11 @@ class Release:
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
         """Summarize the release: a row per class and sensitive value in it, with the number of records.
 
-        A quasi-identifier is the mean over the class for numbers, the mean day for dates, and else the values
-        that occur in it, joined by commas in order; missing values are left out. Suppressed records are, too.
-        It knows values before recoding as means and sets do: look at the `mean` and `set` output styles.
+        For a number it has the mean over the class, for a date the mean day. For a category it has the values
+        that occur in the class, joined by commas in order. Missing values and suppressed records are left
+        out.
+
+        The table tells raw values as means and sets do: see the output styles `mean` and `set`.
 
         Parameters
         ----------
@@ -188,9 +190,9 @@ class Release:
     def report(self, path: str | os.PathLike[str], *, internal: bool = False, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
 
-        It may be published: classes are described by released cells alone, and distributions before recoding
-        are counted in bins that name nothing else. With `internal` they name raw values, and the report says
-        so.
+        The report may be published. Classes are described by released cells alone. Distributions before
+        recoding are counted in bins that name nothing else. With `internal` the bins name raw values, and the
+        report says so.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`.
         """
@@ -229,8 +231,9 @@ class Release:
     def into(self, name: str, *, force: bool = False) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.
 
-        In one transaction, that in which the rows were counted, the table is created, filled by the database,
-        counted again and judged; only then is it committed. The snapshot ends then: write files before.
+        All happens in the transaction in which the rows were counted. The table is created, filled by the
+        database, counted again and judged. Only then it is committed. This ends the snapshot, so write files
+        before.
 
         Parameters
         ----------
@@ -281,17 +284,18 @@ class Release:
     ) -> None:
         """Write table, policy and account into a folder, and what is not to publish into ``internal``.
 
-        The policy beside the table names roles, models, levels and recipes; it has no raw values, but what
-        is above the released sensitive values in their hierarchies, and is enough to verify the models. The
-        whole policy, with its hierarchies, and the recoding are in ``internal`` (modes 0700 and 0600).
+        The policy beside the table may be published. It has roles, models, levels and recipes. It has no raw
+        value of a quasi-identifier. Of the hierarchies of sensitive attributes it has the part above the
+        released values. This is enough to verify the models.
 
-        Everything comes or nothing does. With `force` a folder is replaced that holds what `save` or `write`
-        wrote and nothing else.
+        The whole policy, with its hierarchies, and the recoding are in ``internal`` (modes 0700 and 0600).
+        This folder has raw values: do not hand it out.
 
-        The table is called ``release.csv`` unless named; ``release.parquet`` where it lives on Spark, and the
-        folder is one of the driver's machine.
+        Everything is written, or nothing. With `force` a folder is replaced only if it holds what `save` or
+        `write` wrote, and nothing else.
 
-        The ``internal`` folder knows values of the table before recoding: do not hand it out.
+        The table is called ``release.csv`` unless you name it. On Spark it is called ``release.parquet``, and
+        the folder is one of the driver's machine.
 
         Raises
         ------
