@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
+from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.engines import engine_for
-from incrowd.progress import Silent
 from incrowd.samples import diagnosis_hierarchy, hospital
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
@@ -38,9 +38,7 @@ def search(
     algorithm: FullDomainAlgorithm,
 ) -> Any:
     """Search once."""
-    return algorithm.search(
-        frequency, models, attributes=schema.quasi, max_suppression=limit, progress=Silent()
-    )
+    return algorithm.search(SearchProblem(frequency, models, schema.quasi, limit))
 
 
 def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:

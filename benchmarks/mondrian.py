@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
+from incrowd.algorithms import SearchProblem
 from incrowd.engines import engine_for
-from incrowd.progress import Silent
 from incrowd.samples import hospital
 
 SIX = ("age", "sex", "zip", "marital_status", "admission_date", "admission_type")
@@ -116,13 +116,7 @@ def against_pandas(repeat: int, table: pl.DataFrame, k: int) -> dict[str, Any]:
 
     def ours() -> list[pd.Index]:
         frequency = engine_for(frame).count(schema)
-        recoding = (
-            ic.Mondrian()
-            .search(
-                frequency, [ic.KAnonymity(k)], attributes=schema.quasi, max_suppression=0.0, progress=Silent()
-            )
-            .recoding
-        )
+        recoding = ic.Mondrian().search(SearchProblem(frequency, [ic.KAnonymity(k)], schema.quasi)).recoding
         assert isinstance(recoding, ic.Local)
         assert frequency.row_keys is not None
         of_row = recoding.class_of_key[frequency.row_keys]

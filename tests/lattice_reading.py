@@ -12,6 +12,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.lattice import Explorer
 from incrowd.engines import engine_for
 from incrowd.recoding import FullDomain
@@ -169,9 +170,8 @@ def path_of(tree: dict) -> dict[str, list[str]]:
 
 def explorer(frame: pl.DataFrame, models, max_suppression: float = 0.0, metric: str = "loss", **attributes):
     asked = schema(**attributes)
-    return Explorer(
-        engine_for(frame).count(asked), asked.quasi, models, max_suppression, METRICS.get(metric)()
-    )
+    problem = SearchProblem(engine_for(frame).count(asked), models, asked.quasi, max_suppression)
+    return Explorer(problem, METRICS.get(metric)())
 
 
 def close(a: float, b: float) -> bool:

@@ -11,6 +11,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.algorithms import SearchProblem
 from incrowd.engines import engine_for
 
 TREE = {"*": {"A": ["a1", "a2", "a3"], "B": [{"B1": ["b1", "b2"]}, "b3"], "C": ["c1"]}}
@@ -70,9 +71,8 @@ def assigned(algorithm, table: pl.DataFrame, schema: ic.Schema, models, seed: in
     frequency = engine_for(table).count(schema, target=algorithm.predicts)
     if algorithm.by_record:
         frequency = frequency.by_record()
-    recoding = algorithm.search(
-        frequency, models, attributes=schema.quasi, max_suppression=0.0, progress=Quiet(), seed=seed
-    ).recoding
+    problem = SearchProblem(frequency, models, schema.quasi, progress=Quiet(), seed=seed)
+    recoding = algorithm.search(problem).recoding
     return recoding.class_of_key[frequency.row_keys].tolist()
 
 

@@ -265,6 +265,15 @@ def test_risks_are_probabilities(risk, table):
 # --- algorithms ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS), ids=lambda algorithm: algorithm.name)
+def test_a_search_is_given_its_problem_and_nothing_else(algorithm):
+    asked = {"search": "SearchProblem", "assign": "SearchProblem", "choose": "Explorer"}
+    for name, what in asked.items():
+        if callable(getattr(algorithm, name, None)):
+            given = list(inspect.signature(getattr(algorithm, name)).parameters.values())[1:]
+            assert [one.annotation for one in given] == [what], name
+
+
 def people(rows: int, seed: int) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     return pl.DataFrame(

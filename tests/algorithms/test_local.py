@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import Algorithm
+from incrowd.algorithms import Algorithm, SearchProblem
 from incrowd.engines import engine_for
 from local_readings import (
     LEAVES,
@@ -380,9 +380,7 @@ def cells_of(release: ic.Release, names: list[str]) -> list[tuple]:
 def recoded(algorithm: Algorithm, table: pl.DataFrame, schema: ic.Schema, models) -> list[tuple]:
     """The cells of every row, also where all are ``*``."""
     frequency = engine_for(table).count(schema, target=algorithm.predicts)
-    recoding = algorithm.search(
-        frequency, models, attributes=schema.quasi, max_suppression=0.0, progress=Quiet()
-    ).recoding
+    recoding = algorithm.search(SearchProblem(frequency, models, schema.quasi, progress=Quiet())).recoding
     columns = [[cells.labels[code] for code in cells.codes[frequency.row_keys]] for cells in recoding.cells]
     return list(zip(*columns, strict=True))
 

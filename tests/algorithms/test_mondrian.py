@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.algorithms import SearchProblem
 from incrowd.engines import engine_for
 
 TREE = {"*": {"A": ["a1", "a2", "a3"], "B": [{"B1": ["b1", "b2"]}, "b3"], "C": ["c1"]}}
@@ -141,11 +142,8 @@ def test_agrees_with_the_definition(table, k, l):  # noqa: E741
         return
     frequency = engine_for(table).count(SCHEMA)
     models = (ic.KAnonymity(k), ic.LDiversity(l))
-    recoding = (
-        ic.Mondrian()
-        .search(frequency, models, attributes=SCHEMA.quasi, max_suppression=0.0, progress=_Silent())
-        .recoding
-    )
+    problem = SearchProblem(frequency, models, SCHEMA.quasi, progress=_Silent())
+    recoding = ic.Mondrian().search(problem).recoding
     found: dict[int, set[int]] = {}
     for row, key in enumerate(frequency.row_keys):
         found.setdefault(int(recoding.class_of_key[key]), set()).add(row)

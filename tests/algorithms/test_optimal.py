@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import optimal
+from incrowd.algorithms import SearchProblem, optimal
 from incrowd.algorithms.lattice import Explorer
 from incrowd.engines import engine_for, with_population
 from incrowd.recoding import FullDomain
@@ -154,7 +154,7 @@ def test_populations_are_recoded_like_the_table(models, frame, people, limit):
     frequency = with_population(engine_for(frame).count(asked), asked, everybody)
     expected = {}
     for levels in np.ndindex(2, 3, 3):
-        explored = Explorer(frequency, asked.quasi, models, limit, METRICS.get("loss")())
+        explored = Explorer(SearchProblem(frequency, models, asked.quasi, limit), METRICS.get("loss")())
         recoding = FullDomain.build(frequency, levels, explored.suppressed_keys(levels))
         released = engine_for(frame).apply(asked, frequency, recoding)
         assessment = ic.assess(released, asked, models, population=everybody)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from engine_tables import frames, in_order_of_codes, is_in_order_of_codes, same
+from incrowd.algorithms import SearchProblem
 from incrowd.engines import MemoryEngine
 from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
 from incrowd.recoding import FullDomain
@@ -97,9 +98,7 @@ def test_rows_without_an_order_have_no_first_value():
     engine = Elsewhere(pl.DataFrame({"q": list("aabb")}))
     schema = ic.Schema(quasi=["q"])
     frequency = engine.count(schema)
-    from incrowd.progress import Silent
-
     with pytest.raises(ic.ParameterError, match="needs rows in an order"):
         ic.Mondrian(categories="appearance").search(
-            frequency, [ic.KAnonymity(2)], attributes=schema.quasi, max_suppression=0.0, progress=Silent()
+            SearchProblem(frequency, [ic.KAnonymity(2)], schema.quasi)
         )

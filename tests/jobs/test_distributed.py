@@ -166,7 +166,7 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
     units = cuts.join_failing(tree, EquivalenceClasses.of_keys(table), models)
     sources = [f"p{passed.index(name)}" if name in passed else "" for name in frame.columns]
     order = [list(forms).index(name) if name in forms else -1 for name in frame.columns]
-    shared = (scale, algorithm, models, schema, 0.0, sources, order)
+    shared = (scale, ic.Policy(schema, tuple(models), algorithm), sources, order)
     made = [
         rows.recode_block(shared, encoded.filter(pa.array(units[block] == unit)))
         for unit in np.unique(units[block])

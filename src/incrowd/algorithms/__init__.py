@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incrowd.algorithms.base import Algorithm, Solution
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution
 from incrowd.algorithms.bottom_up import BottomUp
 from incrowd.algorithms.bottom_up_generalization import BottomUpGeneralization
 from incrowd.algorithms.cell_suppression import CellSuppression
@@ -45,6 +45,7 @@ __all__ = [
     "Optimal",
     "Random",
     "Samarati",
+    "SearchProblem",
     "Solution",
     "TopDownSpecialization",
 ]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
 from incrowd.parameters import Configured
+from incrowd.progress import Silent
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.algorithms.lattice import SolutionSpace
+    from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.privacy import PrivacyModel
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
@@ -54,6 +55,41 @@ class Solution:
     lattice: SolutionSpace | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class SearchProblem:
+    """What a search is given.
+
+    Example: `SearchProblem(frequency, [ic.KAnonymity(5)], schema.quasi, max_suppression=0.02)`.
+
+    Attributes
+    ----------
+    frequency
+        The keys.
+    models
+        What every released class must satisfy; not empty.
+    attributes
+        The quasi-identifiers with their output styles, weights and bounds of levels.
+    max_suppression
+        Largest share of records that may be suppressed, 0..1.
+    progress
+        Told how far the search is.
+    seed
+        Seed of random choices.
+    """
+
+    frequency: FrequencyTable
+    models: Sequence[PrivacyModel]
+    attributes: Sequence[Attribute]
+    max_suppression: float = 0.0
+    progress: Progress = field(default_factory=Silent)
+    seed: int = 0
+
+    @property
+    def least(self) -> int:
+        """Records below which no class can satisfy the models."""
+        return least_size(self.models)
+
+
 @dataclass(frozen=True)
 class Algorithm(Configured, ABC):
     """Searches a recoding of the keys that satisfies privacy models.
@@ -85,30 +121,8 @@ class Algorithm(Configured, ABC):
         return getattr(self, "target", None)
 
     @abstractmethod
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
+    def search(self, problem: SearchProblem) -> Solution:
         """Find a recoding.
-
-        Parameters
-        ----------
-        models
-            What every released class must satisfy; not empty.
-        attributes
-            The quasi-identifiers with their output styles, weights and bounds of levels.
-        max_suppression
-            Largest share of records that may be suppressed, 0..1.
-        progress
-            Told how far the search is.
-        seed
-            Seed of random choices.
 
         Raises
         ------
@@ -117,23 +131,6 @@ class Algorithm(Configured, ABC):
         ParameterError
             When the algorithm does not work with such a table or such models.
         """
-
-
-@dataclass(frozen=True, eq=False)
-class SearchProblem:
-    """What a search of classes is given; see `Algorithm.search`."""
-
-    frequency: FrequencyTable
-    models: Sequence[PrivacyModel]
-    attributes: Sequence[Attribute]
-    max_suppression: float
-    progress: Progress
-    seed: int
-
-    @property
-    def least(self) -> int:
-        """Records below which no class can satisfy the models."""
-        return least_size(self.models)
 
 
 def refuse_pairs(who: str, records: int, pairs: int, fewer: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
+    from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Explorer, Node
-    from incrowd.progress import Progress
 
 __all__ = ["BottomUp"]
 
@@ -35,21 +35,21 @@ class BottomUp(FullDomainAlgorithm):
     paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt and Ramakrishnan 2005"
     most_nodes: ClassVar[int | None] = 2**18
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def explorer(self, problem: SearchProblem) -> Explorer:
+        """Return what looks at nodes and suppresses nothing."""
+        explorer = super().explorer(problem)
+        explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
+        return explorer
+
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Go up level by level."""
         from incrowd.algorithms.lattice import least
 
-        explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
         lattice = explorer.lattice
         for height in range(lattice.height + 1):
             nodes = explorer.look(*lattice.at_height(height))
             good = [node for node in nodes if node.anonymous]
-            progress.advance(len(explorer.nodes), lattice.size)
+            explorer.problem.progress.advance(len(explorer.nodes), lattice.size)
             if good:
                 return least(good), False
         return None, True
-
-    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
-        """Say whether a node is anonymous without suppression, which this algorithm never makes use of."""
-        explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
-        return super().finds(explorer, levels)

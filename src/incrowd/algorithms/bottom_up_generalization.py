@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from incrowd.algorithms.base import Algorithm, Solution, all_hold, refuse_infeasible
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold, refuse_infeasible
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.privacy import PrivacyModel
-    from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Attribute
 
 __all__ = ["BottomUpGeneralization"]
 
@@ -56,16 +53,7 @@ class BottomUpGeneralization(Algorithm):
     paper: ClassVar[str] = "Wang et al. 2004"
     weighted: ClassVar[bool] = False
 
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
+    def search(self, problem: SearchProblem) -> Solution:
         """Generalize until every model holds; see `Algorithm.search`."""
         import numpy as np
 
@@ -73,7 +61,8 @@ class BottomUpGeneralization(Algorithm):
         from incrowd.recoding import SingleDimensional, node_cells
         from incrowd.table.classes import EquivalenceClasses
 
-        refuse_infeasible(frequency, models)
+        frequency = problem.frequency
+        refuse_infeasible(frequency, problem.models)
         cuts = [_Cut(frequency, j) for j in range(len(frequency.domains))]
         nodes = sum(len(cut.tree.parents) for cut in cuts)
         sizes = [len(cut.tree.parents) for cut in cuts]
@@ -82,7 +71,7 @@ class BottomUpGeneralization(Algorithm):
             columns = [cut.node_of[codes] for cut, codes in zip(cuts, frequency.codes, strict=True)]
             ids, first = group_columns(columns, sizes, frequency.keys)
             classes = EquivalenceClasses.from_assignment(frequency, ids, len(first))
-            if all_hold(models, classes).all():
+            if all_hold(problem.models, classes).all():
                 break
             smallest = int(classes.sizes.min())
             weakest = first[classes.sizes == smallest]
@@ -100,7 +89,7 @@ class BottomUpGeneralization(Algorithm):
             chosen = min(steps)
             cuts[chosen.attribute].generalize(chosen.node)
             done += 1
-            progress.advance(done, nodes)
+            problem.progress.advance(done, nodes)
         cells = [node_cells(domain, cut.node_of) for domain, cut in zip(frequency.domains, cuts, strict=True)]
         return Solution(
             SingleDimensional.build(frequency, [cells], np.zeros(frequency.keys, np.int32), self.name)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Clustering"]
 
@@ -43,9 +42,10 @@ class Clustering(LocalAlgorithm):
     summary: ClassVar[str] = "gathers k-1 records around the one farthest from all earlier clusters"
     paper: ClassVar[str] = "COMP 430 2024, after Byun et al. 2007"
 
-    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+    def pairs_at_most(self, problem: SearchProblem) -> int:
         """Count the distinct records that every centroid is compared with."""
-        return (frequency.keys // k) * len(frequency.combinations[1])
+        frequency = problem.frequency
+        return (frequency.keys // problem.least) * len(frequency.combinations[1])
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

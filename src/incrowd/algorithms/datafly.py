@@ -9,8 +9,8 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
+    from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Explorer, Node
-    from incrowd.progress import Progress
 
 __all__ = ["Datafly"]
 
@@ -43,15 +43,20 @@ class Datafly(FullDomainAlgorithm):
     summary: ClassVar[str] = "generalizes the column of most distinct values until suppression suffices"
     paper: ClassVar[str] = "Sweeney 2002"
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
-        """Climb until the node is anonymous."""
+    def explorer(self, problem: SearchProblem) -> Explorer:
+        """Return what looks at nodes and suppresses no more than asked."""
+        explorer = super().explorer(problem)
         if self.suppress_k:
             explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed + explorer.least)
+        return explorer
+
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
+        """Climb until the node is anonymous."""
         lattice = explorer.lattice
         levels = lattice.bottom
         while True:
             [node] = explorer.look(levels)
-            progress.advance(sum(levels), sum(lattice.top))
+            explorer.problem.progress.advance(sum(levels), sum(lattice.top))
             if node.anonymous:
                 return node, False
             climbing = [j for j, level in enumerate(levels) if level < lattice.highs[j]]
@@ -62,8 +67,6 @@ class Datafly(FullDomainAlgorithm):
             j = max(climbing, key=lambda j: values[j])
             levels = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
 
-    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+    def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
         """Say whether its one path meets an anonymous node, wherever others are."""
-        from incrowd.progress import Silent
-
-        return self.choose(explorer, Silent())[0] is not None
+        return self.choose(self.explorer(problem))[0] is not None

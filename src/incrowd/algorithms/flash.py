@@ -12,7 +12,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
-    from incrowd.progress import Progress
 
 __all__ = ["Flash"]
 
@@ -42,7 +41,7 @@ class Flash(FullDomainAlgorithm):
     most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Build paths from the bottom level up, and halve them."""
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice
@@ -55,7 +54,7 @@ class Flash(FullDomainAlgorithm):
                     _, levels = heapq.heappop(waiting)
                     if not tags.known(levels):
                         self._halve(explorer, tags, self._path(explorer, tags, levels), waiting)
-            progress.advance(int((tags.status != 0).sum()), lattice.size)
+            explorer.problem.progress.advance(int((tags.status != 0).sum()), lattice.size)
         return tags.best()
 
     def _order(self, explorer: Explorer) -> Callable[[tuple[int, ...]], tuple[float, ...]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Algorithm, Solution
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution
 from incrowd.errors import InfeasibleError, ParameterError, listed, setting
 from incrowd.parameters import parameter
+from incrowd.progress import Silent
 from incrowd.utility import AGGREGATES, METRICS, STEERING
 
 if TYPE_CHECKING:
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms.lattice import Explorer, Lattice, Node
-    from incrowd.privacy import PrivacyModel
-    from incrowd.progress import Progress
     from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Attribute
 
 __all__ = ["FullDomainAlgorithm"]
 
@@ -75,31 +71,27 @@ class FullDomainAlgorithm(Algorithm):
     most_nodes: ClassVar[int | None] = None
     tags: ClassVar[bool] = False
 
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
+    def search(self, problem: SearchProblem) -> Solution:
         """Choose a node of the lattice; see `Algorithm.search`."""
-        from incrowd.algorithms.lattice import Explorer, Lattice
+        from incrowd.algorithms.lattice import Lattice
         from incrowd.recoding import FullDomain
 
-        metric = METRICS.get(self.metric)()
-        self.check_effort(Lattice.of(frequency, attributes))
-        explorer = Explorer(frequency, attributes, models, max_suppression, metric, self.aggregate)
-        best, proved = self.choose(explorer, progress)
+        self.check_effort(Lattice.of(problem.frequency, problem.attributes))
+        explorer = self.explorer(problem)
+        best, proved = self.choose(explorer)
         if best is None:
             raise InfeasibleError(explain(self, explorer, proved=proved))
         suppressed = explorer.suppressed_keys(best.levels)
         space = explorer.space(best, proved=proved)
         if self.recode_suppressed and suppressed.any():
-            return Solution(self._rounds(explorer, best.levels, suppressed, progress), space)
-        return Solution(FullDomain.build(frequency, best.levels, suppressed), space)
+            return Solution(self._rounds(problem, best.levels, suppressed), space)
+        return Solution(FullDomain.build(problem.frequency, best.levels, suppressed), space)
+
+    def explorer(self, problem: SearchProblem) -> Explorer:
+        """Return what looks at nodes."""
+        from incrowd.algorithms.lattice import Explorer
+
+        return Explorer(problem, METRICS.get(self.metric)(), self.aggregate)
 
     def check_effort(self, lattice: Lattice) -> None:
         """Refuse a lattice that the algorithm would look at for days, before it begins.
@@ -123,25 +115,22 @@ class FullDomainAlgorithm(Algorithm):
         return lattice.size
 
     def _rounds(
-        self, explorer: Explorer, levels: tuple[int, ...], suppressed: NDArray[np.bool_], progress: Progress
+        self, problem: SearchProblem, levels: tuple[int, ...], suppressed: NDArray[np.bool_]
     ) -> Recoding:
         """Recode what was suppressed, again and again, while that releases a record."""
         import numpy as np
 
-        from incrowd.algorithms.lattice import Explorer
         from incrowd.recoding import SingleDimensional, level_cells
 
-        frequency = explorer.frequency
+        frequency = problem.frequency
         round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
         rounds = [levels]
         while (left := np.flatnonzero(round_of_key < 0)).size:
             part = frequency.only(round_of_key < 0)
             # A lower limit settles more nodes; half of them costs no quality that we could measure.
             for share in (_ROUND_SHARE, 1.0):
-                rest = Explorer(
-                    part, explorer.attributes, explorer.models, share, explorer.metric, explorer.aggregate
-                )
-                best, _ = self.choose(rest, progress)
+                rest = self.explorer(replace(problem, frequency=part, max_suppression=share))
+                best, _ = self.choose(rest)
                 if best is not None:
                     break
             if best is None or best.suppressed >= part.rows:
@@ -159,14 +148,15 @@ class FullDomainAlgorithm(Algorithm):
         )
 
     @abstractmethod
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Choose a node, None where no node is anonymous; and say whether none can be better."""
 
-    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+    def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
         """Say whether a search finds a node, given one at the top or right below it that may be anonymous.
 
         An algorithm that does not look at every node has to try.
         """
+        explorer = self.explorer(problem)
         return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
 
 
@@ -180,10 +170,10 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
     """
     from incrowd.privacy import KAnonymity
 
-    lattice = explorer.lattice
+    lattice, problem = explorer.lattice, explorer.problem
     # The top may be `*` throughout, which counts as suppressed; what is right below it is not.
     coarsest = [lattice.top, *lattice.below(lattice.top)]
-    loose = explorer.again(max_suppression=1.0)
+    loose = explorer.again(replace(problem, max_suppression=1.0))
     least = min(
         loose.look(*coarsest),
         key=lambda node: (
@@ -195,32 +185,33 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
         ),
     )
     levels = listed(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
-    limit = f"{explorer.max_suppression:.2%} suppressed"
+    limit = f"{problem.max_suppression:.2%} suppressed"
     words = [
         f"no full-domain recoding among {lattice.size:,} satisfies the models with at most {limit}"
         if proved
         else f"{algorithm.name} found no full-domain recoding among {lattice.size:,} that satisfies the "
         f"models with at most {limit}"
     ]
-    if explorer.again().look(least.levels)[0].anonymous:
+    if explorer.again(problem).look(least.levels)[0].anonymous:
         further = "give it a larger budget" if algorithm.name == "optimal" else "use optimal"
         return f"{words[0]}; the one at {levels} does: fix these levels, or {further}"
     words.append(f"at {levels} " + ("; ".join(loose.failures(least.levels)) or _starred(loose, least.levels)))
-    share = _rounded_up(least.suppressed / explorer.frequency.rows)
+    share = _rounded_up(least.suppressed / problem.frequency.rows)
+    quiet = replace(problem, progress=Silent())
     # Advice is followed, so what it asks for is tried first.
-    if least.anonymous and algorithm.finds(explorer.again(max_suppression=share), least.levels):
+    if least.anonymous and algorithm.finds(replace(quiet, max_suppression=share), least.levels):
         allowed = setting(f"max_suppression={share}", f"--max-suppression {share}")
         words.append(f"there, {allowed} would do")
-    asked = [model for model in explorer.models if isinstance(model, KAnonymity)]
+    asked = [model for model in problem.models if isinstance(model, KAnonymity)]
     k = _largest_k(loose, least.levels, explorer.allowed)
     fewer = asked and 1 <= k < asked[0].limit
-    if fewer and algorithm.finds(explorer.again(models=[KAnonymity(k)]), least.levels):
+    if fewer and algorithm.finds(replace(quiet, models=[KAnonymity(k)]), least.levels):
         words.append(f"{setting(f'k={k}', f'-k {k}')} alone would do without")
     return "; ".join(words)
 
 
 def _starred(explorer: Explorer, levels: tuple[int, ...]) -> str:
-    rows = explorer.frequency.rows
+    rows = explorer.problem.frequency.rows
     gone = rows - int(explorer.class_sizes(levels).sum())
     whose = "every record has" if gone == rows else f"{gone:,} of {rows:,} records have"
     return f"{whose} * in every quasi-identifier"
@@ -236,7 +227,7 @@ def _largest_k(explorer: Explorer, levels: tuple[int, ...], allowed: int) -> int
 
     ordered = np.sort(explorer.class_sizes(levels))
     # Records of `*` throughout are suppressed whatever k is.
-    gone = explorer.frequency.rows - int(ordered.sum())
+    gone = explorer.problem.frequency.rows - int(ordered.sum())
     lost = gone + np.cumsum(ordered) - ordered
     within = ordered[lost <= allowed]
     return int(within[-1]) if len(within) else 0

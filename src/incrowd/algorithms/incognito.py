@@ -12,7 +12,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Lattice, Node
-    from incrowd.progress import Progress
 
 __all__ = ["Incognito"]
 
@@ -44,7 +43,7 @@ class Incognito(FullDomainAlgorithm):
         """Count the nodes of the lattices of all subsets; what is fixed makes no subset of its own."""
         return prod(count + 1 for count in lattice.grid)
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Search the subsets of quasi-identifiers, the small ones first."""
         tags = Tags(explorer, self.name)
         lattice = explorer.lattice
@@ -59,5 +58,5 @@ class Incognito(FullDomainAlgorithm):
                 ]
                 for levels in sorted(product(*ranges), key=lambda levels: (sum(levels), levels)):
                     tags.ask(levels)
-                progress.advance(int((tags.status != 0).sum()), lattice.size)
+                explorer.problem.progress.advance(int((tags.status != 0).sum()), lattice.size)
         return tags.best()

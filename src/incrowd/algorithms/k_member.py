@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["KMember"]
 
@@ -43,9 +42,9 @@ class KMember(LocalAlgorithm):
     seeded: ClassVar[bool] = True
     fewer_pairs: ClassVar[str] = "make values coarser, so that fewer records are distinct"
 
-    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+    def pairs_at_most(self, problem: SearchProblem) -> int:
         """Count the records that every record is compared with: half of the distinct ones."""
-        return frequency.keys * len(frequency.combinations[1]) // 2
+        return problem.frequency.keys * len(problem.frequency.combinations[1]) // 2
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

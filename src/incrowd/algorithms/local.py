@@ -7,23 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import (
-    Algorithm,
-    SearchProblem,
-    Solution,
-    least_size,
-    refuse_infeasible,
-    refuse_pairs,
-)
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, refuse_infeasible, refuse_pairs
 from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.privacy import PrivacyModel
-    from incrowd.progress import Progress
-    from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute, Style
 
 __all__ = ["LocalAlgorithm"]
@@ -52,45 +42,36 @@ class LocalAlgorithm(Algorithm):
         """Whether it may part records with the same quasi-identifiers; most do."""
         return True
 
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
+    def search(self, problem: SearchProblem) -> Solution:
         """Assign classes, and join those that fail; see `Algorithm.search`."""
         from incrowd.algorithms._joining import join_failing
         from incrowd.recoding import Local
 
-        self.check(frequency, models)
-        problem = SearchProblem(frequency, models, attributes, max_suppression, progress, seed)
+        self.check(problem)
         class_of_key, count = self.assign(problem)
         if self.joins:
             class_of_key, count = join_failing(problem, class_of_key, count, who=self.name)
-        return Solution(Local.build(frequency, class_of_key, count, self.styles(attributes), self.name))
+        styles = self.styles(problem.attributes)
+        return Solution(Local.build(problem.frequency, class_of_key, count, styles, self.name))
 
-    def check(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
+    def check(self, problem: SearchProblem) -> None:
         """Refuse models that the algorithm cannot work with, or that no assignment satisfies.
 
         Raises
         ------
         InfeasibleError, ParameterError
         """
-        for model in models:
+        for model in problem.models:
             if self.by_record and model.needs_population:
                 raise ParameterError(
                     f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
                     "the population a class covers; use mondrian or a full-domain algorithm"
                 )
-        refuse_infeasible(frequency, models)
-        pairs = self.pairs_at_most(frequency, least_size(models))
-        refuse_pairs(self.name, frequency.keys, pairs, self.fewer_pairs)
+        refuse_infeasible(problem.frequency, problem.models)
+        pairs = self.pairs_at_most(problem)
+        refuse_pairs(self.name, problem.frequency.keys, pairs, self.fewer_pairs)
 
-    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+    def pairs_at_most(self, problem: SearchProblem) -> int:
         """Return how many pairs of records are compared; 0 where that is no matter."""
         return 0
 

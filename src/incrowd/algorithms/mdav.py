@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms._points import Points, Unused
-    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["MDAV"]
 
@@ -46,9 +45,10 @@ class MDAV(LocalAlgorithm):
     summary: ClassVar[str] = "microaggregation: clusters of k around the records farthest from the average"
     paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
 
-    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+    def pairs_at_most(self, problem: SearchProblem) -> int:
         """Count the distinct records that every centre is compared with."""
-        return (frequency.keys // k) * len(frequency.combinations[1])
+        frequency = problem.frequency
+        return (frequency.keys // problem.least) * len(frequency.combinations[1])
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["OKA"]
 
@@ -46,9 +45,10 @@ class OKA(LocalAlgorithm):
     paper: ClassVar[str] = "Lin and Wei 2008"
     seeded: ClassVar[bool] = True
 
-    def pairs_at_most(self, frequency: FrequencyTable, k: int) -> int:
+    def pairs_at_most(self, problem: SearchProblem) -> int:
         """Count the clusters that every record is compared with."""
-        return frequency.keys * (frequency.keys // k)
+        keys = problem.frequency.keys
+        return keys * (keys // problem.least)
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""

@@ -10,7 +10,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
-    from incrowd.progress import Progress
 
 __all__ = ["OLA"]
 
@@ -42,7 +41,7 @@ class OLA(FullDomainAlgorithm):
     most_nodes: ClassVar[int | None] = 2**22
     tags: ClassVar[bool] = True
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Halve the lattice, then its parts."""
         from incrowd.algorithms.lattice import Lattice
 
@@ -62,5 +61,5 @@ class OLA(FullDomainAlgorithm):
                 (bottom, levels) if tags.ask(levels) else (levels, top)
                 for levels in inner.at_height(inner.height // 2)
             )
-            progress.advance(int((tags.status != 0).sum()), lattice.size)
+            explorer.problem.progress.advance(int((tags.status != 0).sum()), lattice.size)
         return tags.best()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Explorer, Lattice, Node
-    from incrowd.progress import Progress
 
 __all__ = ["Optimal"]
 
@@ -89,24 +89,22 @@ class Optimal(FullDomainAlgorithm):
                 + quoted(self.budget)
             )
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Search the whole lattice, or as much as the budget allows."""
         if explorer.lattice.size > _ENUMERATED:
-            return _from_the_top(explorer, _Budget(self.budget or "60s"), progress)
+            return _from_the_top(explorer, _Budget(self.budget or "60s"))
         large = explorer.lattice.size > _UNBOUNDED
-        search = _Search(explorer, _Budget(self.budget or ("10m" if large else None)), progress)
+        search = _Search(explorer, _Budget(self.budget or ("10m" if large else None)))
         proved = search.run()
         if search.best is None and not proved and self.budget is None:
-            return _from_the_top(explorer, _Budget("60s"), progress)
+            return _from_the_top(explorer, _Budget("60s"))
         return search.best, proved
 
-    def finds(self, explorer: Explorer, levels: tuple[int, ...]) -> bool:
+    def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
         """Say whether a node is anonymous, and met before the budget is spent."""
         if self.budget is None:
-            return super().finds(explorer, levels)
-        from incrowd.progress import Silent
-
-        return self.choose(explorer, Silent())[0] is not None
+            return super().finds(problem, levels)
+        return self.choose(self.explorer(problem))[0] is not None
 
 
 class _Budget:
@@ -125,13 +123,13 @@ class _Budget:
 class _Search:
     """The state of a search over all nodes: what each can reach at best, and which are settled."""
 
-    def __init__(self, explorer: Explorer, budget: _Budget, progress: Progress) -> None:
+    def __init__(self, explorer: Explorer, budget: _Budget) -> None:
         import numpy as np
 
         self.explorer = explorer
         self.lattice = explorer.lattice
         self.budget = budget
-        self.progress = progress
+        self.progress = explorer.problem.progress
         self.best: Node | None = None
         self.least = explorer.least_scores()
         self.order = np.argsort(self.least, kind="stable")
@@ -250,7 +248,7 @@ class _Search:
         return values.reshape(lattice.grid)[lattice.between(*ends)]
 
 
-def _from_the_top(explorer: Explorer, budget: _Budget, progress: Progress) -> tuple[Node | None, bool]:
+def _from_the_top(explorer: Explorer, budget: _Budget) -> tuple[Node | None, bool]:
     """Go down from the top, always below the best anonymous node that is not expanded yet."""
     from incrowd.algorithms.lattice import better
 
@@ -273,6 +271,6 @@ def _from_the_top(explorer: Explorer, budget: _Budget, progress: Progress) -> tu
         further = [below for below in lattice.below(levels) if below not in seen]
         seen.update(further)
         fresh = explorer.look(*further)
-        progress.advance(len(explorer.nodes), lattice.size)
+        explorer.problem.progress.advance(len(explorer.nodes), lattice.size)
     # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
     return best, not waiting and explorer.settles

@@ -9,7 +9,6 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import Explorer, Node
-    from incrowd.progress import Progress
 
 __all__ = ["Samarati"]
 
@@ -36,7 +35,7 @@ class Samarati(FullDomainAlgorithm):
     paper: ClassVar[str] = "Samarati 2001"
     most_nodes: ClassVar[int | None] = 2**18
 
-    def choose(self, explorer: Explorer, progress: Progress) -> tuple[Node | None, bool]:
+    def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Halve the heights, then compare the nodes of the one found."""
         from incrowd.algorithms.lattice import least
 
@@ -48,6 +47,6 @@ class Samarati(FullDomainAlgorithm):
                 high = middle
             else:
                 low = middle + 1
-            progress.advance(len(explorer.nodes), lattice.size)
+            explorer.problem.progress.advance(len(explorer.nodes), lattice.size)
         good = [node for node in explorer.look(*lattice.at_height(low)) if node.anonymous]
         return least(good), False

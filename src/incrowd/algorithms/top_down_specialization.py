@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from incrowd.algorithms.base import Algorithm, Solution, all_hold, refuse_infeasible
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold, refuse_infeasible
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms._target import TargetTable
-    from incrowd.privacy import PrivacyModel
-    from incrowd.progress import Progress
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Attribute
 
 __all__ = ["TopDownSpecialization"]
 
@@ -56,24 +52,16 @@ class TopDownSpecialization(Algorithm):
     paper: ClassVar[str] = "Fung et al. 2005"
     weighted: ClassVar[bool] = False
 
-    def search(
-        self,
-        frequency: FrequencyTable,
-        models: Sequence[PrivacyModel],
-        *,
-        attributes: Sequence[Attribute],
-        max_suppression: float,
-        progress: Progress,
-        seed: int = 0,
-    ) -> Solution:
+    def search(self, problem: SearchProblem) -> Solution:
         """Specialize until nothing is left; see `Algorithm.search`."""
         import numpy as np
 
         from incrowd.algorithms._target import TargetTable
         from incrowd.recoding import SingleDimensional, interval_cells
 
-        refuse_infeasible(frequency, models)
-        state = _State(frequency, models)
+        frequency = problem.frequency
+        refuse_infeasible(frequency, problem.models)
+        state = _State(problem)
         tables = [TargetTable(frequency, j) for j in range(len(frequency.domains))]
         open_ = [
             step
@@ -106,7 +94,8 @@ class TopDownSpecialization(Algorithm):
             ]
             kept = [step for step in kept if step is not chosen]
             open_ = sorted(kept + fresh, key=lambda step: (step.attribute, step.lo))
-            progress.advance(sum(map(len, state.starts)), sum(domain.size for domain in frequency.domains))
+            most = sum(domain.size for domain in frequency.domains)
+            problem.progress.advance(sum(map(len, state.starts)), most)
         cells = [
             interval_cells(domain, np.array(sorted(starts)))
             for domain, starts in zip(frequency.domains, state.starts, strict=True)
@@ -129,14 +118,14 @@ class _Step(NamedTuple):
 class _State:
     """The classes under the present cells, and what a step would make of them."""
 
-    def __init__(self, frequency: FrequencyTable, models: Sequence[PrivacyModel]) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         import numpy as np
 
+        frequency = problem.frequency
         self.frequency = frequency
-        self.models = models
-        self.checked = [model for model in models if not model.size_only]
-        self.least = max((model.least_size for model in models), default=1)
-        self.monotone = all(model.monotone.generalization for model in models)
+        self.checked = [model for model in problem.models if not model.size_only]
+        self.least = problem.least
+        self.monotone = all(model.monotone.generalization for model in problem.models)
         self.class_of_key = np.zeros(frequency.keys, np.int32)
         self.sizes = np.array([frequency.records])
         self.starts = [{0} for _ in frequency.domains]

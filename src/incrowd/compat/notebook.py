@@ -431,10 +431,9 @@ def _compiled(
 ) -> list[pd.Index]:
     import numpy as np
 
-    from incrowd.algorithms import Mondrian
+    from incrowd.algorithms import Mondrian, SearchProblem
     from incrowd.engines import engine_for
     from incrowd.kernels.grouping import group_members
-    from incrowd.progress import Silent
     from incrowd.recoding import Local
     from incrowd.table.schema import Attribute, Schema
 
@@ -450,13 +449,8 @@ def _compiled(
     frequency = engine_for(table).count(Schema.of(attributes))
     rules = Mondrian(choose="span", median="below", categories="appearance")
     try:
-        solution = rules.search(
-            frequency,
-            models,
-            attributes=attributes[: len(features)],
-            max_suppression=1.0,
-            progress=Silent(),
-        )
+        quasi = attributes[: len(features)]
+        solution = rules.search(SearchProblem(frequency, models, quasi, max_suppression=1.0))
     except (InfeasibleError, ParameterError):
         # The whole table is not valid itself, so no half is; the notebook does not look at it.
         return [df.index]

@@ -325,14 +325,7 @@ def _start(
 
 
 def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
-    return policy.algorithm.search(
-        start.frequency,
-        policy.models,
-        attributes=start.schema.quasi,
-        max_suppression=policy.max_suppression,
-        progress=clock.progress,
-        seed=policy.seed,
-    )
+    return policy.algorithm.search(policy.problem(start.frequency, start.schema.quasi, clock.progress))
 
 
 def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal
+from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd.errors import InputError, ParameterError, named
 from incrowd.io.addresses import file_path
 from incrowd.privacy import MODELS, PrivacyModel
@@ -18,6 +18,8 @@ from incrowd.table.schema import STYLES, Attribute, Schema, Style
 
 if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
+    from incrowd.progress import Progress
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_value"]
 
@@ -105,6 +107,12 @@ class Policy:
         named = {model.name for model in models}
         kept = (model for model in self.models if model.name not in named)
         return replace(self, models=(*kept, *models))
+
+    def problem(
+        self, frequency: FrequencyTable, attributes: Sequence[Attribute], progress: Progress
+    ) -> SearchProblem:
+        """Return what `algorithm` is to search: these keys, under this policy."""
+        return SearchProblem(frequency, self.models, attributes, self.max_suppression, progress, self.seed)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,10 +24,9 @@ from incrowd.table.frequency import (
     SensitiveCounts,
     smallest_codes,
 )
-from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
-    from incrowd.privacy import PrivacyModel
+    from incrowd.algorithms.base import SearchProblem
     from incrowd.utility import LevelCosts, Metric
 
 __all__ = ["Explorer"]
@@ -64,33 +64,20 @@ class Explorer:
 
     Parameters
     ----------
-    frequency
-        The keys.
-    attributes
-        The quasi-identifiers with their weights and bounds of levels.
-    models
-        What every class that is kept must satisfy.
-    max_suppression
-        Largest share of records that may be suppressed, 0..1.
+    problem
+        The keys, and what every class that is kept must satisfy.
     metric
         What the score is.
     aggregate
         One of `incrowd.utility.AGGREGATES`; only for metrics that have a value per attribute.
     """
 
-    def __init__(
-        self,
-        frequency: FrequencyTable,
-        attributes: Sequence[Attribute],
-        models: Sequence[PrivacyModel],
-        max_suppression: float,
-        metric: Metric,
-        aggregate: str = "mean",
-    ) -> None:
-        self.frequency = frequency
-        self.attributes = tuple(attributes)
+    def __init__(self, problem: SearchProblem, metric: Metric, aggregate: str = "mean") -> None:
+        self.problem = problem
+        self.frequency = frequency = problem.frequency
+        self.attributes = attributes = tuple(problem.attributes)
+        max_suppression = problem.max_suppression
         self.lattice = Lattice.of(frequency, attributes)
-        self.max_suppression = max_suppression
         self.metric = metric
         self.aggregate = aggregate
         self.weights = np.array([attribute.weight for attribute in attributes], np.float64)
@@ -104,7 +91,7 @@ class Explorer:
         while allowed > 0 and allowed / rows > max_suppression:
             allowed -= 1
         self.allowed = allowed
-        self.models = tuple(models)
+        self.models = models = tuple(problem.models)
         self.least = max((model.least_size for model in models if not model.of_table), default=1)
         self.judging = [model for model in models if not model.size_only and not model.of_table]
         self.judging.sort(key=lambda model: not model.monotone.absorbing)
@@ -124,18 +111,9 @@ class Explorer:
         self._kept_sizes = np.zeros(1024, np.int64)
         self._kept_sizes[0] = frequency.keys
 
-    def again(
-        self, *, models: Sequence[PrivacyModel] | None = None, max_suppression: float | None = None
-    ) -> Explorer:
-        """Return an explorer of the same lattice that asks for something else and has not looked yet."""
-        return Explorer(
-            self.frequency,
-            self.attributes,
-            self.models if models is None else models,
-            self.max_suppression if max_suppression is None else max_suppression,
-            self.metric,
-            self.aggregate,
-        )
+    def again(self, problem: SearchProblem) -> Explorer:
+        """Return an explorer that asks for something else by the same metric and has not looked yet."""
+        return Explorer(problem, self.metric, self.aggregate)
 
     def _tables(self) -> None:
         # Cells get numbers per level, and small attributes share a column of codes.
@@ -261,7 +239,7 @@ class Explorer:
         if not models:
             return None
         share = self.allowed / self.frequency.rows
-        made = Explorer(self.frequency, self.attributes, models, share, self.metric, self.aggregate)
+        made = self.again(replace(self.problem, models=models, max_suppression=share))
         made.allowed = self.allowed
         return made
 

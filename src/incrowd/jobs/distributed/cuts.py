@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms import Mondrian
-from incrowd.algorithms.base import all_hold, refuse_infeasible
+from incrowd.algorithms.base import SearchProblem, all_hold, refuse_infeasible
 from incrowd.errors import InfeasibleError
 from incrowd.privacy import KAnonymity, PrivacyModel
-from incrowd.progress import Silent
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Attribute
@@ -80,9 +79,7 @@ def cut_tree(
         part = sample.only(kept)
         if part.records < 2 * models[0].least_size:
             continue
-        found = once.search(
-            part, models, attributes=attributes, max_suppression=0.0, progress=Silent()
-        ).recoding
+        found = once.search(SearchProblem(part, models, attributes)).recoding
         class_of_key, count = cast(Any, found).class_of_key, cast(Any, found).count
         if count < 2:
             continue

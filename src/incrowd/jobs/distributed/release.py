@@ -111,14 +111,7 @@ class DistributedRelease:
         engine.driver_keys = self.driver_keys
         schema = styled(self.policy)
         frequency = engine.count(schema)
-        found = self.policy.algorithm.search(
-            frequency,
-            self.policy.models,
-            attributes=schema.quasi,
-            max_suppression=self.policy.max_suppression,
-            progress=Silent(),
-            seed=self.policy.seed,
-        )
+        found = self.policy.algorithm.search(self.policy.problem(frequency, schema.quasi, Silent()))
         return losses(frequency, found.recoding)
 
     def to_dict(self) -> dict[str, Any]:
@@ -490,12 +483,9 @@ class _Blocks:
         order = [names.index(name) if name in names else -1 for name in self.released]
         # Builders of hierarchies have done their work and stay here.
         searched = [replace(attribute, hierarchy=None) for attribute in self.quasi]
-        plain = Schema.of(searched, null_values=self.null_values)
+        policy = replace(self.policy, schema=Schema.of(searched, null_values=self.null_values))
         bare = replace(scale, quasi_coders=(), sensitive_coders=())
-        policy = self.policy
-        shared = self._shared(
-            (bare, policy.algorithm, policy.models, plain, policy.max_suppression, sources, order)
-        )
+        shared = self._shared((bare, policy, sources, order))
 
         def recode(table: Any) -> Any:
             return recode_block(shared(), table)

@@ -75,7 +75,7 @@ def recode_block(shared: Any, table: Any) -> Any:
     """Recode the rows of one block, given as an Arrow table; runs on the executors."""
     import pyarrow as pa
 
-    scale, algorithm, models, schema, max_suppression, sources, order = shared
+    scale, policy, sources, order = shared
     rows = table.num_rows
     figures: str | None = None
     cells: list[Any] = []
@@ -89,10 +89,8 @@ def recode_block(shared: Any, table: Any) -> Any:
         )
         # Every class is compared with the whole table, not with its block.
         frequency = replace(frequency, sensitive=scale.counted([c.keys for c in frequency.sensitive]))
-        recoding = algorithm.search(
-            frequency, models, attributes=schema.quasi, max_suppression=max_suppression, progress=Silent()
-        ).recoding
-        check_cells(recoding, schema.null_values)
+        recoding = policy.algorithm.search(policy.problem(frequency, policy.schema.quasi, Silent())).recoding
+        check_cells(recoding, policy.schema.null_values)
         lost = {
             name: {"per_attribute": found.per_attribute}
             for name, found in losses(frequency, recoding).items()
