@@ -1,7 +1,7 @@
 """Checks of arguments, with errors that name the argument and say what to give.
 
-Code that was written for the originals may catch what those raise, so a wrong type is also a ``TypeError``
-and a column that is not there a ``KeyError``; both are a ``ValueError`` as every `InputError`.
+Code that was written for the originals may catch the errors that they raise. So a wrong type is also a
+``TypeError``, and a missing column is also a ``KeyError``. Both are a ``ValueError``, as every `InputError`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The functions of the notebook "Calculation Detail for P_29 Score", on pandas frames.
 
-One thing differs: missing is a value, so records with a missing quasi-identifier are a class and missing
-sensitive values count. Files where the word None means something are read with ``keep_default_na=False``.
+One thing differs: missing is a value. Records with a missing quasi-identifier form classes, and missing
+sensitive values count. If the word None is a value in a file, read the file with ``keep_default_na=False``.
 """
 
 from __future__ import annotations

@@ -137,9 +137,11 @@ def _is_number(text: str) -> bool:
 class Intervals(Builder):
     """Nested bins for numbers.
 
-    Level i puts a value into the bin ``[origin + j w, origin + (j + 1) w)`` of width ``w = widths[i - 1]``;
-    above the widest bins comes ``*``. Bins are labelled ``[20-24]`` where every value, width and the origin
-    are whole, else ``[20, 22.5)``. Bins without values are left out.
+    Example: the widths 5 and 10 put the value 23 into ``[20-24]``, then into ``[20-29]``, then into ``*``.
+
+    Level i has the bins ``[origin + j w, origin + (j + 1) w)`` of width ``w = widths[i - 1]``. Above the
+    widest bins comes ``*``. Bins are labelled ``[20-24]`` if all values, all widths and the origin are whole.
+    Otherwise they are labelled ``[20, 22.5)``. Bins without values are left out.
 
     Parameters
     ----------
@@ -320,7 +322,7 @@ class Dates(Builder):
 class Order(Builder):
     """Groups of `fanout` neighbours in a given order, then groups of groups, up to ``*``.
 
-    A group is labelled ``[first - last]``; a group that would hold a single one is not made.
+    A group is labelled ``[first - last]``. A group with a single member is not made.
 
     Parameters
     ----------

@@ -17,9 +17,10 @@ SUFFIXES = (".txt", ".csv", ".json", ".yaml", ".yml")
 def find_files(folder: str | os.PathLike[str], columns: Iterable[str]) -> dict[str, Path]:
     """Find the hierarchy file of each column that has one.
 
-    A file belongs to a column when its name without suffix is the column's, or ends with ``_`` and the
-    column's (``adult_hierarchy_age.csv``); where it ends with the names of several columns, to the longest
-    (``adult_marital_status.csv`` is of ``marital_status``, not of ``status``). Other files are passed over.
+    A file belongs to a column if its name without suffix is the column's name, or ends with ``_`` and the
+    column's name. Example: ``adult_hierarchy_age.csv`` belongs to ``age``. If the name ends with the names of
+    several columns, the longest one counts: ``adult_marital_status.csv`` belongs to ``marital_status``, not
+    to ``status``. Other files are passed over.
 
     Raises
     ------

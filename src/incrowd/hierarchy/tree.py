@@ -310,10 +310,10 @@ class Hierarchy:
         return Hierarchy([*self.labels, label], [*self.parents.tolist(), 0])
 
     def restricted(self, values: Iterable[str]) -> Hierarchy:
-        """Return the tree of some values alone, in which every node that is left has its height.
+        """Return the tree of some values alone. Every node that is left keeps its height.
 
-        Where the deepest leaf below a node goes, nodes called ``(not released 1)``, ... stand for the way to
-        it, since the hierarchical distance looks at heights.
+        The hierarchical distance looks at heights. If the deepest leaf below a node is left out, nodes called
+        ``(not released 1)``, ... stand for the way to it.
 
         Raises
         ------

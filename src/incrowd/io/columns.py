@@ -1,8 +1,8 @@
 """Columns by their names, letter by letter.
 
-Polars takes a name as ``^name$`` or ``*`` for a pattern of names wherever it is given as a text, so columns
-that users name are addressed by these functions alone. Series look themselves up by their name in much of
-what they do, so one of a user's column is made `nameless` before.
+Polars takes a text such as ``^name$`` or ``*`` for a pattern of names. So columns that users name are
+addressed by these functions alone. A series often looks itself up by its name. So a series of a user's column
+is made `nameless` before.
 """
 
 from __future__ import annotations

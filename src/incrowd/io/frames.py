@@ -1,8 +1,8 @@
-"""Making frames of the kind that came in, with nothing of the input but what is meant to stay.
+"""Making frames of the kind that came in, without anything of the input that should not leave.
 
-A column that was filtered, sliced or blanked often keeps its old buffers: texts of rows that are gone,
-values beneath a missing one, categories that no longer occur. Whoever writes or pickles such a column
-hands them out, so what is released is always written anew.
+A column that was filtered, sliced or suppressed often keeps its old buffers. They hold texts of removed rows,
+values beneath a missing one, and categories that no longer occur. Whoever writes or pickles such a column
+hands them out. So released columns are always written anew.
 """
 
 from __future__ import annotations

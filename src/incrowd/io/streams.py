@@ -62,8 +62,9 @@ class Files:
     parts
         The rows of each file.
     stored
-        The Parquet files that hold the rows, in the same order: the files themselves or private copies of CSV
-        files, which go with this object. None where the rows are computed, as those of a release.
+        The Parquet files that hold the rows, in the same order. They are the files themselves, or private
+        copies of CSV files, which are removed with this object. None if the rows are computed, as those of a
+        release.
     partitions
         Columns that the folders tell, as ``year=2024``, with the value of each file.
     sources
@@ -141,10 +142,11 @@ def scan(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Files:
-    """Open files without reading them whole: one file, a folder or a pattern; rows in the order of the names.
+    """Open files without reading them whole: one file, a folder or a pattern.
 
-    A CSV is checked and read once, into a private temporary Parquet file, which is removed with the result;
-    it takes a fraction of the room. Folders named as ``year=2024`` tell a column.
+    Rows are in the order of the files' names. A CSV is checked and read once, into a private temporary
+    Parquet file. This file takes a fraction of the room, and is removed with the result. Folders named as
+    ``year=2024`` tell a column.
 
     Parameters
     ----------
@@ -153,8 +155,9 @@ def scan(
     csv_format
         How the CSV files are written, where they are not plain.
     memory
-        What counting may take, about: bytes, or a text as ``2GiB``; half of the machine's memory by default.
-        The database that counts spills to disk above it; keys that need more are refused.
+        The memory that counting may take, about: bytes, or a text such as ``2GiB``. By default it is half of
+        the machine's memory. The database that counts spills to disk above it. Keys that need more are
+        refused.
     progress
         Told which file is read.
 

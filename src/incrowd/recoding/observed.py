@@ -1,4 +1,4 @@
-"""What a released table did to a raw one, read from the two alone."""
+"""How a table was recoded, read from the raw and the released table alone."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _DAYS = re.compile(rf"\[?(?P<low>{MOMENT})\s*(?:to|,|;|/|\.\.)\s*(?P<high>{MOMEN
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Recoding):
-    """A recoding that somebody else made, as far as its result shows it.
+    """A recoding that any tool made, as far as the two tables show it.
 
     Attributes
     ----------
     summarized
-        Per quasi-identifier the records of classes whose cell does not cover every value, as means and most
-        frequent values do not; it counts as covering what the class has.
+        Per quasi-identifier the records of classes whose cell does not cover every value of the class. Means
+        and most frequent values are such cells. They count as covering the values of the class.
     """
 
     domains: tuple[Domain, ...]
@@ -355,9 +355,9 @@ def ranks_of(domain: Domain, labels: Sequence[str | None]) -> list[NDArray[np.in
 
 
 def listed_of(domain: Domain, labels: Sequence[str | None]) -> dict[int, NDArray[np.int64]]:
-    """Return the ranks of the released cells of numbers or days that name some and not others between.
+    """Return the ranks of the released cells of numbers or days that are no intervals, by number of label.
 
-    Those are sets, and nodes of a hierarchy that parts numbers otherwise than by order; by number of label.
+    Such cells are sets, and nodes of a hierarchy that groups numbers otherwise than by order.
     """
     reader = _Reader(domain)
     found = ((number, reader.listed(label)) for number, label in enumerate(labels))
@@ -423,7 +423,7 @@ class Literal(NamedTuple):
 
 
 def literal(domain: Domain, cells: Cells) -> Literal:
-    """Read the texts of cells as somebody would who has nothing else; a mean covers no value but itself."""
+    """Read what cells cover from their texts alone. A mean covers no value but itself."""
     reader = _Reader(domain)
     lo, hi = cells.lo.copy(), cells.hi.copy()
     named = {}

@@ -25,10 +25,13 @@ def cover(
 ) -> PopulationCounts:
     """Count the records of a population that each key of a table covers.
 
-    A cell covers a value that is written the same, is the same number, is a leaf under the node of the
-    column's hierarchy that has the cell as its label, or lies in a range ``[a-b]``, ``[day to day]`` or
-    set ``{a, b}`` as releases have them; ``*`` covers everything. A cell that means something else covers
-    nothing.
+    A cell covers a value if the value
+
+    - is written the same, or is the same number;
+    - is a leaf under the hierarchy's node of that label;
+    - lies in a range ``[a-b]``, ``[day to day]`` or set ``{a, b}``, as releases have them.
+
+    ``*`` covers everything. A cell that means something else covers nothing.
 
     Parameters
     ----------

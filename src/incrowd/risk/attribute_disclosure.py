@@ -15,10 +15,13 @@ __all__ = ["AttributeDisclosure"]
 
 @dataclass(frozen=True)
 class AttributeDisclosure(RiskModel):
-    """How sure the most frequent sensitive value of a person's class is, whoever of the class they are.
+    """The share of the most frequent sensitive value in a person's class: the attacker's confidence in it.
 
-    Measured for every sensitive attribute; the largest figure of all attributes is reported. The
-    *baseline* is the share of the most frequent value in the whole table, which needs no release to know.
+    Example: 4 of 5 records of a class have the flu. Whoever knows that a person is in this class is 80 % sure
+    of the flu.
+
+    It is measured for every sensitive attribute, and the largest figure is reported. The *baseline* is the
+    share of the most frequent value in the whole table. It can be known without the release.
 
     References
     ----------

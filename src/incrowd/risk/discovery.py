@@ -59,7 +59,8 @@ def quasi_identifiers(
     max_size
         Columns of the largest sets, 1 to all.
     distinction
-        From which distinction a set counts as identifying, in (0, 1]; 1 are the keys of the table.
+        The distinction from which a set counts as identifying, in (0, 1]. With 1 only sets count whose values
+        are different in every record.
 
     Returns
     -------

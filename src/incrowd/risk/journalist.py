@@ -19,9 +19,9 @@ __all__ = ["Journalist"]
 class Journalist(RiskModel):
     """The attacker does not know who is in the table: a record's risk is 1 / (people whom its class covers).
 
-    The people come from a population table. Without one a sampling fraction gives an estimate: a class of f
-    records stands for f / fraction people. A class that covers fewer people than it has records, as where the
-    population does not hold the table, counts its records.
+    The people come from a population table. Without one, a sampling fraction gives an estimate: a class of f
+    records stands for f / fraction people. A class may cover fewer people than it has records, if the
+    population does not hold the table. Then its records count.
 
     Parameters
     ----------

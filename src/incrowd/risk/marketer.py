@@ -17,9 +17,9 @@ __all__ = ["Marketer"]
 
 @dataclass(frozen=True)
 class Marketer(RiskModel):
-    """The attacker links every record to somebody: the share that is linked rightly, on average.
+    """The attacker links every record to a person: the expected share of records that are linked rightly.
 
-    The mean over records of 1 / (people whom the class covers); where neither a population nor a fraction
+    It is the mean over records of 1 / (people whom the class covers). If neither a population nor a fraction
     is known, the table is the population.
 
     Parameters

@@ -32,7 +32,7 @@ class Suda:
         The chance that a match with a record that is unique in the table is right, in [0, 1], by data
         intrusion simulation.
     dis_scores
-        float64[rows]: DIS-SUDA score of each row in [0, 1]: that chance, shared out by the scores.
+        float64[rows]: DIS-SUDA score of each row in [0, 1], the chance `dis` shared out by the scores.
     sizes
         int64[rows, max_size]: minimal sample uniques of each size that the row has.
     contributions
@@ -67,15 +67,20 @@ def suda2(
     fraction: float = 0.01,
     scoring: Literal["product", "subsets"] = "product",
 ) -> Suda:
-    """Find every row's minimal sample uniques: sets of values that are unique in the table, and no subset is.
+    """Find every row's minimal sample uniques (SUDA2), and score the rows.
 
-    A row's score is the sum over its minimal sample uniques, of which those of few values count most. With
-    scoring ``"product"`` one of size k among a attributes counts the product of (a - i) for i from k to
-    `max_size`; with ``"subsets"``, as the program SUDA counted, (2^(a - k) - 1) / C(a, k).
+    A minimal sample unique is a set of values of a row that is unique in the table, while none of its subsets
+    is. Example: only one person is a widow of 19. Others are widows, and others are 19.
 
-    The DIS-SUDA score of a row with score s is 1 / (1 + (U/DIS - U) / (s^Q A)), with U the uniques of the
-    table, Q = 1 + (8 - a)/20 and A the sum of s^-Q over rows with a score. DIS = U f / (U f + P (1 - f)),
-    where P counts the records that exactly one other equals and f is `fraction`.
+    The score of a row is the sum over its minimal sample uniques. Those with few values count most. One of
+    size k among a attributes counts:
+
+    - with scoring ``"product"``, the product of (a - i) for i from k to `max_size`;
+    - with ``"subsets"``, (2^(a - k) - 1) / C(a, k), as the program SUDA counted.
+
+    The DIS-SUDA score of a row with score s is 1 / (1 + (U/DIS - U) / (s^Q A)). Here U is the number of
+    uniques of the table, Q = 1 + (8 - a)/20, and A is the sum of s^-Q over rows with a score. DIS = U f / (U
+    f + P (1 - f)). Here P is the number of records that are equal to exactly one other, and f is `fraction`.
 
     Parameters
     ----------

@@ -103,15 +103,20 @@ def estimate_uniqueness(sizes: NDArray[np.int64], population: int, cells: float 
 
     Notes
     -----
-    *Zayatz* takes the sample's distribution of class sizes for that of the population and asks how likely a
-    class of one record is one of one person. *Pitman* fits Pitman's sampling formula by maximum likelihood
-    and takes its expectation for the population. *SNB* takes population classes to have 1 + a negative
-    binomial number of people and solves for the size of the population, the number of classes in the sample
-    and its uniques. *Poisson-gamma* takes every combination of values for a cell whose number of people is
-    Poisson with a gamma-distributed mean, that is negative binomial, and fits it to mean and variance of the
-    sample's cells, empty ones included; combinations that cannot occur count as empty, so that the estimate
-    is apt to be high where attributes hang together. The decision rule takes Pitman for samples of at most a
-    tenth where it fits, else the smaller one of Zayatz and SNB.
+    - *Zayatz* assumes that the population has the sample's distribution of class sizes. It asks how likely a
+      class of one record is a class of one person.
+    - *Pitman* fits Pitman's sampling formula by maximum likelihood, and takes its expectation for the
+      population.
+    - *SNB* (slide negative binomial) assumes that a class of the population has 1 + a negative binomial
+      number of people. It solves for the size of the population, the number of classes in the sample and the
+      uniques of the sample.
+    - *Poisson-gamma* assumes that each combination of values has a Poisson number of people whose mean is
+      gamma-distributed. That is negative binomial. It is fitted to the mean and the variance of the sample's
+      combinations, empty ones included. Combinations that cannot occur count as empty. So the estimate tends
+      to be high if attributes depend on each other.
+
+    The decision rule of Dankar et al. takes Pitman for samples of at most a tenth, if it fits. Otherwise it
+    takes the smaller one of Zayatz and SNB.
 
     References
     ----------

@@ -22,10 +22,10 @@ __all__ = ["Distortion"]
 class Distortion(Metric):
     """MD: the levels that every cell climbed, summed over records and quasi-identifiers.
 
-    A value climbs to the node of its cell, in local recoding to the lowest common ancestor of its class; a
-    suppressed one climbs to the root. Without a hierarchy there is one level, from the value to anything
-    wider. Per attribute it is the mean over records. A cell that was suppressed before climbed the height of
-    the hierarchy.
+    A value climbs to the node of its cell. In local recoding it climbs to the lowest common ancestor of its
+    class. A suppressed value climbs to the root. Without a hierarchy there is one level, from the value to
+    anything wider. A cell that was suppressed before counts the height of the hierarchy. Per attribute the
+    figure is the mean over records.
 
     References
     ----------

@@ -21,8 +21,8 @@ __all__ = ["ShannonEntropy"]
 class ShannonEntropy(Metric):
     """Share of a column's Shannon entropy that its released cells no longer have.
 
-    1 - H(cells) / H(values), where H is the entropy of the frequencies in the whole column; a constant column
-    loses nothing, and ``*`` is one cell. Averaged over attributes.
+    The figure is 1 - H(cells) / H(values), averaged over attributes. H is the entropy of the frequencies in
+    the whole column. ``*`` is one cell. A constant column loses nothing.
 
     References
     ----------

@@ -23,9 +23,10 @@ __all__ = ["NCP"]
 class NCP(Metric):
     """NCP, averaged over records and quasi-identifiers (the global certainty penalty GCP).
 
-    A number or date costs (largest - smallest) / (range of the column) over its class; a category
-    costs (leaves under its node) / (all leaves), and 0 where it is not generalized. Without a hierarchy
-    the distinct values of the class stand for the leaves. A suppressed cell costs 1.
+    - A number or date costs (largest - smallest value of its class) / (range of the column).
+    - A category costs (leaves under its node) / (all leaves), and 0 if it is not generalized. Without a
+      hierarchy the distinct values of the class stand for the leaves.
+    - A suppressed cell costs 1.
 
     Parameters
     ----------

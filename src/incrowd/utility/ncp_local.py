@@ -19,9 +19,13 @@ __all__ = ["NCPMeanMode", "NCPSummarization"]
 class NCPMeanMode(Metric):
     """NCP where a class is released by the mean of its numbers and the mode of its categories.
 
-    A number costs its class's range over that of the column; a category costs 1 where it is not the most
-    frequent value of its class (of equal ones the first), else 0; a suppressed cell costs 1. Averaged
-    over records and attributes. It looks at the values in a class, whatever its cells are.
+    - A number costs the range of its class over the range of the column.
+    - A category costs 0 if it is the most frequent value of its class, else 1. Of equally frequent ones the
+      first counts.
+    - A suppressed cell costs 1.
+
+    The figure is the mean over records and attributes. It looks at the values in a class, whatever its cells
+    are.
 
     References
     ----------
@@ -56,10 +60,13 @@ class NCPMeanMode(Metric):
 class NCPSummarization(Metric):
     """NCP where a class is released by the range of its numbers and the set of its categories.
 
-    A number costs its class's range over that of the column. A category costs the number of distinct
-    values in its class over that in the column, as the package computes; ``form=inverse`` is 1 over the
-    number in the class, as its text says, under which more values cost less. A suppressed cell costs 1.
-    Averaged over records and attributes.
+    - A number costs the range of its class over the range of the column.
+    - A category costs the number of distinct values in its class over the number in the column, as the
+      package computes. With ``form=inverse`` it costs 1 over the number in the class, as the package's text
+      says. Then more values cost less.
+    - A suppressed cell costs 1.
+
+    The figure is the mean over records and attributes.
 
     Parameters
     ----------

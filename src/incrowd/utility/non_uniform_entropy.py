@@ -22,9 +22,9 @@ __all__ = ["NonUniformEntropy", "PooledEntropy"]
 class NonUniformEntropy(Metric):
     """Information needed to guess a value from its cell, over the information in the value.
 
-    A cell costs -log2(records with the value / records with a value that the cell covers), a suppressed one
-    -log2(records with the value / all records); the sum per attribute is divided by that of suppressing
-    every record. A constant column loses nothing.
+    A cell costs -log2(records with the value / records with a value that the cell covers). A suppressed cell
+    costs -log2(records with the value / all records). The sum per attribute is divided by the sum for
+    suppressing every record. A constant column loses nothing.
 
     References
     ----------
@@ -77,8 +77,9 @@ class NonUniformEntropy(Metric):
 class PooledEntropy(Metric):
     """Bits that all cells took away: non-uniform entropy summed over attributes, not averaged.
 
-    Between 0 and what suppressing every record takes away; normalized it is the sum of the losses over the
-    sum of their maxima, so that columns with more information weigh more. Other tools report 1 less that.
+    It lies between 0 and the bits that suppressing every record takes away. Normalized, it is the sum of the
+    losses over the sum of their maxima. So columns with more information weigh more. Other tools report 1
+    less the normalized figure.
 
     References
     ----------

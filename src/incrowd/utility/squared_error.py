@@ -69,7 +69,7 @@ def _numeric(frequency: FrequencyTable) -> list[bool]:
 class AttributeSquaredError(_SquaredError):
     """SSE / SST of each column of numbers, where a cell stands for the mean of the records that have it.
 
-    Suppressed records are one cell. A hierarchy does not matter: what a reader can make of the cell does.
+    Suppressed records are one cell. A hierarchy does not matter, only the numbers that have the same cell.
 
     References
     ----------

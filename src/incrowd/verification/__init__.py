@@ -1,10 +1,12 @@
 """A second, independent implementation of the privacy models: it checks a release with SQL in DuckDB.
 
-Nothing here is shared with the code that makes a release, but the error classes: the policy, the hierarchies
-and the tables are read anew, and the figures are computed with other formulas, so that the same slip would
-have to be made twice to go unnoticed. It checks every model that a policy can ask for, the share of
-suppressed records, which columns were released, whether the cells suit the policy, and with the raw table
-beside the release whether they are true. What it cannot check it refuses, or says so.
+Only the error classes are shared with the code that makes a release. The policy, the hierarchies and the
+tables are read anew. The figures are computed with other formulas. So a mistake goes unnoticed only if it is
+made twice.
+
+It checks every model that a policy can ask for, the share of suppressed records, the released columns, and
+whether the cells suit the policy. With the raw table it also checks whether the cells are true. If it cannot
+check something, it refuses or says so.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ def verify(
     table
         The table of a database.
     population
-        A table of the people of whom the release may hold some, for k-map, delta-presence and journalists.
+        The population: a table of people of whom the release may hold some. k-map, delta-presence and
+        journalist risk need it.
     against
         The raw table, named as `path`: every cell must be true of its record, other columns must be as they
         were.

@@ -1,9 +1,11 @@
 """A release beside its raw table: is every cell true, and is everything else as it was?
 
-Where both have an order and the policy does not shuffle, record N of one is record N of the other. Without an
-order (databases, ``shuffle = true``) tables are compared as a whole: columns that are released as they are
-must hold the same combinations of values equally often, every class must find enough raw records that its
-cells cover and that have its other columns, and every raw record a class that covers it.
+If both tables have an order and the policy does not shuffle, record N of one is record N of the other.
+Databases and ``shuffle = true`` have no order. Then the tables are compared as a whole:
+
+- Columns that are released as they are must hold the same combinations of values equally often.
+- Every class must find enough raw records that its cells cover and whose other columns are the same.
+- Every raw record must find a class that covers it.
 """
 
 from __future__ import annotations

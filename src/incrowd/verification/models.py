@@ -1,4 +1,4 @@
-"""What a released table reaches of each demand."""
+"""The figures of a released table, one for each demand of the policy."""
 
 from __future__ import annotations
 

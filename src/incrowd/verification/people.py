@@ -1,7 +1,7 @@
-"""Whom the cells of a class cover, of a population or of the raw table.
+"""The people whom the cells of a class cover, in a population or in the raw table.
 
-The distinct combinations of their values are numbered, and a set of them is a whole number with a bit for
-each. A cell covers a set of them, a class those that all of its cells cover.
+The distinct combinations of people's values are numbered. A set of combinations is a whole number with a bit
+for each. A cell covers a set of combinations. A class covers those that all of its cells cover.
 """
 
 from __future__ import annotations

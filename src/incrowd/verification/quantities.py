@@ -2,9 +2,10 @@
 
 Every function returns a query of part, home and value. With N records in all and s in a part, a share in the
 part minus a share in the table is (n/s - N_v/N) = (n*N - N_v*s) / (N*s). So differences are sums of whole
-numbers (HUGEINT, 128 bits; DuckDB raises on overflow) with one division at the end. Only values that occur in
-a part are looked at; what all the other values add has a closed form, so nothing is ever as large as parts
-times values.
+numbers (HUGEINT, 128 bits; DuckDB raises on overflow) with one division at the end.
+
+Only values that occur in a part are looked at. What all other values add has a closed form. So no table is as
+large as parts times values.
 """
 
 from __future__ import annotations

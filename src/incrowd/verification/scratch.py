@@ -1,7 +1,7 @@
-"""A private folder for what verify puts aside; the next run removes what a killed one left.
+"""A private folder for copies that verify makes. If a run is killed, the next run removes its folder.
 
-Names and locks are those of the private folders of all other commands, so whichever runs next removes what
-is dead and keeps what is not.
+Names and locks are those of the private folders of all other commands. So the next run of any command removes
+the folders of dead processes and keeps the others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Files of hierarchies, read a second time: tab-indented text, ARX CSV, nested JSON and YAML.
 
-They are read as the rest of the package reads them: the blanks at the end of a tab-indented line are no part
-of the label, a row that comes again is passed over, what YAML takes for null is a text, and a semicolon
-within quotes is no delimiter.
+They are read as the rest of the package reads them:
+
+- Blanks at the end of a tab-indented line are no part of the label.
+- A row that comes again is passed over.
+- A null of YAML is a text.
+- A semicolon within quotes is no delimiter.
 """
 
 from __future__ import annotations
