@@ -1,4 +1,4 @@
-"""What the values of an attribute tell of a target column."""
+"""The information that the values of an attribute have on a target column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cell suppression: blanking single cells."""
+"""Cell suppression: suppressing single cells."""
 
 from __future__ import annotations
 

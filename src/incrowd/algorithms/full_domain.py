@@ -49,8 +49,8 @@ class FullDomainAlgorithm(Algorithm):
         How many nodes it may have to look at; a larger lattice is refused. None where effort is bounded
         otherwise.
     tags
-        Whether it rests on models under which generalizing never hurts (with suppression: under which a
-        class that holds absorbs any other), and refuses others.
+        Whether it needs models that are monotone under generalization, and refuses others. With suppression
+        it needs more: a class that satisfies the model must satisfy it whatever other class joins it.
     """
 
     metric: str = parameter("what is minimized", kind=str, default="loss", choices=STEERING)

@@ -114,7 +114,7 @@ class Mondrian(LocalAlgorithm):
         """Cut until no cut is admissible."""
         if self.categories == "appearance" and not problem.frequency.in_order:
             raise ParameterError(
-                "mondrian: categories=appearance needs rows in an order, which this table has not got; "
+                "mondrian: categories=appearance needs rows in an order, and those of this table have none; "
                 "say categories=ordered or hierarchy"
             )
         return _Search(self, problem).run()

@@ -1,4 +1,4 @@
-"""What an attack achieved: rates with their confidence, and what they mean together."""
+"""The result of an attack: success rates with confidence intervals, and the risk that follows from them."""
 
 from __future__ import annotations
 

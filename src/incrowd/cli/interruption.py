@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the run ends within a second or two, whatever computes, and leaves nothing behind."""
+"""Ctrl-C and SIGTERM: the run ends within a second or two, whatever it computes, and leaves no files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting finished files and folders in their places: together or not at all, and over nothing unexpected."""
+"""Putting finished files and folders in their places: all or none, and never over something unexpected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call reads and what it writes: nothing it reads is written, and all of its outputs come or none."""
+"""What a call reads and what it writes: no input is overwritten, and all outputs are written, or none."""
 
 from __future__ import annotations
 

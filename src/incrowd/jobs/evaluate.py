@@ -1,4 +1,4 @@
-"""evaluate(): what a release lost, from the raw and the released table alone."""
+"""evaluate(): the information loss of a release, from the raw and the released table alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a release still tells what the raw table told: distributions, associations, counts."""
+"""Fidelity: how near distributions, associations and counts of a release are to those of the raw table."""
 
 from __future__ import annotations
 

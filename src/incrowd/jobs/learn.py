@@ -1,4 +1,4 @@
-"""What a model learns from a release, tested on raw records."""
+"""learn(): the score of a model that was trained on a release and tested on raw records."""
 
 from __future__ import annotations
 

@@ -228,12 +228,12 @@ class PrivacyModel(Configured, ABC):
     @classmethod
     @abstractmethod
     def variants(cls) -> Sequence[PrivacyModel]:
-        """Return one model per kind of measure, with limits that every table meets where there are such."""
+        """Return one model per kind of measure, if possible with limits that every table meets."""
 
     @property
     @abstractmethod
     def monotone(self) -> Monotone:
-        """What keeps classes that satisfy the model satisfying it; False where it is not proved."""
+        """Which changes keep classes satisfying the model: see `Monotone`. False where it is not proved."""
 
     @classmethod
     def monotone_words(cls) -> tuple[str, str]:
@@ -247,7 +247,7 @@ class PrivacyModel(Configured, ABC):
 
     @property
     def of_table(self) -> bool:
-        """Whether the limit is one on the table, so that no class has to go because of it."""
+        """Whether the limit is on the whole table: no single class has to be suppressed because of it."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""A cell's text: how it is written, and how a set is read."""
+"""The text of a released cell: how it is written, and how a set is read."""
 
 from __future__ import annotations
 

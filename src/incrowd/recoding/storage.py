@@ -1,4 +1,4 @@
-"""Saved recodings: nothing in the two files is believed unseen."""
+"""Saved recodings: both files are checked completely before they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns identify people."""
+"""Sets of columns that identify people: distinction and separation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many people are unique in the population, estimated from a sample of it."""
+"""Estimates of population uniqueness from a sample."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def population_uniqueness(
     See `estimate_uniqueness`.
     """
     if (population is None) == (fraction is None):
-        raise ParameterError("name the size of the population or the fraction that the table is of it")
+        raise ParameterError("give the size of the population, or the fraction of it that the table is")
     classes = read_for(KAnonymity(1), table, quasi)
     sizes = classes.sizes
     records = int(sizes.sum())

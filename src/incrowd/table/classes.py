@@ -1,4 +1,4 @@
-"""EquivalenceClasses: keys grouped so that each group looks alike."""
+"""EquivalenceClasses: keys with the same released cells, in groups."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class EquivalenceClasses:
 
     Notes
     -----
-    Counts per class are made when they are first asked for: where quasi-identifiers are nearly
-    unique they are as long as the data.
+    Counts per class are made when they are first asked for. If quasi-identifiers are nearly unique, these
+    counts are as long as the data.
     """
 
     def __init__(

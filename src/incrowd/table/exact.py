@@ -1,4 +1,4 @@
-"""Numbers and moments, read from their texts exactly: as doubles some of them fall together."""
+"""Numbers and points of time, read exactly from their texts: as doubles, different ones can be equal."""
 
 from __future__ import annotations
 

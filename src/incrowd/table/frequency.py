@@ -175,8 +175,8 @@ class FrequencyTable:
     target
         Counts of the column that a release is to predict, where an algorithm asked for them.
     in_order
-        Whether keys stand in the order of their first row; else they stand in the order of their values,
-        since the rows of a database have none.
+        Whether keys stand in the order of their first row. If not, they stand in the order of their values,
+        because the rows of a database have no order.
     """
 
     domains: tuple[Domain, ...]

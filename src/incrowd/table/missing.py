@@ -1,9 +1,9 @@
-"""Which values mean that one is missing: what `null_values` says, on values of every type.
+"""Missing values: which values the `null_values` of a schema mean, in columns of every type.
 
-A value is missing when the text that a CSV has for it is one of the null values. Numbers, dates and points of
-time are compared by value, too, however they are stored or written: ``99`` also means ``99.0`` and ``99.00``,
-and ``1900-01-01`` the midnight of that day. So what a column is stored as changes nothing, and neither does
-writing it to a file and reading it again.
+A value is missing if its text in a CSV is one of the null values. Numbers, dates and points of time are also
+compared by value. Example: ``99`` also means ``99.0`` and ``99.00``, and ``1900-01-01`` also means the
+midnight of that day. So the type of a column changes nothing. Neither does writing it to a file and reading
+it again.
 """
 
 from __future__ import annotations

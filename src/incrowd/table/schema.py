@@ -99,8 +99,8 @@ class Schema:
     insensitive
         Columns that are released as they are.
     null_values
-        Texts that mean "missing", in columns of every type: numbers, days and points of time are compared by
-        value, so ``99`` also means 99.0, and ``1900-01-01`` the midnight of that day.
+        Texts that mean "missing", in columns of every type. Numbers, days and points of time are compared by
+        value: ``99`` also means 99.0, and ``1900-01-01`` also means the midnight of that day.
     others
         What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
         them out of the release, ``"keep"`` releases them as they are.
@@ -278,8 +278,8 @@ def require_columns(
 ) -> None:
     """Check that a table has some columns.
 
-    What the table has is listed only where its header is known to be one, since it has a column that was
-    named by the caller: the first line of a file without a header is a person's row.
+    The message lists the table's columns only if one of them was named by the caller. Otherwise the first
+    line may be no header, but a person's row.
 
     Parameters
     ----------

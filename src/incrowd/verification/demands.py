@@ -1,4 +1,4 @@
-"""The models of a policy, read a second time: what each asks, of which column, and its limit."""
+"""The models of a policy, read a second time: the quantity that each limits, its column and its limit."""
 
 from __future__ import annotations
 

@@ -24,15 +24,15 @@ T = TypeVar("T")
 class Database:
     """A session of a database.
 
-    Everything that is read, from the first question on, comes from one snapshot, whatever others write
-    meanwhile. It ends with `refresh`, with `Release.into` and when the session is closed.
+    Everything is read from one snapshot, from the first question on. What others write meanwhile does not
+    matter. The snapshot ends with `refresh`, with `Release.into`, and when the session is closed.
 
     Parameters
     ----------
     address
-        ``postgresql://user@host/database``, ``sqlite:///path`` or ``duckdb:///path``; paths are relative to
-        the working folder after three slashes and absolute after four. The password of a PostgreSQL user had
-        better stand in ``PGPASSWORD`` or the password file than in the address; it is never printed.
+        ``postgresql://user@host/database``, ``sqlite:///path`` or ``duckdb:///path``. A path is relative to
+        the working folder after three slashes, and absolute after four. Put a PostgreSQL password into
+        ``PGPASSWORD`` or the password file rather than into the address. It is never printed.
 
     Raises
     ------
@@ -95,8 +95,8 @@ class Database:
         Parameters
         ----------
         name
-            As ``people`` or ``schema.people``, exactly as it is written in the database, capitals included.
-            Parts with a dot or a quote in them stand in quotes: ``'"odd.name"'``; a quote is doubled.
+            ``people`` or ``schema.people``, exactly as it is written in the database, capitals included. Put
+            a part in quotes if it has a dot or a quote in it: ``'"odd.name"'``. Double a quote within quotes.
 
         Raises
         ------

@@ -61,9 +61,10 @@ class DistributedRelease:
     Attributes
     ----------
     table
-        The released DataFrame. Spark keeps its rows (memory and disk of the executors) as they were checked;
-        rows that are lost with an executor are made again from the input, in the same way as long as the
-        input stays what it is. What is to stay is what `write` wrote, which is checked as it was written.
+        The released DataFrame. Spark keeps its rows as they were checked, in the memory and on the disks of
+        the executors. If an executor is lost, its rows are made again from the input. They are the same as
+        long as the input is the same. To keep the release, write it with `write`: what was written is
+        checked.
     policy
         What it had to satisfy.
     blocks
