@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import socket
-from datetime import time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -287,6 +287,60 @@ def test_garbled_parquet(run, people, damage, stream):
     content[start : start + 40] = b"\xff" * 40
     file.write_bytes({"cut": content[:-30], "mark alone": b"PAR1"}.get(damage, content))
     anonymize(run, file, *ROLES, "-k", "2", *stream)
+
+
+def garbled(file: Path, frame: pl.DataFrame, mark: bytes) -> None:
+    """Write a Parquet file whose pages are garbled where some bytes stand."""
+    frame.write_parquet(file, compression="uncompressed", statistics=False)
+    content = bytearray(file.read_bytes())
+    start = content.index(mark)
+    content[start - 40 : start + 80] = b"\xff" * 120
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("column", ["zip", "disease", "name"])
+@pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])
+def test_a_damaged_file_of_a_stream_is_named(run, people, column, folder):
+    data, out = people.with_name("big"), people.with_name("out" if folder else "out.parquet")
+    data.mkdir()
+    frame = pl.read_csv(TABLE.encode(), infer_schema=False).select("age", "zip", "disease", "name")
+    frame.write_parquet(data / "a.parquet")
+    garbled(data / "b.parquet", frame, frame[column][3].encode())
+    kept = ("--qi", "age,zip", "--sensitive", "disease", "--insensitive", "name", "-k", "2")
+    told = refused(run, people.parent, "anonymize", data, *kept, "-o", out)
+    assert "b.parquet: the file is damaged; its rows cannot be read" in told
+
+
+def test_what_is_garbled_and_dropped_is_not_read_where_rows_stream(run, people):
+    """Its pages would have to be read to find out; what is released is right, and has nothing of them."""
+    file, out = people.with_name("people.parquet"), people.with_name("out.parquet")
+    frame = pl.read_csv(TABLE.encode(), infer_schema=False).select("age", "zip", "disease", "name")
+    frame.write_parquet(file, compression="uncompressed")
+    asked = ("anonymize", str(file), *ROLES, "-k", "2", "-o", str(out))
+    assert run(*asked, "--stream").status == 0
+    released = out.read_bytes()
+    out.unlink()
+    garbled(file, frame, SECRET.encode())
+    anonymize(run, file, *ROLES, "-k", "2")
+    assert run(*asked, "--stream").status == 0
+    assert out.read_bytes() == released
+    assert SECRET.encode() not in released
+
+
+@pytest.mark.parametrize("role", ["--qi", "--sensitive", "--insensitive"])
+def test_what_is_garbled_and_counted_by_polars_is_refused(run, people, role):
+    """Nanoseconds with a zone are nothing that the database knows."""
+    file = people.with_name("people.parquet")
+    when = pl.Series([datetime(2020, 1, 1 + day % 3, tzinfo=UTC) for day in range(12)]).cast(
+        pl.Datetime("ns", "UTC")
+    )
+    frame = pl.DataFrame({"age": ["1"] * 12, "when": when, "s": ["a"] * 12})
+    garbled(file, frame, when.cast(pl.Int64)[0].to_bytes(8, "little"))
+    roles = {"--qi": "age", "--sensitive": "s"}
+    roles[role] = f"{roles[role]},when" if role in roles else "when"
+    asked = [part for pair in roles.items() for part in pair]
+    told = anonymize(run, file, *asked, "-k", "2", "--stream")
+    assert "people.parquet: the file is damaged; its rows cannot be read" in told
 
 
 # --- places -------------------------------------------------------------------------------------------

@@ -368,6 +368,21 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["by year", "out"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is full is a thing of Linux")
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_full_disk_is_no_damaged_input(tmp_path, monkeypatch, ending):
+    pl.DataFrame({"age": ["1", "2"] * 4, "s": ["a"] * 8}).write_parquet(tmp_path / "a.parquet")
+    schema = ic.Schema(quasi=["age"], sensitive=["s"])
+    release = ic.anonymize(ic.scan(tmp_path / "a.parquet"), schema, [ic.KAnonymity(2)])
+
+    def full(table, path, *rest):
+        getattr(table, f"sink_{ending}")("/dev/full")
+
+    monkeypatch.setattr("incrowd.io.streams.stream_table", full)
+    with pytest.raises(ic.TableError, match=r"cannot be written \(No space left on device\)"):
+        release.write(tmp_path / f"out.{ending}")
+
+
 # --- memory -------------------------------------------------------------------------------------------
 
 

@@ -151,9 +151,10 @@ class FilesEngine(ScanEngine):
         clash = len(names) < len(self.columns) + 2 or "" in names
         alike = all(self._read_alike(name, schema.null_values) for name in counted)
         if self._files.stored is None or clash or not alike:
-            return super().count(schema, joint=joint, target=target)
+            with self._reading(counted):
+                return super().count(schema, joint=joint, target=target)
         self._values = {}
-        with self._opened():
+        with self._opened(counted):
             self._pack(counted, schema.null_values)
             return super().count(schema, joint=joint, target=target)
 
@@ -196,14 +197,15 @@ class FilesEngine(ScanEngine):
         """
         from incrowd.io.streams import scan, stream_table
 
-        if self.writes_folder(target):
-            ending = "parquet" if self._files.csv_format is None else "csv"
-            for number, part in enumerate(self._files.parts):
-                name = Path(f"part-{number:05}.{ending}")
-                stream_table(part, path / name, name, csv_format)
-                self.progress.advance(number + 1, len(self._files.parts))
-        else:
-            stream_table(self._frame, path, target, csv_format)
+        with self._reading(self.columns):
+            if self.writes_folder(target):
+                ending = "parquet" if self._files.csv_format is None else "csv"
+                for number, part in enumerate(self._files.parts):
+                    name = Path(f"part-{number:05}.{ending}")
+                    stream_table(part, path / name, name, csv_format)
+                    self.progress.advance(number + 1, len(self._files.parts))
+            else:
+                stream_table(self._frame, path, target, csv_format)
         return scan(path, csv_format, memory=self._files.memory)
 
     # --- grouping -------------------------------------------------------------------------------------
@@ -225,7 +227,28 @@ class FilesEngine(ScanEngine):
         return small or kind in plain or isinstance(kind, pl.Categorical | pl.Enum)
 
     @contextmanager
-    def _opened(self) -> Iterator[None]:
+    def _reading(self, names: Sequence[str]) -> Iterator[None]:
+        """Say which file is damaged where Polars cannot read some columns."""
+        import polars as pl
+
+        try:
+            yield
+        except pl.exceptions.ComputeError as error:
+            # What the system says, as of a full disk, is no damage of what is read.
+            if "os error" not in str(error):
+                self._refuse_damaged(names)
+            raise
+
+    def _refuse_damaged(self, names: Sequence[str]) -> None:
+        """Refuse a file whose columns cannot be read to their end; that costs a pass over the files."""
+        from incrowd.io.streams import damaged
+
+        file = damaged(self._files, names)
+        if file is not None:
+            raise TableError(f"{file}: the file is damaged; its rows cannot be read") from None
+
+    @contextmanager
+    def _opened(self, names: Sequence[str]) -> Iterator[None]:
         """Open a database without tables of its own, which spills into a private folder."""
         import duckdb
 
@@ -260,6 +283,7 @@ class FilesEngine(ScanEngine):
                 # A value that was not there when the columns were looked at.
                 raise TableError(_CHANGED) from None
             except duckdb.Error as error:
+                self._refuse_damaged(names)
                 raise TableError(f"the files could not be counted ({type(error).__name__})") from None
             finally:
                 self._database.close()

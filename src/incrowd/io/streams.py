@@ -20,6 +20,7 @@ from urllib.parse import unquote
 
 from incrowd.errors import ParameterError, TableError, quoted, setting
 from incrowd.io.addresses import file_path, require_regular
+from incrowd.io.columns import columns_named
 from incrowd.io.files import (
     CsvFormat,
     checked_csv,
@@ -42,7 +43,16 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Files", "bytes_of", "is_scan", "scan", "stream_batches", "stream_table", "usual_memory"]
+__all__ = [
+    "Files",
+    "bytes_of",
+    "damaged",
+    "is_scan",
+    "scan",
+    "stream_batches",
+    "stream_table",
+    "usual_memory",
+]
 
 _CHUNK = 1 << 22
 _SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
@@ -94,6 +104,24 @@ class Files:
 
     def __repr__(self) -> str:
         return f"Files({len(self.parts)} files of {', '.join(self.columns)})"
+
+
+def damaged(files: Files, names: Sequence[str]) -> Path | None:
+    """Return the first file that has columns of these names which cannot be read to their end, if any."""
+    import polars as pl
+
+    while files.stored is None and isinstance(files.kept, Files):
+        files = files.kept
+    for source, stored in zip(files.sources, files.stored or (), strict=False):
+        try:
+            frame = pl.scan_parquet(stored, hive_partitioning=False, glob=False)
+            wanted = columns_named(name for name in frame.collect_schema().names() if name in names)
+            # Hashes make sure that pages are read, where statistics might tell the rest.
+            frame.select(column.hash().max() for column in wanted).collect(engine="streaming")
+        except pl.exceptions.ComputeError as error:
+            if "os error" not in str(error):
+                return source
+    return None
 
 
 def bytes_of(text: str | int) -> int:
