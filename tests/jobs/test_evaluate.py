@@ -25,6 +25,9 @@ ALGORITHMS = [
 ]  # fmt: skip
 
 
+TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.brief())
 @pytest.mark.parametrize("style", ["auto", "range", "ancestor", "set", "suppress"])
 @given(table=tables(least=8), k=st.integers(2, 4))
@@ -71,6 +74,46 @@ def test_ranges_in_usual_spellings(cell):
     assert evaluation.summarized == {"n": 0}
     assert evaluation.utility["loss"].value == pytest.approx((0.2 + 0.2 + 0 + 1) / 4)
     assert evaluation.suppressed == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "cell"),
+    [
+        ("category", ["a", "b", "c"], "{a, c}"),
+        ("number", [1, 3, 5], "{1, 5}"),
+        ("date", ["2020-01-01", "2020-01-03", "2020-01-05"], "{2020-01-01, 2020-01-05}"),
+        (TREE, ["a", "b", "c"], "{a, c}"),
+    ],
+    ids=["category", "number", "date", "hierarchy"],
+)
+def test_a_set_covers_what_it_names_and_nothing_between(kind, values, cell):
+    """It counts as what its class has, and the records that it names stay what they are elsewhere."""
+    table = pl.DataFrame({"x": [*values, values[0], values[2]], "s": ["u"] * 5})
+    released = pl.DataFrame({"x": [cell] * 5, "s": ["u"] * 5})
+    schema = ic.Schema(quasi={"x": kind}, sensitive=["s"])
+    assert ic.evaluate(table, released, schema).summarized == {"x": 5}
+    assert ic.evaluate(table[[0, 2]], released[:2], schema).summarized == {"x": 0}
+    beside = ic.Schema(quasi={"x": kind, "y": "category"}, sensitive=["s"])
+    apart = pl.Series("y", ["u", "v", "u", "u", "u"])
+    evaluation = ic.evaluate(table.with_columns(apart), released.with_columns(apart), beside)
+    assert evaluation.summarized == {"x": 1, "y": 0}
+
+
+@given(
+    st.sampled_from(["category", "number"]),
+    st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), min_size=2)), min_size=1, max_size=12),
+)
+def test_sets_read_once_more(kind, rows):
+    """A record is summed up if its class has a value that the set of the class does not name."""
+    table = pl.DataFrame({"x": [str(value) for value, _ in rows], "s": ["u"] * len(rows)})
+    cells = ["{" + ", ".join(map(str, sorted(named))) + "}" for _, named in rows]
+    known = {value for value, _ in rows}
+    # A name that no record has makes a set of which nothing is known.
+    wrong = {cell for cell, (value, named) in zip(cells, rows, strict=True) if value not in named}
+    wrong |= {cell for cell, (_, named) in zip(cells, rows, strict=True) if not named <= known}
+    schema = ic.Schema(quasi={"x": kind}, sensitive=["s"])
+    found = ic.evaluate(table, table.with_columns(x=pl.Series(cells)), schema).summarized
+    assert found == {"x": sum(cell in wrong for cell in cells)}
 
 
 def test_days_and_numbers_written_another_way():

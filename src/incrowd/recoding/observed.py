@@ -154,7 +154,8 @@ def _cells(
     lo = np.array([meaning.lo for meaning in meanings], np.int32)
     hi = np.array([meaning.hi for meaning in meanings], np.int32)
     own = ranks.astype(np.int64)
-    missed = ~suppressed & ((own < lo[of_key]) | (own > hi[of_key]))
+    said = Literal(lo, hi, read.sets(labels))
+    missed = ~suppressed & ~said.covers(of_key, own)
     cells = Cells(
         smallest_codes(of_key, len(meanings)),
         (*labels, SUPPRESSED),
@@ -307,6 +308,11 @@ class _Reader:
         names: set[str | None] = {*parts, None} if "" in parts else {*parts}
         return sorted(self.rank[name] for name in names if name in self.rank)
 
+    def sets(self, labels: Sequence[str | None]) -> dict[int, list[int]]:
+        """Return the ranks of what the labels name that are sets, by number of label."""
+        found = ((number, self.named(label)) for number, label in enumerate(labels))
+        return {number: ranks for number, ranks in found if ranks is not None}
+
     def ranks(self, label: str | None) -> NDArray[np.int64]:
         """Return the ranks that a label stands for."""
         meaning = self(label)
@@ -421,21 +427,29 @@ class Literal(NamedTuple):
     hi: NDArray[np.int32]
     named: dict[int, list[int]]
 
+    def covers(self, entries: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say of each entry whether it covers the rank beside it; a set covers what it names alone."""
+        inside = (self.lo[entries] <= ranks) & (ranks <= self.hi[entries])
+        if self.named and len(ranks):
+            size = int(ranks.max()) + 1
+            pairs = [
+                entry * size + rank for entry, held in self.named.items() for rank in held if rank < size
+            ]
+            is_set = np.isin(entries, list(self.named))
+            inside &= ~is_set | np.isin(entries * size + ranks, pairs)
+        return np.asarray(inside)
+
 
 def literal(domain: Domain, cells: Cells) -> Literal:
     """Read what cells cover from their texts alone. A mean covers no value but itself."""
     reader = _Reader(domain)
     lo, hi = cells.lo.copy(), cells.hi.copy()
-    named = {}
     for entry, label in enumerate(cells.labels):
         if label == SUPPRESSED or reader.is_node(label, int(lo[entry]), int(hi[entry])):
             continue
-        parts = reader.named(label)
-        if parts is not None:
-            named[entry] = parts
         meaning = reader(label)
         lo[entry], hi[entry] = (meaning.lo, meaning.hi) if meaning.lo >= 0 else (1, 0)
-    return Literal(lo, hi, named)
+    return Literal(lo, hi, reader.sets(cells.labels))
 
 
 def _day(moment: str) -> float:
