@@ -1,4 +1,4 @@
-"""Verdicts on the nodes of a lattice, and what each says about the nodes above and below."""
+"""Verdicts on the nodes of a lattice, and the verdicts on nodes above and below that follow from them."""
 
 from __future__ import annotations
 

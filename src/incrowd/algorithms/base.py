@@ -112,7 +112,9 @@ class Algorithm(Configured, ABC):
 
     @property
     def by_record(self) -> bool:
-        """Whether it may part records that look alike: it works on `FrequencyTable.by_record`."""
+        """Whether it may put records with equal quasi-identifiers into different classes
+        (`FrequencyTable.by_record`).
+        """
         return False
 
     @property

@@ -1,1 +1,1 @@
-"""Published interfaces that people already use, each a thin face over the same engine."""
+"""Published interfaces that people already use, each a thin layer over the same engine."""

@@ -294,8 +294,8 @@ def main(arguments: Sequence[str]) -> int:
 
     Returns
     -------
-    The exit status: 1 for a call that the handout answers with the usage, 2 for an algorithm that it does not
-    know or for input that does not do, as k above the number of records.
+    The exit status. It is 1 for a call that the handout answers with the usage. It is 2 for an algorithm that
+    the handout does not know, and for wrong input, such as a k above the number of records.
     """
     more = {"clustering": 5, "random": 6, "bottomup": 6}
     if len(arguments) < 5:

@@ -121,9 +121,10 @@ class NCP:
     ) -> float:
         """Measure groups that are released as ranges and sets.
 
-        A number costs the range of its group over that of the column; a category the number of distinct
-        values in its group over that in the column, as the library's code has it. (Its text says 1 over the
-        number in the group, by which a larger set costs less: `NCPSummarization("inverse")` of the API.)
+        A number costs the range of its group over the range of the column. A category costs the number of
+        distinct values in its group over the number in the column, as in the library's code. The library's
+        text says 1 over the number in the group; a larger set would then cost less. This is
+        `NCPSummarization("inverse")` of the API.
 
         Parameters are those of `calculate_for_local_recoding_mean_mode`.
         """

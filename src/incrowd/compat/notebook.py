@@ -92,8 +92,8 @@ def t_closeness(
 ) -> float:
     """Return the largest difference between the share of a value in a partition and in the whole table.
 
-    Only values that the partition has are looked at: the maximal difference of two frequencies, which is
-    neither the Earth Mover's distance nor, for more than two values, the Kolmogorov-Smirnov distance.
+    Only values that the partition has are looked at. This is the maximal difference of two frequencies. It is
+    not the Earth Mover's distance. For more than two values it is not the Kolmogorov-Smirnov distance either.
     """
     cells = _cells(df, partition, column)
     wanted = "a dict of every value's share of the table"

@@ -1,4 +1,4 @@
-"""What the reports of all jobs say alike: verdicts, models in a sentence, what made it."""
+"""Sentences that the reports of all jobs share: verdicts, models, and what made the report."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Distances of each class's value distribution to that of the whole table.
 
-All sums run over integers scaled by ``class size x table size`` and are divided once at the end, so
-a distance that is a simple fraction comes out as the nearest double of that fraction. Where the
-integers would not fit 64 bits the same code runs in floating point.
+All sums run over integers scaled by ``class size x table size``, and are divided once at the end. So a
+distance that is a simple fraction comes out as the nearest double of that fraction. If the integers would not
+fit 64 bits, the same code runs in floating point.
 
 The work per class grows with the values present in the class, not with those of the table.
 """

@@ -1,4 +1,4 @@
-"""Released cells: the entry of every key of one quasi-identifier, and what the entries stand for."""
+"""Released cells of one quasi-identifier: the cell of every key, and the values that each cell stands for."""
 
 from __future__ import annotations
 

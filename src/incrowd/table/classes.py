@@ -222,9 +222,9 @@ class EquivalenceClasses:
     def population(self) -> NDArray[np.int64]:
         """Records of the population that each class's keys cover: int64[classes].
 
-        Where a class joins several keys, records of the population between them are not counted, unless
-        by whoever called `set_population`; so the figure is exact for a table as it stands and else a lower
-        bound.
+        A class may join several keys. Then people between the keys are not counted, unless the caller of
+        `set_population` counted them. So the figure is exact for a table as it stands, and a lower bound
+        otherwise.
         """
         from incrowd.kernels.counting import class_sums
 

@@ -236,10 +236,11 @@ class Domain:
     def span(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.float64]:
         """Loss of intervals of ranks in [0, 1]: 0 for one value, 1 for all.
 
-        For a hierarchy (leaves under the lowest common ancestor - 1) / (all leaves - 1), the loss
-        metric LM of Iyengar (KDD 2002); for numbers and dates (largest - smallest) / (range of the
-        column), where an interval that joins the missing value to others counts 1; for a category
-        without hierarchy (ranks in the interval - 1) / (all - 1).
+        - With a hierarchy: (leaves under the lowest common ancestor - 1) / (all leaves - 1), the loss metric
+          LM of Iyengar (KDD 2002).
+        - For numbers and dates: (largest - smallest) / (range of the column). An interval that joins the
+          missing value to others counts 1.
+        - For a category without hierarchy: (ranks in the interval - 1) / (all - 1).
         """
         lo = np.asarray(lo, np.int64)
         hi = np.asarray(hi, np.int64)

@@ -1,13 +1,13 @@
 """Tables as DuckDB reads them: CSV and Parquet files, folders and patterns of them, databases.
 
-DuckDB compares column names without regard to case and renames repeats, so here every column is called
-``c0``, ``c1``, ... and the names are read separately (from a CSV file's header, a Parquet file's schema).
-Errors name the place and never a cell's content.
+DuckDB compares column names without regard to case, and renames repeats. So every column is called ``c0``,
+``c1``, ... here. The names are read separately, from a CSV file's header or a Parquet file's schema. Errors
+name the place and never a cell's content.
 
-In a CSV file an unquoted empty field is missing; a quoted one (``""``) is the empty text, a value
-(``allow_quoted_nulls = false``; DuckDB's default would make it missing too).
-A row with more or fewer fields than the header is an error, except that DuckDB lets one empty field too many
-at the end of a row pass (``1,2,`` under ``a,b``).
+In a CSV file an unquoted empty field is missing. A quoted one (``""``) is the empty text, which is a value.
+So ``allow_quoted_nulls`` is false; DuckDB's default would make it missing, too. A row with more or fewer
+fields than the header is an error. There is one exception: DuckDB accepts one empty field too many at the end
+of a row (``1,2,`` under ``a,b``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of the whole table while its blocks are worked on."""
+"""The domains and totals of the whole table, which the blocks are searched with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an SQL database has to say about itself."""
+"""Dialect: the base class that each SQL database fills in."""
 
 from __future__ import annotations
 
