@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.compat import comp430
 from incrowd.compat.comp430 import (
     bottomup_anonymizer,
     clustering_anonymizer,
@@ -182,19 +183,45 @@ def test_a_hierarchy_may_be_a_root_alone(one_line, tmp_path, call, cells):
 
 
 def test_raw_values_above_others(one_line, tmp_path):
-    """The costs take a value of any level as it is; the anonymizers say that they do not."""
+    """A value of any level is taken as it is, and climbs from where it stands."""
     raw, folder = one_line
     (tmp_path / "raw.csv").write_text("q,r,t,s\nA,only,*,x\na,only,*,y\nAny,only,*,x\nc,only,*,x\n")
     (tmp_path / "out.csv").write_text("q,r,t,s\nAny,only,*,x\nA,only,*,y\nAny,only,*,x\nc,only,*,x\n")
     assert cost_MD(raw, tmp_path / "out.csv", folder) == 2
     assert cost_LM(raw, tmp_path / "out.csv", folder) == pytest.approx((1 + 1 / 2 + 1) / 3, abs=1e-15)
     assert cost_LM(raw, raw, folder) == pytest.approx((1 / 2 + 1) / 3, abs=1e-15)
-    for call in (random_anonymizer, bottomup_anonymizer):
-        with pytest.raises(ic.SchemaError, match="column 'q' has 2 distinct values that stand above others"):
-            call(raw, folder, 2, 1, tmp_path / "made.csv")
-    with pytest.raises(ic.SchemaError, match="stand above others"):
-        clustering_anonymizer(raw, folder, 2, tmp_path / "made.csv")
-    assert not (tmp_path / "made.csv").exists()
+    made = tmp_path / "made.csv"
+
+    def cells() -> list[str]:
+        with open(made, newline="") as file:
+            return [row[0] for row in list(csv.reader(file))[1:]]
+
+    # One climbs where the other stands already; a value beside itself stays.
+    (tmp_path / "two.csv").write_text("q,r,t,s\nA,only,*,x\na,only,*,y\nAny,only,*,x\nAny,only,*,y\n")
+    clustering_anonymizer(tmp_path / "two.csv", folder, 2, made)
+    assert cells() == ["A", "A", "Any", "Any"]
+    bottomup_anonymizer(tmp_path / "two.csv", folder, 2, 2, made)
+    assert cells() == ["Any"] * 4
+    random_anonymizer(raw, folder, 4, 1, made)
+    assert cells() == ["Any"] * 4
+    (tmp_path / "raw.csv").write_text("q,r,t,s\nA,only,*,x\nnobody,only,*,y\n")
+    made.unlink()
+    for call in (
+        lambda: random_anonymizer(raw, folder, 2, 1, made),
+        lambda: clustering_anonymizer(raw, folder, 2, made),
+    ):
+        with pytest.raises(ic.HierarchyError, match="column 'q' has values that are not in its hierarchy"):
+            call()
+    assert not made.exists()
+
+
+def test_the_way_of_values_of_any_level_gives_the_same(adult, tmp_path, monkeypatch):
+    """Where all values are ends, as in the course's data, the engine and the other way agree."""
+    raw, folder = adult
+    monkeypatch.setattr(comp430, "_by_engine", comp430._from_anywhere)
+    clustering_anonymizer(raw, folder, 64, tmp_path / "out.csv")
+    assert cost_MD(raw, tmp_path / "out.csv", folder) == 149936
+    assert cost_LM(raw, tmp_path / "out.csv", folder) == pytest.approx(7128.107783, abs=5e-7)
 
 
 # --- a plain reading of the text ----------------------------------------------------------------------
@@ -224,8 +251,8 @@ def write(folder, trees, rows):
     return folder / "raw.csv", dghs
 
 
-def paths_of(tree):
-    """The labels above each leaf, itself first."""
+def paths_of(tree, *, inner=False):
+    """The labels above each leaf, itself first; where asked those above every label."""
     found = {}
 
     def walk(node, above):
@@ -233,7 +260,7 @@ def paths_of(tree):
         for label, below in items:
             if below:
                 walk(below, (label, *above))
-            else:
+            if inner or not below:
                 found[label] = (label, *above)
 
     walk(tree, ())
@@ -244,13 +271,14 @@ class Plain:
     """The homework's text, word by word, in fractions."""
 
     def __init__(self, trees, rows):
-        self.paths = [paths_of(tree) for tree in trees.values()]
+        self.ends = [paths_of(tree) for tree in trees.values()]
+        self.paths = [paths_of(tree, inner=True) for tree in trees.values()]
         self.rows = rows
         self.m = len(self.paths)
         self.highest = sum(2 * max(len(path) - 1 for path in paths.values()) for paths in self.paths)
 
     def leaves(self, j, label):
-        return sum(label in path for path in self.paths[j].values())
+        return sum(label in path for path in self.ends[j].values())
 
     def lowest(self, j, values):
         path, *others = (self.paths[j][value] for value in values)
@@ -260,7 +288,7 @@ class Plain:
         return self.paths[j][value].index(label)
 
     def cell_lm(self, j, label):
-        every = len(self.paths[j])
+        every = len(self.ends[j])
         return Fraction(self.leaves(j, label) - 1, every - 1) / self.m
 
     def generalized(self, classes):
@@ -336,10 +364,9 @@ class Plain:
 @st.composite
 def tasks(draw):
     trees = {f"q{j}": draw(st.sampled_from(TREES)) for j in range(draw(st.integers(1, 3)))}
-    cell = st.sampled_from("abcd")
-    rows = draw(
-        st.lists(st.tuples(*[cell] * len(trees), st.sampled_from(["x", "y", "z,1"])), min_size=1, max_size=14)
-    )
+    inner = draw(st.booleans())
+    cells = [st.sampled_from(sorted(paths_of(tree, inner=inner))) for tree in trees.values()]
+    rows = draw(st.lists(st.tuples(*cells, st.sampled_from(["x", "y", "z,1"])), min_size=1, max_size=14))
     return trees, rows
 
 

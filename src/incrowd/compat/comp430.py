@@ -79,8 +79,8 @@ def random_anonymizer(
     Raises
     ------
     InputError
-        When a file cannot be read or does not fit the others, a raw value stands above others in its
-        hierarchy, or k (at most the records) or s is out of range.
+        When a file cannot be read or does not fit the others, or k (at most the records) or s is out of
+        range.
     """
     from incrowd.algorithms import Random
     from incrowd.privacy import KAnonymity
@@ -211,25 +211,13 @@ def _anonymize(
     seed: int = 0,
 ) -> None:
     from incrowd.io.targets import writing
-    from incrowd.jobs.anonymize import anonymize
 
     path, target = check_path(path, "raw_dataset_file"), check_path(target, "output_file")
     course = _read(path, check_path(folder, "DGH_folder"))
-    frame = course.frame
-    for name, tree in course.trees.items():
-        # A root alone is a value itself, and goes by the root's other name.
-        if tree.n_leaves == len(tree.labels):
-            frame = frame.with_columns(column_named(name).replace({tree.labels[0]: _TOP}))
-        above = set(frame[name]) & set(tree.labels) - set(tree.values)
-        if above:
-            raise SchemaError(
-                f"{path}: column {name!r} has {len(above)} distinct values that stand above others in its "
-                "hierarchy; the anonymizers take values from its ends, as raw data has them"
-            )
-    release = anonymize(frame, course.schema, models, algorithm, seed=seed)
-    columns = {name: release.table[name].to_list() for name in course.columns}
-    for name, tree in course.trees.items():
-        columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]
+    above = any(
+        set(course.frame[name]) & set(tree.labels) - set(tree.values) for name, tree in course.trees.items()
+    )
+    columns = (_from_anywhere if above else _by_engine)(course, models, algorithm, seed)
     with (
         writing(target, force=True, sources=(path, folder)) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
@@ -237,6 +225,42 @@ def _anonymize(
         writer = csv.writer(file)
         writer.writerow(course.columns)
         writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _by_engine(
+    course: _Course, models: Sequence[PrivacyModel], algorithm: Algorithm, seed: int
+) -> dict[str, list[str]]:
+    from incrowd.jobs.anonymize import anonymize
+
+    frame = course.frame
+    for name, tree in course.trees.items():
+        # A root alone is a value itself, and goes by the root's other name.
+        if tree.n_leaves == len(tree.labels):
+            frame = frame.with_columns(column_named(name).replace({tree.labels[0]: _TOP}))
+    release = anonymize(frame, course.schema, models, algorithm, seed=seed)
+    columns = {name: release.table[name].to_list() for name in course.columns}
+    for name, tree in course.trees.items():
+        columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]
+    return columns
+
+
+def _from_anywhere(
+    course: _Course, models: Sequence[PrivacyModel], algorithm: Algorithm, seed: int
+) -> dict[str, list[str]]:
+    """Anonymize where raw values stand above others, which the engine does not take."""
+    from incrowd.compat._inner_values import Records
+
+    columns = {name: course.frame[name].to_list() for name in course.columns}
+    [secret] = [name for name in course.columns if name not in course.trees]
+    records = Records(course.trees, columns, secret)
+    limits = [int(model.limit) for model in models]
+    if algorithm.name == "random":
+        made = records.at_random(limits[0], seed)
+    elif algorithm.name == "clustering":
+        made = records.clustered(limits[0])
+    else:
+        made = records.bottom_up(limits[0], limits[1])
+    return {name: made.get(name, values) for name, values in columns.items()}
 
 
 class _Pair(NamedTuple):
@@ -259,11 +283,11 @@ def _pairs(raw: StrPath, anonymized: StrPath, folder: StrPath) -> list[list[_Pai
         raise TableError(
             f"{anonymized} has {len(frame)} records and {raw} {len(course.frame)}; record N is one person"
         )
+    from incrowd.compat._inner_values import nodes_of
+
     made = []
     for name, tree in course.trees.items():
-        # Of nodes with one label the ends stand for values, and then the topmost.
-        nodes = {label: node for node, label in reversed(list(enumerate(tree.labels)))}
-        nodes |= dict(zip(tree.values, tree.leaves.tolist(), strict=True))
+        nodes = nodes_of(tree)
         most = max(tree.n_leaves - 1, 1)
         pairs = []
         for (value, label), records in Counter(zip(course.frame[name], frame[name], strict=True)).items():
