@@ -87,4 +87,4 @@ class Tags:
 
         nodes = [node for node in self.explorer.look(*self.minimal()) if node.anonymous]
         best = least(nodes)
-        return best, best is None or self.explorer.allowed <= self.explorer.frequency.suppressed
+        return best, best is None or not self.explorer.limits.suppresses

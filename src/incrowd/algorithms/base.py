@@ -184,8 +184,8 @@ def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel])
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:
-    """Return the number of records below which no class can satisfy all models."""
-    return max((model.least_size for model in models), default=1)
+    """Return the number of records below which no class can satisfy all models that look at classes."""
+    return max((model.least_size for model in models if not model.of_table), default=1)
 
 
 def all_hold(models: Sequence[PrivacyModel], classes: EquivalenceClasses) -> NDArray[np.bool_]:

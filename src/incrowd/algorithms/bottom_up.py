@@ -9,7 +9,7 @@ from incrowd.algorithms.full_domain import FullDomainAlgorithm
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
-    from incrowd.algorithms.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Limits, Node
 
 __all__ = ["BottomUp"]
 
@@ -35,11 +35,9 @@ class BottomUp(FullDomainAlgorithm):
     paper: ClassVar[str] = "Samarati 2001; LeFevre, DeWitt and Ramakrishnan 2005"
     most_nodes: ClassVar[int | None] = 2**18
 
-    def explorer(self, problem: SearchProblem) -> Explorer:
-        """Return what looks at nodes and suppresses nothing."""
-        explorer = super().explorer(problem)
-        explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed)
-        return explorer
+    def limits(self, problem: SearchProblem) -> Limits:
+        """Allow no suppression."""
+        return super().limits(problem).at_most(problem.frequency.suppressed)
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Go up level by level."""
@@ -49,7 +47,7 @@ class BottomUp(FullDomainAlgorithm):
         for height in range(lattice.height + 1):
             nodes = explorer.look(*lattice.at_height(height))
             good = [node for node in nodes if node.anonymous]
-            explorer.problem.progress.advance(len(explorer.nodes), lattice.size)
+            explorer.problem.progress.advance(explorer.looked, lattice.size)
             if good:
                 return least(good), False
         return None, True

@@ -10,7 +10,7 @@ from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
-    from incrowd.algorithms.lattice import Explorer, Node
+    from incrowd.algorithms.lattice import Explorer, Limits, Node
 
 __all__ = ["Datafly"]
 
@@ -43,12 +43,10 @@ class Datafly(FullDomainAlgorithm):
     summary: ClassVar[str] = "generalizes the column of most distinct values until suppression suffices"
     paper: ClassVar[str] = "Sweeney 2002"
 
-    def explorer(self, problem: SearchProblem) -> Explorer:
-        """Return what looks at nodes and suppresses no more than asked."""
-        explorer = super().explorer(problem)
-        if self.suppress_k:
-            explorer.allowed = min(explorer.allowed, explorer.frequency.suppressed + explorer.least)
-        return explorer
+    def limits(self, problem: SearchProblem) -> Limits:
+        """Allow the suppression of k records where the paper's rule is asked for."""
+        limits = super().limits(problem)
+        return limits.at_most(limits.before + problem.least) if self.suppress_k else limits
 
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Climb until the node is anonymous."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.algorithms.lattice import Explorer, Lattice, Node
+    from incrowd.algorithms.lattice import Explorer, Lattice, Limits, Node
     from incrowd.recoding import Recoding
 
 __all__ = ["FullDomainAlgorithm"]
@@ -91,7 +91,13 @@ class FullDomainAlgorithm(Algorithm):
         """Return what looks at nodes."""
         from incrowd.algorithms.lattice import Explorer
 
-        return Explorer(problem, METRICS.get(self.metric)(), self.aggregate)
+        return Explorer(problem, METRICS.get(self.metric)(), self.aggregate, self.limits(problem))
+
+    def limits(self, problem: SearchProblem) -> Limits:
+        """Return what a search may do: all that the problem allows, where the algorithm takes all."""
+        from incrowd.algorithms.lattice import Limits
+
+        return Limits.of(problem)
 
     def check_effort(self, lattice: Lattice) -> None:
         """Refuse a lattice that the algorithm would look at for days, before it begins.
@@ -203,7 +209,7 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
         allowed = setting(f"max_suppression={share}", f"--max-suppression {share}")
         words.append(f"there, {allowed} would do")
     asked = [model for model in problem.models if isinstance(model, KAnonymity)]
-    k = _largest_k(loose, least.levels, explorer.allowed)
+    k = _largest_k(loose, least.levels, explorer.limits.allowed)
     fewer = asked and 1 <= k < asked[0].limit
     if fewer and algorithm.finds(replace(quiet, models=[KAnonymity(k)]), least.levels):
         words.append(f"{setting(f'k={k}', f'-k {k}')} alone would do without")

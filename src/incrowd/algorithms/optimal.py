@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import heapq
-import math
 import re
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms.base import SearchProblem
-    from incrowd.algorithms.lattice import Explorer, Lattice, Node
+    from incrowd.algorithms.lattice import Budget, Explorer, Lattice, Limits, Node
 
 __all__ = ["Optimal"]
 
@@ -27,6 +25,9 @@ _ENUMERATED = 2**22
 
 _UNBOUNDED = 2**18
 """Nodes of a lattice that is searched to the end, however long that takes."""
+
+_WHOLE, _DOWNWARD = "10m", "60s"
+"""Budgets of larger lattices, searched whole and from the top."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,25 @@ class Optimal(FullDomainAlgorithm):
                 + quoted(self.budget)
             )
 
+    def limits(self, problem: SearchProblem) -> Limits:
+        """Add the budget that was named, or that of a large lattice."""
+        from incrowd.algorithms.lattice import Budget
+
+        limits = super().limits(problem)
+        nodes = limits.lattice.size
+        text = self.budget or (_DOWNWARD if nodes > _ENUMERATED else _WHOLE if nodes > _UNBOUNDED else None)
+        return limits if text is None else replace(limits, budget=Budget.of(text))
+
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
         """Search the whole lattice, or as much as the budget allows."""
+        from incrowd.algorithms.lattice import Budget
+
         if explorer.lattice.size > _ENUMERATED:
-            return _from_the_top(explorer, _Budget(self.budget or "60s"))
-        large = explorer.lattice.size > _UNBOUNDED
-        search = _Search(explorer, _Budget(self.budget or ("10m" if large else None)))
+            return _from_the_top(explorer, explorer.limits.budget)
+        search = _Search(explorer)
         proved = search.run()
         if search.best is None and not proved and self.budget is None:
-            return _from_the_top(explorer, _Budget("60s"))
+            return _from_the_top(explorer, Budget.of(_DOWNWARD))
         return search.best, proved
 
     def finds(self, problem: SearchProblem, levels: tuple[int, ...]) -> bool:
@@ -107,28 +118,15 @@ class Optimal(FullDomainAlgorithm):
         return self.choose(self.explorer(problem))[0] is not None
 
 
-class _Budget:
-    def __init__(self, text: str | None) -> None:
-        self.nodes = math.inf
-        self.end = math.inf
-        if text is not None and text[-1] in "sm":
-            self.end = time.monotonic() + int(text[:-1]) * (60 if text[-1] == "m" else 1)
-        elif text is not None:
-            self.nodes = int(text)
-
-    def spent(self, looked: int) -> bool:
-        return looked >= self.nodes or time.monotonic() >= self.end
-
-
 class _Search:
     """The state of a search over all nodes: what each can reach at best, and which are settled."""
 
-    def __init__(self, explorer: Explorer, budget: _Budget) -> None:
+    def __init__(self, explorer: Explorer) -> None:
         import numpy as np
 
         self.explorer = explorer
         self.lattice = explorer.lattice
-        self.budget = budget
+        self.deadline = explorer.limits.budget.begin()
         self.progress = explorer.problem.progress
         self.best: Node | None = None
         self.least = explorer.least_scores()
@@ -196,7 +194,7 @@ class _Search:
                 return True
             if self._spent():
                 return False
-            if self.explorer.by_class:
+            if self.explorer.rises:
                 candidates = np.flatnonzero(alive)
                 first = [int(candidates[self.least[candidates].argmin()])]
             else:
@@ -222,7 +220,7 @@ class _Search:
         return [self.lattice.levels(int(number)) for number in chosen[:found]]
 
     def _spent(self) -> bool:
-        return self.budget.spent(len(self.explorer.nodes))
+        return self.deadline.spent(self.explorer.looked)
 
     def _learn(self, node: Node) -> None:
         import numpy as np
@@ -248,10 +246,11 @@ class _Search:
         return values.reshape(lattice.grid)[lattice.between(*ends)]
 
 
-def _from_the_top(explorer: Explorer, budget: _Budget) -> tuple[Node | None, bool]:
+def _from_the_top(explorer: Explorer, budget: Budget) -> tuple[Node | None, bool]:
     """Go down from the top, always below the best anonymous node that is not expanded yet."""
     from incrowd.algorithms.lattice import better
 
+    deadline = budget.begin()
     lattice: Lattice = explorer.lattice
     best: Node | None = None
     waiting: list[tuple[float, tuple[int, ...]]] = []
@@ -265,12 +264,12 @@ def _from_the_top(explorer: Explorer, budget: _Budget) -> tuple[Node | None, boo
                 heapq.heappush(waiting, (node.score, node.levels))
                 if better(node, best):
                     best = node
-        if not waiting or budget.spent(len(explorer.nodes)):
+        if not waiting or deadline.spent(explorer.looked):
             break
         _, levels = heapq.heappop(waiting)
         further = [below for below in lattice.below(levels) if below not in seen]
         seen.update(further)
         fresh = explorer.look(*further)
-        explorer.problem.progress.advance(len(explorer.nodes), lattice.size)
+        explorer.problem.progress.advance(explorer.looked, lattice.size)
     # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
     return best, not waiting and explorer.settles

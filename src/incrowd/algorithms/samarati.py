@@ -47,6 +47,6 @@ class Samarati(FullDomainAlgorithm):
                 high = middle
             else:
                 low = middle + 1
-            explorer.problem.progress.advance(len(explorer.nodes), lattice.size)
+            explorer.problem.progress.advance(explorer.looked, lattice.size)
         good = [node for node in explorer.look(*lattice.at_height(low)) if node.anonymous]
         return least(good), False

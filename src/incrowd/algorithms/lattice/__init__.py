@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from incrowd.algorithms.lattice.explorer import Explorer
 from incrowd.algorithms.lattice.lattice import Lattice
+from incrowd.algorithms.lattice.limits import Budget, Deadline, Limits
 from incrowd.algorithms.lattice.node import Node, better, least, score_to_beat
 from incrowd.algorithms.lattice.space import SolutionSpace
 
-__all__ = ["Explorer", "Lattice", "Node", "SolutionSpace", "better", "least", "score_to_beat"]
+__all__ = [
+    "Budget",
+    "Deadline",
+    "Explorer",
+    "Lattice",
+    "Limits",
+    "Node",
+    "SolutionSpace",
+    "better",
+    "least",
+    "score_to_beat",
+]

@@ -1,0 +1,67 @@
+"""The cells of every level, numbered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.recoding import SUPPRESSED, node_labels
+from incrowd.recoding.population import cells_of
+
+if TYPE_CHECKING:
+    from incrowd.algorithms.base import SearchProblem
+    from incrowd.algorithms.lattice.lattice import Lattice
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["LevelCells", "numbered"]
+
+
+class LevelCells(NamedTuple):
+    """The cells that values have at every level; the first index is the attribute, the second the level.
+
+    Attributes
+    ----------
+    cells
+        int32[size]: number of each rank's cell.
+    counts
+        Number of cells.
+    stars
+        bool[size]: whether a rank's cell is ``*``.
+    people
+        The population as it is written, where a model compares the table with one.
+    places
+        int32[values]: number of the cell of each value of the population; empty without one.
+    """
+
+    cells: list[list[NDArray[np.int32]]]
+    counts: list[list[int]]
+    stars: list[list[NDArray[np.bool_]]]
+    people: FrequencyTable | None
+    places: list[list[NDArray[np.int32]]]
+
+
+def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
+    """Give the cells of every level a number, up to the lattice's top."""
+    frequency = problem.frequency
+    people = None
+    if frequency.population is not None and any(model.needs_population for model in problem.models):
+        people = frequency.population.people
+    made = LevelCells([], [], [], people, [])
+    for j, domain in enumerate(frequency.domains):
+        cells, counts, stars, places = [], [], [], []
+        for level in range(int(lattice.highs[j]) + 1):
+            nodes, place = np.unique(domain.tree.climb(level), return_inverse=True)
+            labels = node_labels(domain, nodes)
+            cells.append(place.astype(np.int32))
+            counts.append(len(nodes))
+            stars.append(np.array([label == SUPPRESSED for label in labels], np.bool_)[place])
+            if people is not None:
+                places.append(cells_of(labels, people.domains[j].values, problem.attributes[j]))
+        made.cells.append(cells)
+        made.counts.append(counts)
+        made.stars.append(stars)
+        if people is not None:
+            made.places.append(places)
+    return made

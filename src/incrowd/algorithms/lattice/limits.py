@@ -1,0 +1,107 @@
+"""What a search of the lattice may do."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from incrowd.algorithms.lattice.lattice import Lattice
+
+if TYPE_CHECKING:
+    from incrowd.algorithms.base import SearchProblem
+
+__all__ = ["Budget", "Deadline", "Limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a search that has begun is to stop."""
+
+    nodes: float
+    end: float
+
+    def spent(self, looked: int) -> bool:
+        """Say whether a search that has looked at so many nodes is to stop."""
+        return looked >= self.nodes or time.monotonic() >= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many nodes a search may look at, and for how long; without limit by default.
+
+    Example: ``Budget.of("30s")``, ``Budget.of("2m")``, ``Budget.of("5000")``.
+    """
+
+    nodes: float = math.inf
+    seconds: float = math.inf
+
+    @classmethod
+    def of(cls, text: str) -> Budget:
+        """Read seconds (``30s``), minutes (``2m``) or a number of nodes (``5000``)."""
+        if text[-1] in "sm":
+            return cls(seconds=int(text[:-1]) * (60 if text[-1] == "m" else 1))
+        return cls(nodes=int(text))
+
+    def begin(self) -> Deadline:
+        """Start the clock."""
+        return Deadline(self.nodes, time.monotonic() + self.seconds)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Limits:
+    """What a search may do; see `FullDomainAlgorithm.limits` for algorithms that allow themselves less.
+
+    Attributes
+    ----------
+    lattice
+        The levels that it may choose from.
+    rows
+        Records of the table, those suppressed before included.
+    before
+        Records that were suppressed before.
+    allowed
+        Records that may be suppressed, those suppressed before included.
+    budget
+        How many nodes it may look at, and for how long.
+    """
+
+    lattice: Lattice
+    rows: int
+    before: int
+    allowed: int
+    budget: Budget = Budget()
+
+    @classmethod
+    def of(cls, problem: SearchProblem) -> Limits:
+        """Return what a problem allows.
+
+        Raises
+        ------
+        ParameterError
+            When a bound of levels is above a hierarchy's height.
+        """
+        frequency, share = problem.frequency, problem.max_suppression
+        rows = frequency.rows
+        allowed = int(share * rows)
+        # The product is rounded: the share itself decides.
+        while allowed + 1 <= rows and (allowed + 1) / rows <= share:
+            allowed += 1
+        while allowed > 0 and allowed / rows > share:
+            allowed -= 1
+        return cls(Lattice.of(frequency, problem.attributes), rows, frequency.suppressed, allowed)
+
+    def at_most(self, records: int) -> Limits:
+        """Return the same limits with no more than so many records suppressed."""
+        return replace(self, allowed=min(self.allowed, records))
+
+    @property
+    def suppresses(self) -> bool:
+        """Whether records may be suppressed that were not suppressed before."""
+        return self.allowed > self.before
+
+    @property
+    def kept(self) -> int:
+        """Records that are kept at least."""
+        return max(self.rows - self.allowed, 1)

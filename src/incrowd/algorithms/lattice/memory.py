@@ -1,0 +1,71 @@
+"""Remembering: what is known of nodes, and groups that save work above."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from incrowd.algorithms.lattice.node import Node
+    from incrowd.algorithms.lattice.rollup import Groups
+
+__all__ = ["Memory"]
+
+_KEPT_BYTES = 256 * 2**20
+"""What kept groups may take, all together."""
+
+
+class Memory:
+    """What is known of the nodes that were looked at, and the groups of some of them.
+
+    Parameters
+    ----------
+    whole
+        Every key as a group of its own.
+    attributes
+        Number of quasi-identifiers.
+
+    Attributes
+    ----------
+    nodes
+        What is known, in the order in which the nodes were looked at.
+    whole
+        As given.
+    """
+
+    def __init__(self, whole: Groups, attributes: int) -> None:
+        self.nodes: dict[tuple[int, ...], Node] = {}
+        self.whole = whole
+        self._kept = [whole]
+        self._bytes = 0
+        self._levels = np.zeros((1024, attributes), np.int64)
+        self._sizes = np.zeros(1024, np.int64)
+        self._sizes[0] = len(whole.keys)
+
+    def below(self, levels: tuple[int, ...]) -> Groups:
+        """Return the fewest groups that were kept of a node below."""
+        kept = len(self._kept)
+        fits = (self._levels[:kept] <= np.array(levels)).all(axis=1)
+        return self._kept[int(np.where(fits, self._sizes[:kept], np.iinfo(np.int64).max).argmin())]
+
+    def keep(self, levels: tuple[int, ...], groups: Groups, below: Groups) -> None:
+        """Keep a node's groups for the nodes above, where that saves work and there is room.
+
+        Parameters
+        ----------
+        below
+            From what they were made.
+        """
+        if len(groups.keys) > 0.8 * len(below.keys):
+            return
+        kept = len(self._kept)
+        if self._bytes + groups.size > _KEPT_BYTES:
+            return
+        self._bytes += groups.size
+        if kept == len(self._sizes):
+            self._sizes = np.concatenate((self._sizes, np.zeros(kept, np.int64)))
+            self._levels = np.vstack((self._levels, np.zeros_like(self._levels)))
+        self._kept.append(groups)
+        self._levels[kept] = levels
+        self._sizes[kept] = len(groups.keys)

@@ -1,0 +1,143 @@
+"""Rolling up keys: the groups of a node, made from those of a node below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.lattice import roll_up
+from incrowd.table.frequency import smallest_codes
+
+if TYPE_CHECKING:
+    from incrowd.algorithms.lattice.cells import LevelCells
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["Groups", "Rolled", "Rollup"]
+
+_COLUMN_SIZE = 4096
+
+
+class Groups(NamedTuple):
+    """Keys grouped by the cells of a node; a snapshot from which nodes above are made.
+
+    Attributes
+    ----------
+    keys
+        int32[groups]: one key of each, which stands for it.
+    weights
+        int64[groups]: records of each.
+    counted
+        The groups as the keys of a table with all that models look at; None where none looks.
+    """
+
+    keys: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    counted: FrequencyTable | None
+
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+        total = self.keys.nbytes + self.weights.nbytes
+        if self.counted is not None:
+            held = [counts.keys for counts in self.counted.sensitive]
+            if self.counted.joint is not None:
+                held.append(self.counted.joint.keys)
+            total += sum(array.nbytes for counts in held for array in counts)
+        return total
+
+
+class Rolled(NamedTuple):
+    """The groups of a node.
+
+    Attributes
+    ----------
+    ids
+        int32[groups below]: the group that each group below belongs to.
+    groups
+        The groups, of which nothing is counted yet.
+    below
+        The groups from which they were made.
+    """
+
+    ids: NDArray[np.int32]
+    groups: Groups
+    below: Groups
+
+
+class Rollup:
+    """Groups keys by the cells of a node; rows are never seen.
+
+    Small attributes share a column of codes, and the cells of a column are packed in one number.
+    """
+
+    def __init__(self, frequency: FrequencyTable, cells: LevelCells) -> None:
+        self._cells = cells
+        self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
+        self._columns: list[list[int]] = []
+        size = _COLUMN_SIZE + 1
+        for j, domain in enumerate(frequency.domains):
+            size *= max(domain.size, 1)
+            if size > _COLUMN_SIZE:
+                self._columns.append([])
+                size = max(domain.size, 1)
+            self._columns[-1].append(j)
+        joined = []
+        for column in self._columns:
+            codes = np.zeros(frequency.keys, np.int64)
+            for j in column:
+                codes = codes * max(frequency.domains[j].size, 1) + frequency.codes[j]
+            joined.append(codes)
+        largest = max((int(codes.max(initial=0)) for codes in joined), default=0)
+        columns = [smallest_codes(codes, max(largest, 256) + 1) for codes in joined]
+        self._codes = np.ascontiguousarray(np.column_stack(columns))
+
+    def roll(self, levels: tuple[int, ...], below: Groups) -> Rolled:
+        """Join groups of a node below by the cells of a node."""
+        prefix = np.zeros(0, np.uint64)
+        bits = 0
+        tables: list[NDArray[np.uint64]] = []
+        used: list[int] = []
+        for number in range(len(self._columns)):
+            table, width = self._table(number, levels)
+            if bits + width > 64:
+                ids, first, _ = self._pass(below, tables, used, prefix, bits)
+                prefix = ids.astype(np.uint64)
+                bits = max(len(first) - 1, 0).bit_length()
+                tables, used = [], []
+            tables.append(table << np.uint64(bits))
+            bits += width
+            used.append(number)
+        ids, first, sums = self._pass(below, tables, used, prefix, bits)
+        return Rolled(ids, Groups(first, sums, None), below)
+
+    def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
+        """Return the cells of a column of codes as packed numbers, and how many bits these take."""
+        column = self._columns[number]
+        key = (number, *(levels[j] for j in column))
+        if key not in self._packed:
+            table, bits = np.zeros(1, np.uint64), 0
+            for j in column:
+                cells = self._cells.cells[j][levels[j]].astype(np.uint64) << np.uint64(bits)
+                bits += (self._cells.counts[j][levels[j]] - 1).bit_length()
+                table = (table[:, None] | cells[None, :]).ravel()
+            self._packed[key] = table, bits
+        return self._packed[key]
+
+    def _pass(
+        self,
+        below: Groups,
+        tables: list[NDArray[np.uint64]],
+        used: list[int],
+        prefix: NDArray[np.uint64],
+        bits: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        sizes = [len(table) for table in tables]
+        offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        codes = self._codes if len(used) == self._codes.shape[1] else self._codes[:, used]
+        joined = np.concatenate(tables) if tables else np.zeros(0, np.uint64)
+        made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]] = roll_up(  # type: ignore[no-untyped-call]
+            below.keys, below.weights, codes, joined, offsets, prefix, bits
+        )
+        return made

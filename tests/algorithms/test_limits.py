@@ -1,0 +1,58 @@
+"""What a search may do is settled before it begins."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.algorithms import SearchProblem
+from incrowd.algorithms.lattice import Budget, Limits
+from incrowd.engines import engine_for
+
+
+def problem(rows: int, share: float, gone: int = 0, k: int = 2) -> SearchProblem:
+    schema = ic.Schema(quasi={"q": ic.Hierarchy.flat()})
+    frequency = engine_for(pl.DataFrame({"q": ["a"] * (rows - gone) + ["*"] * gone})).count(schema)
+    return SearchProblem(frequency, [ic.KAnonymity(k)], schema.quasi, share)
+
+
+@given(rows=st.integers(1, 60), part=st.integers(0, 60), nudge=st.sampled_from([0.0, 1e-9, -1e-9]))
+def test_the_share_itself_decides_how_many_records_may_go(rows, part, nudge):
+    share = min(max(part / rows + nudge, 0.0), 1.0)
+    allowed = Limits.of(problem(rows, share)).allowed
+    assert allowed == max(count for count in range(rows + 1) if count / rows <= share)
+
+
+def test_limits_cannot_be_changed():
+    limits = Limits.of(problem(10, 0.5))
+    with pytest.raises(FrozenInstanceError):
+        limits.allowed = 10
+    assert (limits.at_most(2).allowed, limits.at_most(9).allowed, limits.allowed) == (2, 5, 5)
+
+
+def test_an_algorithm_may_allow_itself_less():
+    asked = problem(10, 0.9, gone=1, k=3)
+    allowed = {
+        "optimal": ic.Optimal().limits(asked).allowed,
+        "bottom-up": ic.BottomUp().limits(asked).allowed,
+        "datafly": ic.Datafly().limits(asked).allowed,
+        "datafly, k at most": ic.Datafly(suppress_k=True).limits(asked).allowed,
+    }
+    assert allowed == {"optimal": 9, "bottom-up": 1, "datafly": 9, "datafly, k at most": 4}
+    assert not ic.BottomUp().limits(asked).suppresses
+    # What looks at nodes keeps to that, also where the algorithm tries what an error advises.
+    assert ic.BottomUp().explorer(asked).limits.allowed == 1
+
+
+def test_budgets_are_read_once():
+    asked = problem(10, 0.0)
+    budgets = {text: ic.Optimal(budget=text).limits(asked).budget for text in ("30s", "2m", "500")}
+    assert budgets == {"30s": Budget(seconds=30), "2m": Budget(seconds=120), "500": Budget(nodes=500)}
+    assert ic.Optimal().limits(asked).budget == Budget()
+    assert [Budget(nodes=5).begin().spent(looked) for looked in (4, 5)] == [False, True]
+    assert Budget(seconds=0).begin().spent(0)
