@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Monotone, PrivacyModel
+from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 
 @dataclass(frozen=True)
-class PairAnonymity(PrivacyModel):
+class PairAnonymity(IdentityModel):
     """Every equivalence class has at least m pairs of records."""
 
     m: int = parameter("fewest pairs allowed", kind=int, low=1)
@@ -36,7 +36,6 @@ class PairAnonymity(PrivacyModel):
     summary: ClassVar[str] = "every equivalence class has at least m pairs of records"
     paper: ClassVar[str] = "nobody"
     limit_name: ClassVar[str] = "m"
-    needs_counts: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -46,7 +45,7 @@ class PairAnonymity(PrivacyModel):
     def monotone(self) -> Monotone:
         return Monotone(generalization=True, suppression=True, absorbing=True)
 
-    def _values(self, classes, attribute):
+    def _values(self, classes):
         return classes.sizes // 2
 '''
 

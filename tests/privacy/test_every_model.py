@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.engines import read_classes
-from incrowd.privacy import MODELS, Monotone
+from incrowd.privacy import MODELS, IdentityModel, Monotone, SensitiveModel
 from incrowd.privacy.base import crowds
 from incrowd.table.classes import EquivalenceClasses
 from model_readings import (
@@ -204,10 +204,32 @@ def test_names_of_sensitive_values_do_not_matter(table, data):
     renamed = [[row[j] for j in order] for row in table]
     before, after = classes_of(table, "category"), classes_of(renamed, "category")
     for model in variants("category"):
-        if model.needs_counts and "value" not in model.settings():
+        if isinstance(model, SensitiveModel) and "value" not in model.settings():
             mine, theirs = model.measure(before, asked=False), model.measure(after, asked=False)
             for one, other in zip(mine, theirs, strict=True):
                 assert other.value == pytest.approx(one.value, abs=1e-12)
+
+
+def test_sensitive_values_are_measured_only_where_they_are_named():
+    """No model measures the first sensitive attribute because nobody said which."""
+    classes = classes_of([[2, 1], [1, 2]], "category")
+    for model in variants("category"):
+        assert isinstance(model, SensitiveModel) != isinstance(model, IdentityModel), model
+        for part in model.parts():
+            if isinstance(part, IdentityModel):
+                with pytest.raises(ic.ParameterError, match="looks at no sensitive attribute"):
+                    part.values(classes, 0)
+            elif part.attributes(classes.frequency)[0] is not None:
+                with pytest.raises(ic.ParameterError, match="one sensitive attribute at a time"):
+                    part.values(classes, None)
+
+
+@pytest.mark.parametrize("entry", [entry for entry in MODELS if issubclass(entry, IdentityModel)])
+def test_a_model_of_identity_takes_no_sensitive_attribute(entry):
+    with pytest.raises(TypeError, match="attribute"):
+        entry(attribute="s")
+    with pytest.raises(ic.ParameterError, match="attribute"):
+        entry.from_settings({"attribute": "s"})
 
 
 def test_no_class_is_nothing_that_holds():

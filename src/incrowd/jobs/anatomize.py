@@ -197,8 +197,10 @@ def _sensitive(policy: Policy) -> Attribute:
         )
     if not any(model.name == "l-diversity" for model in policy.models):
         raise ParameterError("anatomize needs an l-diversity model, e.g. models=[ic.LDiversity(3)] or -l 3")
+    from incrowd.privacy import SensitiveModel
+
     for model in policy.models:
-        if not model.needs_counts or model.needs_population or model.needs_cells:
+        if not isinstance(model, SensitiveModel) or model.needs_population or model.needs_cells:
             raise ParameterError(
                 f"anatomize releases the quasi-identifiers as they are, so {model.name} cannot hold; use "
                 "anonymize, or leave that model out"

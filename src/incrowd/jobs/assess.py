@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
-from incrowd.privacy import MODELS, ModelResult, PrivacyModel
+from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.report.document import FORMAT, VERSION
 from incrowd.risk import RISKS
 
@@ -438,7 +438,7 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
 def _unasked(frequency: FrequencyTable) -> Iterator[PrivacyModel]:
     """Go through the models that say something although nobody asked."""
     for entry in MODELS:
-        if entry.unasked and (frequency.sensitive or not entry.needs_counts):
+        if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
             for variant in entry.variants():
                 if not variant.needs_population or frequency.population is not None:
                     yield variant

@@ -5,7 +5,14 @@ from __future__ import annotations
 from incrowd.parameters import Registry
 from incrowd.privacy.alpha_k_anonymity import AlphaKAnonymity, alpha_k_anonymity
 from incrowd.privacy.average_risk import AverageRisk, average_risk
-from incrowd.privacy.base import EquivalenceClass, ModelResult, Monotone, PrivacyModel
+from incrowd.privacy.base import (
+    EquivalenceClass,
+    IdentityModel,
+    ModelResult,
+    Monotone,
+    PrivacyModel,
+    SensitiveModel,
+)
 from incrowd.privacy.beta_likeness import BetaLikeness, beta_likeness
 from incrowd.privacy.delta_disclosure import DeltaDisclosure, delta_disclosure
 from incrowd.privacy.delta_presence import DeltaPresence, delta_presence
@@ -29,6 +36,7 @@ __all__ = [
     "DeltaDisclosure",
     "DeltaPresence",
     "EquivalenceClass",
+    "IdentityModel",
     "KAnonymity",
     "KMap",
     "LDiversity",
@@ -41,6 +49,7 @@ __all__ = [
     "PrivacyModel",
     "Profitability",
     "RecordsAtRisk",
+    "SensitiveModel",
     "TCloseness",
     "alpha_k_anonymity",
     "average_risk",

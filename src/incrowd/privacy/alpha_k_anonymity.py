@@ -12,6 +12,7 @@ from incrowd.privacy.base import (
     Columns,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     attribute_parameter,
     joint_parameter,
     reached,
@@ -29,7 +30,7 @@ __all__ = ["AlphaKAnonymity", "alpha_k_anonymity"]
 
 
 @dataclass(frozen=True)
-class AlphaKAnonymity(PrivacyModel):
+class AlphaKAnonymity(SensitiveModel):
     """Every class has at least k records, of which at most a share alpha has the same sensitive value.
 
     Parameters
@@ -86,15 +87,13 @@ class AlphaKAnonymity(PrivacyModel):
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a k above the number of records and a value that does not occur."""
         KAnonymity(self.k).check_table(frequency)
-        for position in self.attributes(frequency):
+        for position in self.positions(frequency):
             if self.value is not None:
-                value_code(frequency, position or 0, self.value)
+                value_code(frequency, position, self.value)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of the most frequent value of each class, or of the named one."""
-        return largest_shares(classes, attribute or 0, self.value)
+        return largest_shares(classes, attribute, self.value)
 
 
 def alpha_k_anonymity(

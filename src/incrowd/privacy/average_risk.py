@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +25,7 @@ __all__ = ["AverageRisk", "average_risk"]
 
 
 @dataclass(frozen=True)
-class AverageRisk(PrivacyModel):
+class AverageRisk(IdentityModel):
     """The mean re-identification risk of the records is at most a threshold.
 
     A record's risk is 1 / size of its class. So the mean is the number of classes over the number of records.
@@ -49,7 +55,6 @@ class AverageRisk(PrivacyModel):
     paper: ClassVar[str] = "El Emam 2013"
     limit_name: ClassVar[str] = "risk"
     more_is_safer: ClassVar[bool] = False
-    needs_counts: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -66,9 +71,7 @@ class AverageRisk(PrivacyModel):
         """Classes become fewer when they merge; leaving out large ones raises the mean."""
         return Monotone(generalization=True, suppression=False)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 1 / size of each class."""
         risks: NDArray[np.float64] = 1 / classes.sizes
         return risks

@@ -23,9 +23,11 @@ __all__ = [
     "TOLERANCE",
     "Columns",
     "EquivalenceClass",
+    "IdentityModel",
     "ModelResult",
     "Monotone",
     "PrivacyModel",
+    "SensitiveModel",
     "attribute_parameter",
     "crowds",
     "failing",
@@ -203,8 +205,6 @@ class PrivacyModel(Configured, ABC):
         The parameter that is compared with the measure.
     more_is_safer
         Whether the measure must reach the limit (True) or must not exceed it (False).
-    needs_counts
-        Whether it looks at sensitive values.
     needs_cells
         Whether it looks at the cells of classes and not at their contents alone.
     size_only
@@ -219,7 +219,6 @@ class PrivacyModel(Configured, ABC):
     shorthand: ClassVar[str] = ""
     limit_name: ClassVar[str]
     more_is_safer: ClassVar[bool] = True
-    needs_counts: ClassVar[bool] = True
     needs_cells: ClassVar[bool] = False
     size_only: ClassVar[bool] = False
     unasked: ClassVar[bool] = True
@@ -278,7 +277,7 @@ class PrivacyModel(Configured, ABC):
     @property
     def is_joint(self) -> bool:
         """Whether the other sensitive attributes count as quasi-identifiers."""
-        return bool(getattr(self, "joint", False))
+        return False
 
     def parts(self) -> Sequence[PrivacyModel]:
         """Return the conditions of which the model is made, itself where it is one alone."""
@@ -298,17 +297,11 @@ class PrivacyModel(Configured, ABC):
                 + setting("population=", "--population")
             )
 
-    def attributes(self, frequency: FrequencyTable) -> list[int | None]:
-        """Return the positions of the sensitive attributes that the model concerns, one after the other."""
-        if not self.needs_counts:
-            return [None]
-        named: str | None = getattr(self, "attribute", None)
-        if named is not None:
-            return [frequency.sensitive.index(frequency.attribute(named))]
-        if not frequency.sensitive:
-            raise SchemaError(f"{self.name} protects sensitive attributes and the schema names none")
-        return list(range(len(frequency.sensitive)))
+    @abstractmethod
+    def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
+        """Return what `values` is asked for, one after the other: a sensitive attribute, or None."""
 
+    @abstractmethod
     def values(
         self, classes: EquivalenceClasses, attribute: int | None
     ) -> NDArray[np.float64] | NDArray[np.int64]:
@@ -317,24 +310,8 @@ class PrivacyModel(Configured, ABC):
         Parameters
         ----------
         attribute
-            Position of the sensitive attribute in the frequency table, None where `needs_counts` is False.
+            Position of a sensitive attribute in the frequency table, as `attributes` returns it.
         """
-        import numpy as np
-
-        if not len(classes):
-            return np.zeros(0)
-        if attribute is None or not self.is_joint or len(classes.frequency.sensitive) < 2:
-            return self._values(classes, attribute)
-        parts, first = classes.joined(attribute)
-        values = self._values(parts, 0)
-        worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
-        return worst(values, first)
-
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Measure every class, of which there is at least one; see `values`."""
-        raise NotImplementedError
 
     def accepts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Compare measured values with the limit."""
@@ -424,6 +401,101 @@ class PrivacyModel(Configured, ABC):
     def details(self, frequency: FrequencyTable, attribute: int) -> dict[str, Any]:
         """Return what was chosen for an attribute, for the report."""
         return {}
+
+
+@dataclass(frozen=True)
+class IdentityModel(PrivacyModel):
+    """A model of who is in a class and not of what is sensitive: k-anonymity, risks, presence.
+
+    A model of this kind implements `_values` of classes alone.
+    """
+
+    def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
+        """Return None alone."""
+        return (None,)
+
+    def values(
+        self, classes: EquivalenceClasses, attribute: int | None = None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class; see `PrivacyModel.values`.
+
+        Raises
+        ------
+        ParameterError
+            When a sensitive attribute is given.
+        """
+        import numpy as np
+
+        if attribute is not None:
+            raise ParameterError(f"{self.name} looks at no sensitive attribute; leave attribute out")
+        return self._values(classes) if len(classes) else np.zeros(0)
+
+    @abstractmethod
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class, of which there is at least one."""
+
+
+@dataclass(frozen=True)
+class SensitiveModel(PrivacyModel):
+    """A model of the sensitive values of a class: l-diversity, t-closeness and their like.
+
+    A model of this kind implements `_values` of classes and one sensitive attribute. It may have the
+    parameters `attribute` (`attribute_parameter`) and `joint` (`joint_parameter`).
+    """
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the other sensitive attributes count as quasi-identifiers."""
+        return bool(getattr(self, "joint", False))
+
+    def positions(self, frequency: FrequencyTable) -> list[int]:
+        """Return the positions of the sensitive attributes that the model concerns.
+
+        Raises
+        ------
+        SchemaError
+            When there is none.
+        """
+        named: str | None = getattr(self, "attribute", None)
+        if named is not None:
+            return [frequency.sensitive.index(frequency.attribute(named))]
+        if not frequency.sensitive:
+            raise SchemaError(f"{self.name} protects sensitive attributes and the schema names none")
+        return list(range(len(frequency.sensitive)))
+
+    def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
+        """Return `positions`."""
+        return self.positions(frequency)
+
+    def values(
+        self, classes: EquivalenceClasses, attribute: int | None
+    ) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class by one sensitive attribute; see `PrivacyModel.values`.
+
+        Raises
+        ------
+        ParameterError
+            When no attribute is given.
+        """
+        import numpy as np
+
+        if attribute is None:
+            raise ParameterError(
+                f"{self.name} looks at one sensitive attribute at a time; give its position, as positions() "
+                "returns it"
+            )
+        if not len(classes):
+            return np.zeros(0)
+        if not self.is_joint or len(classes.frequency.sensitive) < 2:
+            return self._values(classes, attribute)
+        parts, first = classes.joined(attribute)
+        values = self._values(parts, 0)
+        worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
+        return worst(values, first)
+
+    @abstractmethod
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Measure every class, of which there is at least one, by one sensitive attribute."""
 
 
 def crowds(classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int) -> tuple[EquivalenceClass, ...]:

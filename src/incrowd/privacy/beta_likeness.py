@@ -12,6 +12,7 @@ from incrowd.privacy.base import (
     Columns,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     attribute_parameter,
     joint_parameter,
     reached,
@@ -27,7 +28,7 @@ __all__ = ["BetaLikeness", "beta_likeness"]
 
 
 @dataclass(frozen=True)
-class BetaLikeness(PrivacyModel):
+class BetaLikeness(SensitiveModel):
     """In no class does a sensitive value gain more than beta, relative to its share of the whole table.
 
     A value has the share q in the table and the share p in the class. If p > q, its gain is (p - q) / q. If
@@ -76,17 +77,15 @@ class BetaLikeness(PrivacyModel):
         """A merged class's shares lie between those of its parts."""
         return Monotone(generalization=True, suppression=True)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest gain in each class."""
         import numpy as np
 
-        ratios, whole = classes.lifts(attribute or 0)
+        ratios, whole = classes.lifts(attribute)
         gains = np.maximum(ratios - 1, 0)
         if self.kind == "enhanced":
             gains = np.where(gains > -np.log(whole) + TOLERANCE, np.inf, gains)
-        return np.maximum.reduceat(gains, classes.counts(attribute or 0).indptr[:-1])
+        return np.maximum.reduceat(gains, classes.counts(attribute).indptr[:-1])
 
 
 def beta_likeness(

@@ -11,6 +11,7 @@ from incrowd.privacy.base import (
     Columns,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     attribute_parameter,
     joint_parameter,
     reached,
@@ -26,7 +27,7 @@ __all__ = ["DeltaDisclosure", "delta_disclosure"]
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure(PrivacyModel):
+class DeltaDisclosure(SensitiveModel):
     """The share of every sensitive value in a class is within a factor of exp(delta) of the table's.
 
     A value has the share p in the class and the share q in the table. The figure of a class is the largest
@@ -74,17 +75,15 @@ class DeltaDisclosure(PrivacyModel):
         """Where absent values are skipped, a merged class can fail where its parts hold."""
         return Monotone(generalization=self.absent == "infinite", suppression=True)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest absolute log ratio in each class."""
         import numpy as np
 
-        ratios, _ = classes.lifts(attribute or 0)
-        indptr = classes.counts(attribute or 0).indptr
+        ratios, _ = classes.lifts(attribute)
+        indptr = classes.counts(attribute).indptr
         largest = np.maximum.reduceat(np.abs(np.log(ratios)), indptr[:-1])
         if self.absent == "infinite":
-            present = classes.frequency.sensitive[attribute or 0].present
+            present = classes.frequency.sensitive[attribute].present
             largest = np.where(np.diff(indptr) < present, np.inf, largest)
         return largest
 

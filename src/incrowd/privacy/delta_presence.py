@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +36,7 @@ def _presence(classes: EquivalenceClasses) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class DeltaPresence(PrivacyModel):
+class DeltaPresence(IdentityModel):
     """Nobody learns with more than a given certainty that a person is in the table, or is not.
 
     The share of a class is its number of records over the number of people whom its cells cover in the
@@ -73,7 +79,6 @@ class DeltaPresence(PrivacyModel):
     paper: ClassVar[str] = "Nergiz, Atzori and Clifton 2007"
     limit_name: ClassVar[str] = "delta_max"
     more_is_safer: ClassVar[bool] = False
-    needs_counts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,20 +109,17 @@ class DeltaPresence(PrivacyModel):
         """Return the upper and the lower bound."""
         return (self, _Least(self.delta_min))
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of each class."""
         return _presence(classes)
 
 
 @dataclass(frozen=True)
-class _Least(PrivacyModel):
+class _Least(IdentityModel):
     delta_min: float = parameter("least share", kind=float, low=0, high=1)
 
     name: ClassVar[str] = DeltaPresence.name
     limit_name: ClassVar[str] = "delta_min"
-    needs_counts: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -127,9 +129,7 @@ class _Least(PrivacyModel):
     def monotone(self) -> Monotone:
         return Monotone(generalization=True, suppression=self.delta_min == 0)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         return _presence(classes)
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +27,7 @@ __all__ = ["KAnonymity", "k_anonymity"]
 
 
 @dataclass(frozen=True)
-class KAnonymity(PrivacyModel):
+class KAnonymity(IdentityModel):
     """Every equivalence class has at least k records.
 
     Parameters
@@ -42,7 +48,6 @@ class KAnonymity(PrivacyModel):
     paper: ClassVar[str] = "Samarati 2001; Sweeney 2002"
     shorthand: ClassVar[str] = "k"
     limit_name: ClassVar[str] = "k"
-    needs_counts: ClassVar[bool] = False
     size_only: ClassVar[bool] = True
 
     @classmethod
@@ -67,9 +72,7 @@ class KAnonymity(PrivacyModel):
         """Sizes add up when classes merge."""
         return Monotone(generalization=True, suppression=True, absorbing=True)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the size of each class."""
         return classes.sizes
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +27,7 @@ __all__ = ["KMap", "k_map"]
 
 
 @dataclass(frozen=True)
-class KMap(PrivacyModel):
+class KMap(IdentityModel):
     """Every released record could be at least k people of a population.
 
     A record's cells cover people of the population, by hierarchy, range or set. Example: the cells
@@ -53,7 +59,6 @@ class KMap(PrivacyModel):
     summary: ClassVar[str] = "every released record could be at least k people of a population"
     paper: ClassVar[str] = "Sweeney 2002; El Emam and Dankar 2008"
     limit_name: ClassVar[str] = "k"
-    needs_counts: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -78,9 +83,7 @@ class KMap(PrivacyModel):
                 f"k-map: k={self.k} is more than the population's {frequency.population.records} records"
             )
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the number of people that each class covers."""
         return classes.population
 

@@ -13,6 +13,7 @@ from incrowd.privacy.base import (
     Columns,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     attribute_parameter,
     joint_parameter,
     reached,
@@ -29,7 +30,7 @@ __all__ = ["LDiversity", "l_diversity"]
 
 
 @dataclass(frozen=True)
-class LDiversity(PrivacyModel):
+class LDiversity(SensitiveModel):
     """Every equivalence class has at least l well-represented sensitive values.
 
     Parameters
@@ -106,8 +107,8 @@ class LDiversity(PrivacyModel):
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse an l above the number of distinct values."""
-        for position in self.attributes(frequency):
-            counted = frequency.sensitive[position or 0]
+        for position in self.positions(frequency):
+            counted = frequency.sensitive[position]
             if self.l > counted.present:
                 raise ParameterError(
                     f"l-diversity: l={self.l} is more than the {counted.present} distinct values of "
@@ -121,17 +122,15 @@ class LDiversity(PrivacyModel):
         absorbing = self.kind == "distinct" and not self.joint
         return Monotone(self.kind != "grassberger", suppression=True, absorbing=absorbing)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the diversity of each class."""
         import numpy as np
 
-        counts = classes.counts(attribute or 0)
+        counts = classes.counts(attribute)
         if self.kind == "distinct":
             return np.diff(counts.indptr)
         if self.kind == "entropy":
-            return classes.effective_values(attribute or 0)
+            return classes.effective_values(attribute)
         if self.kind == "grassberger":
             from incrowd.kernels.diversity import grassberger_values
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, attribute_parameter, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    SensitiveModel,
+    attribute_parameter,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +34,7 @@ _MOST_SUBSETS = 10_000
 
 
 @dataclass(frozen=True)
-class LKCPrivacy(PrivacyModel):
+class LKCPrivacy(SensitiveModel):
     """An attacker who knows L quasi-identifiers finds at least K records, and is never surer than C.
 
     The model looks at every set of at most L quasi-identifiers. At least K records must have the same cells
@@ -99,9 +107,9 @@ class LKCPrivacy(PrivacyModel):
             raise ParameterError(
                 f"lkc-privacy: K={self.K} is more than the table's {frequency.records} records; lower K"
             )
-        for position in self.attributes(frequency):
+        for position in self.positions(frequency):
             if self.value is not None:
-                value_code(frequency, position or 0, self.value)
+                value_code(frequency, position, self.value)
         subsets = comb(len(frequency.domains), min(self.L, len(frequency.domains)))
         if subsets > _MOST_SUBSETS:
             raise ParameterError(
@@ -109,26 +117,23 @@ class LKCPrivacy(PrivacyModel):
                 f"{_MOST_SUBSETS:,} that are looked at; lower L, or name fewer quasi-identifiers"
             )
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest share in any group that a class's records are found in."""
         import numpy as np
 
         largest = np.zeros(len(classes))
         for group, merged in _groups(classes, self.L):
-            largest = np.maximum(largest, largest_shares(merged, attribute or 0, self.value)[group])
+            largest = np.maximum(largest, largest_shares(merged, attribute, self.value)[group])
         return largest
 
 
 @dataclass(frozen=True)
-class _Size(PrivacyModel):
+class _Size(IdentityModel):
     K: int = parameter("smallest number of records with the same known cells", kind=int, low=1)
     L: int = parameter("how many quasi-identifiers the attacker knows at most", kind=int, low=1)
 
     name: ClassVar[str] = LKCPrivacy.name
     limit_name: ClassVar[str] = "K"
-    needs_counts: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -138,9 +143,7 @@ class _Size(PrivacyModel):
     def monotone(self) -> Monotone:
         return Monotone(generalization=True, suppression=False)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         import numpy as np
 
         least = np.full(len(classes), np.iinfo(np.int64).max)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +37,7 @@ def size_for(risk: float) -> int:
 
 
 @dataclass(frozen=True)
-class MaximumRisk(PrivacyModel):
+class MaximumRisk(IdentityModel):
     """No record's re-identification risk, 1 / size of its class, is above a threshold.
 
     Parameters
@@ -52,7 +58,6 @@ class MaximumRisk(PrivacyModel):
     paper: ClassVar[str] = "El Emam and Dankar 2008; El Emam 2013"
     limit_name: ClassVar[str] = "risk"
     more_is_safer: ClassVar[bool] = False
-    needs_counts: ClassVar[bool] = False
     size_only: ClassVar[bool] = True
 
     @classmethod
@@ -78,9 +83,7 @@ class MaximumRisk(PrivacyModel):
                 f"{frequency.records} records; raise it"
             )
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 1 / size of each class."""
         risks: NDArray[np.float64] = 1 / classes.sizes
         return risks

@@ -11,6 +11,7 @@ from incrowd.privacy.base import (
     Columns,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     attribute_parameter,
     joint_parameter,
     reached,
@@ -26,7 +27,7 @@ __all__ = ["NormalizedEntropy", "normalized_entropy"]
 
 
 @dataclass(frozen=True)
-class NormalizedEntropy(PrivacyModel):
+class NormalizedEntropy(SensitiveModel):
     """The sensitive values in a class are about equally frequent.
 
     The figure of a class is the Shannon entropy of its sensitive values over the logarithm of the number of
@@ -83,14 +84,11 @@ class NormalizedEntropy(PrivacyModel):
         """Two even classes of different values merge to an uneven one."""
         return Monotone(generalization=False, suppression=self.over == "minimum")
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the normalized entropy of each class."""
         from incrowd.kernels.diversity import normalized_entropies
 
-        position = attribute or 0
-        return normalized_entropies(classes.counts(position), classes.effective_values(position))
+        return normalized_entropies(classes.counts(attribute), classes.effective_values(attribute))
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
         """Return the minimum or the mean over the classes."""

@@ -12,6 +12,7 @@ from incrowd.privacy.base import (
     ModelResult,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     read_for,
 )
 from incrowd.privacy.normalized_entropy import NormalizedEntropy
@@ -95,7 +96,7 @@ class P29Score:
 
 
 @dataclass(frozen=True)
-class P29(PrivacyModel):
+class P29(SensitiveModel):
     """One score of k-anonymity, diversity and t-closeness. It is zero if one of them is lacking.
 
     The score is ``w_k (1 - 1 / k_min) + w_l N_l' + w_t (1 - N_t')``:
@@ -165,21 +166,34 @@ class P29(PrivacyModel):
         """A class of one record makes the score zero."""
         return 2 if self.score > 0 else 1
 
-    def attributes(self, frequency: FrequencyTable) -> list[int | None]:
+    def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
         """Return all sensitive attributes at once; it is refused where there is none."""
-        super().attributes(frequency)
-        return [None]
+        self.positions(frequency)
+        return (None,)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
-        """Return 0 for each class that makes the score zero, infinity for the others."""
+    def values(self, classes: EquivalenceClasses, attribute: int | None = None) -> NDArray[np.float64]:
+        """Return 0 for each class that makes the score zero, infinity for the others.
+
+        Parameters
+        ----------
+        attribute
+            The one attribute to look at; all of them by default.
+        """
+        import numpy as np
+
+        if not len(classes):
+            return np.zeros(0)
+        looked_at = self.positions(classes.frequency) if attribute is None else [attribute]
+        each = [self._values(classes, position) for position in looked_at]
+        return np.asarray(np.minimum.reduce(each))
+
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
+        """Return 0 for each class that makes the score zero by an attribute, infinity for the others."""
         import numpy as np
 
         good = classes.sizes > 1
-        for position in range(len(classes.frequency.sensitive)):
-            good &= _ENTROPY.values(classes, position) > 0
-            good &= _DISTANCE.values(classes, position) <= _LARGEST_T
+        good &= _ENTROPY.values(classes, attribute) > 0
+        good &= _DISTANCE.values(classes, attribute) <= _LARGEST_T
         return np.where(good, np.inf, 0.0)
 
     def _measure(self, classes: EquivalenceClasses, attribute: int | None, *, asked: bool) -> ModelResult:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +26,7 @@ __all__ = ["Profitability", "profitability"]
 
 
 @dataclass(frozen=True)
-class Profitability(PrivacyModel):
+class Profitability(IdentityModel):
     """Publishing pays although attackers act for profit, or an attack does not pay.
 
     An attack on a record costs `adversary_cost`. It succeeds with probability p = 1 / size of the record's
@@ -79,7 +85,6 @@ class Profitability(PrivacyModel):
     summary: ClassVar[str] = "publishing pays although attackers act for profit, or an attack does not pay"
     paper: ClassVar[str] = "Wan et al. 2015; Prasser et al. 2017"
     limit_name: ClassVar[str] = "payoff"
-    needs_counts: ClassVar[bool] = False
     unasked: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -123,9 +128,7 @@ class Profitability(PrivacyModel):
         """A record's payoff grows with its class; the table's loses what suppressed classes brought."""
         return Monotone(generalization=True, suppression=self.definition == "record")
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return each record's payoff (``record``), or what each class adds to the table's."""
         import numpy as np
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, Monotone, PrivacyModel, reached
+from incrowd.privacy.base import (
+    Columns,
+    IdentityModel,
+    Monotone,
+    PrivacyModel,
+    reached,
+)
 from incrowd.privacy.maximum_risk import size_for
 
 if TYPE_CHECKING:
@@ -20,7 +26,7 @@ __all__ = ["RecordsAtRisk", "records_at_risk"]
 
 
 @dataclass(frozen=True)
-class RecordsAtRisk(PrivacyModel):
+class RecordsAtRisk(IdentityModel):
     """At most a share of the records has a re-identification risk above a threshold.
 
     Parameters
@@ -49,7 +55,6 @@ class RecordsAtRisk(PrivacyModel):
     paper: ClassVar[str] = "El Emam 2013"
     limit_name: ClassVar[str] = "share"
     more_is_safer: ClassVar[bool] = False
-    needs_counts: ClassVar[bool] = False
 
     @classmethod
     def variants(cls) -> Sequence[PrivacyModel]:
@@ -66,9 +71,7 @@ class RecordsAtRisk(PrivacyModel):
         """Classes grow when they merge; leaving out large ones raises the share of the others."""
         return Monotone(generalization=True, suppression=False)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of each class's records that are at risk: 0 or 1."""
         import numpy as np
 

@@ -12,6 +12,7 @@ from incrowd.privacy.base import (
     Columns,
     Monotone,
     PrivacyModel,
+    SensitiveModel,
     attribute_parameter,
     joint_parameter,
     reached,
@@ -31,7 +32,7 @@ MAXIMAL = "maximal-frequency-difference"
 
 
 @dataclass(frozen=True)
-class TCloseness(PrivacyModel):
+class TCloseness(SensitiveModel):
     """The sensitive values of every class are distributed nearly as in the whole table.
 
     The distance is the Earth Mover's Distance unless another is named. The whole table includes suppressed
@@ -88,8 +89,8 @@ class TCloseness(PrivacyModel):
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a distance that an attribute cannot have."""
-        for position in self.attributes(frequency):
-            self.distance_of(frequency.sensitive[position or 0].domain)
+        for position in self.positions(frequency):
+            self.distance_of(frequency.sensitive[position].domain)
 
     def distance_of(self, domain: Domain) -> str:
         """Return the ground distance used for an attribute.
@@ -123,15 +124,12 @@ class TCloseness(PrivacyModel):
         """The Earth Mover's Distances are convex; a difference over the class's own values is not."""
         return Monotone(generalization=self.distance != MAXIMAL, suppression=True)
 
-    def _values(
-        self, classes: EquivalenceClasses, attribute: int | None
-    ) -> NDArray[np.float64] | NDArray[np.int64]:
+    def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""
         from incrowd.kernels import distances
 
-        position = attribute or 0
-        counted = classes.frequency.sensitive[position]
-        counts = classes.counts(position)
+        counted = classes.frequency.sensitive[attribute]
+        counts = classes.counts(attribute)
         domain = counted.domain
         distance = self.distance_of(domain)
         if distance == MAXIMAL:
