@@ -26,9 +26,10 @@ from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS
 from incrowd.recoding import FullDomain
 from incrowd.risk import RISKS
+from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import STYLES
-from incrowd.utility import METRICS
+from incrowd.utility import METRICS, STEERING, CellMetric, ClassMetric
 from model_readings import classes_of, counts
 
 REGISTRIES: dict[str, Registry] = {
@@ -233,6 +234,24 @@ def test_records_add_up_to_the_table(metric):
     assert each[recoding.suppressed] == pytest.approx(1)
     lost = metric().measure(frequency, recoding)
     assert each @ frequency.weights / 60 == pytest.approx(metric().normalized(lost, frequency))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_a_metric_looks_at_cells_or_at_classes_alone(metric):
+    assert issubclass(metric, CellMetric) != issubclass(metric, ClassMetric)
+    if issubclass(metric, ClassMetric):
+        # Classes that no recoding made are measured as those of the recoding that keeps all values.
+        frequency = mixed()
+        found = metric().of_classes(EquivalenceClasses.of_keys(frequency)).value
+        as_it_is = FullDomain.build(frequency, [0, 0, 0])
+        assert found == pytest.approx(metric().measure(frequency, as_it_is).value, abs=1e-12)
+
+
+def test_searches_minimize_these_metrics():
+    assert STEERING == (
+        "loss", "distortion", "ncp", "precision", "non-uniform-entropy", "discernibility",
+        "average-class-size", "ambiguity",
+    )  # fmt: skip
 
 
 def test_loss_by_hand():

@@ -49,10 +49,33 @@ class PairAnonymity(IdentityModel):
         return classes.sizes // 2
 '''
 
+METRIC = '''
+"""Lonely records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from incrowd.utility.base import ClassMetric, MetricResult
+
+
+@dataclass(frozen=True)
+class Lonely(ClassMetric):
+    """The share of released records that are alone in their class."""
+
+    name: ClassVar[str] = "lonely"
+    summary: ClassVar[str] = "share of released records that are alone in their class"
+    paper: ClassVar[str] = "nobody"
+
+    def of_classes(self, classes):
+        return MetricResult(self.name, float((classes.sizes == 1).sum()) / max(classes.records, 1))
+'''
+
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory) -> Path:
-    """A copy of the package with one file and two lines more."""
+    """A copy of the package with a model and a metric: a file and two lines more for each."""
     source = Path(incrowd.__file__).parent
     place = tmp_path_factory.mktemp("copy")
     shutil.copytree(source, place / "incrowd", ignore=shutil.ignore_patterns("__pycache__"))
@@ -65,6 +88,12 @@ def package(tmp_path_factory) -> Path:
     listed.write_text(
         text.replace("    KAnonymity,\n    KMap,\n", "    KAnonymity,\n    PairAnonymity,\n    KMap,\n", 1)
     )
+    (place / "incrowd" / "utility" / "lonely.py").write_text(METRIC.lstrip())
+    listed = place / "incrowd" / "utility" / "__init__.py"
+    text = listed.read_text().replace(
+        "from incrowd.utility.loss", "from incrowd.utility.lonely import Lonely\nfrom incrowd.utility.loss"
+    )
+    listed.write_text(text.replace("    Loss, Distortion,", "    Lonely, Loss, Distortion,", 1))
     return place
 
 
@@ -110,3 +139,13 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
         "import incrowd as ic; from incrowd.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
     )
     assert call(package, tmp_path, "-c", code).strip() == "pair-anonymity(m=3)"
+
+
+def test_a_new_metric_is_in_every_interface(package, tmp_path):
+    (tmp_path / "raw.csv").write_text("age\n30\n30\n31\n40\n")
+    (tmp_path / "release.csv").write_text("age\n[30-31]\n[30-31]\n[30-31]\n40\n")
+    assert "lonely" in call(package, tmp_path, "-m", "incrowd", "list", "metrics")
+    table = ("-m", "incrowd", "utility", "raw.csv", "release.csv", "--qi", "age", "--json")
+    measured = json.loads(call(package, tmp_path, *table))
+    [found] = [one for one in measured["utility"] if one["metric"] == "lonely"]
+    assert found["value"] == 0.25

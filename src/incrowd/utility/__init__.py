@@ -9,7 +9,16 @@ from incrowd.parameters import Registry
 from incrowd.utility.aecs import AECS
 from incrowd.utility.ambiguity import Ambiguity
 from incrowd.utility.average_class_size import AverageClassSize
-from incrowd.utility.base import AGGREGATES, LevelCosts, Metric, MetricResult
+from incrowd.utility.base import (
+    AGGREGATES,
+    CellMetric,
+    ClassMetric,
+    LevelCosts,
+    Metric,
+    MetricResult,
+    SteersByCells,
+    SteersByClasses,
+)
 from incrowd.utility.classification import Classification
 from incrowd.utility.discernibility import Discernibility
 from incrowd.utility.discernibility_star import DiscernibilityStar
@@ -39,6 +48,8 @@ __all__ = [
     "Ambiguity",
     "AttributeSquaredError",
     "AverageClassSize",
+    "CellMetric",
+    "ClassMetric",
     "Classification",
     "Discernibility",
     "DiscernibilityStar",
@@ -57,6 +68,8 @@ __all__ = [
     "Precision",
     "RecordSquaredError",
     "ShannonEntropy",
+    "SteersByCells",
+    "SteersByClasses",
     "Suppression",
     "measure_all",
 ]
@@ -70,7 +83,7 @@ METRICS: Registry[Metric] = Registry(
     AttributeSquaredError, RecordSquaredError, Classification, InformationGain, Suppression,
 )  # fmt: skip
 
-STEERING = tuple(metric.name for metric in METRICS if metric.steers)
+STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersByCells | SteersByClasses))
 """Names of the metrics that a search of full-domain recodings can minimize."""
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["AECS"]
 
 
 @dataclass(frozen=True)
-class AECS(Metric):
+class AECS(ClassMetric):
     """AECS: growth of the mean class size, from the raw table (0) to one class of all records (1).
 
     (a_out - a_in) / (N - a_in), brought into [0, 1]. Here a is the mean class size: the number of records
@@ -32,11 +31,10 @@ class AECS(Metric):
     name: ClassVar[str] = "aecs"
     summary: ClassVar[str] = "growth of the mean class size: 0 as in the raw table, 1 in one class"
     paper: ClassVar[str] = "LeFevre et al. 2006; Prasser et al. 2020"
-    steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the share, in [0, 1]."""
-        classes = recoding.classes(frequency)
+        frequency = classes.frequency
         if not len(classes):
             return MetricResult(self.name, 1.0)
         least = frequency.records / max(len(frequency.combinations[1]), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["Ambiguity"]
 
 
 @dataclass(frozen=True)
-class Ambiguity(Metric):
+class Ambiguity(CellMetric, SteersByClasses):
     """AM: how many combinations of values a released record may stand for, on average.
 
     Per record the product over quasi-identifiers of the values that its cell covers; a suppressed record
@@ -33,7 +33,6 @@ class Ambiguity(Metric):
     summary: ClassVar[str] = "AM: mean number of value combinations that a record may stand for"
     paper: ClassVar[str] = "Nergiz and Clifton 2007"
     scale: ClassVar[str] = "1 (nothing lost) to the number of all combinations of values"
-    by_class: ClassVar[bool] = True
     needs_leaves: ClassVar[bool] = True
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:

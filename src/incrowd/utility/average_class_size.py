@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.recoding import Recoding
+    from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["AverageClassSize"]
 
 
 @dataclass(frozen=True)
-class AverageClassSize(Metric):
+class AverageClassSize(ClassMetric, SteersByClasses):
     """C_avg: records in classes over the number of classes, and over k.
 
     References
@@ -33,12 +33,10 @@ class AverageClassSize(Metric):
     name: ClassVar[str] = "average-class-size"
     summary: ClassVar[str] = "mean number of records in an equivalence class"
     paper: ClassVar[str] = "LeFevre et al. 2006"
-    by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "1 (every record apart) to the number of records (all alike), over k"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean; 0 where every record is suppressed."""
-        classes = recoding.classes(frequency)
         return MetricResult(self.name, classes.records / len(classes) / self.k if len(classes) else 0.0)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:

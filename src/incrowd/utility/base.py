@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.recoding import FullDomain, Recoding
+    from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = [
     "AGGREGATES",
+    "CellMetric",
+    "ClassMetric",
     "LevelCosts",
     "Metric",
     "MetricResult",
+    "SteersByCells",
+    "SteersByClasses",
     "cell_costs",
     "mean_over_cells",
     "per_attribute_mean",
@@ -92,38 +97,83 @@ class LevelCosts:
 
 @dataclass(frozen=True)
 class Metric(Configured, ABC):
-    """A measure of what a recoding lost.
+    """A measure of what a recoding lost: a `CellMetric` or a `ClassMetric`.
 
-    A search of full-domain recodings needs to know more than the value. A metric that adds up costs of
-    cells gives `level_costs`; one that looks at whole classes gives `of_groups`, `bound` and `least`.
+    A search of full-domain recodings needs to know more than the value. A metric that it can minimize is
+    also a `SteersByCells` or a `SteersByClasses`.
 
     Attributes
     ----------
     scale
         The range of the value in words.
-    by_class
-        Whether it looks at classes and not at cells.
-    needs_leaves
-        Whether `of_groups` needs the number of value combinations that a class stands for.
-    steers
-        Whether a search of full-domain recodings can minimize it.
     """
 
-    steers: ClassVar[bool] = True
     scale: ClassVar[str] = "0 (nothing lost) to 1 (everything)"
-    by_class: ClassVar[bool] = False
-    needs_leaves: ClassVar[bool] = False
 
-    def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts | None:
-        """Return the costs of an attribute's values; None where the metric does not add up costs of cells.
+    def applies(self, frequency: FrequencyTable) -> bool:
+        """Say whether the table has what the metric looks at."""
+        return True
+
+    @abstractmethod
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+        """Measure a recoding of the keys of `frequency`."""
+
+    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
+        """Bring a value to [0, 1]: 0 nothing lost, 1 as much as suppressing every record loses."""
+        return float(lost.value)
+
+    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64] | None:
+        """Return what each key's record lost, 0 to 1: float64[keys]; None where the metric has no such."""
+        return None
+
+
+@dataclass(frozen=True)
+class CellMetric(Metric):
+    """A metric that looks at the cells of records, as LM does; it implements `measure`."""
+
+
+@dataclass(frozen=True)
+class ClassMetric(Metric):
+    """A metric that looks at equivalence classes alone, as discernibility; it implements `of_classes`."""
+
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+        """Measure the classes that a recoding makes; see `of_classes`."""
+        return self.of_classes(recoding.classes(frequency))
+
+    @abstractmethod
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
+        """Measure the classes of a table; there may be none where every record is suppressed."""
+
+
+class SteersByCells(ABC):
+    """What a search of full-domain recodings asks a metric that adds up costs of cells."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def level_costs(self, domain: Domain, totals: NDArray[np.int64]) -> LevelCosts:
+        """Return the costs of an attribute's values.
 
         Parameters
         ----------
         totals
             int64[size]: records of each rank.
         """
-        return None
 
+
+class SteersByClasses(ABC):
+    """What a search of full-domain recodings asks a metric that decides by whole classes.
+
+    Attributes
+    ----------
+    needs_leaves
+        Whether it needs the number of value combinations that a class stands for.
+    """
+
+    name: ClassVar[str]
+    needs_leaves: ClassVar[bool] = False
+
+    @abstractmethod
     def of_groups(
         self,
         sizes: NDArray[np.int64],
@@ -146,8 +196,8 @@ class Metric(Configured, ABC):
         everything
             The same for a suppressed record.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def bound(
         self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
     ) -> float:
@@ -158,7 +208,6 @@ class Metric(Configured, ABC):
         smallest
             Records of the smallest class that is kept, at least.
         """
-        raise NotImplementedError
 
     def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
         """Return a value that no table undercuts with so many records suppressed, or more.
@@ -172,25 +221,9 @@ class Metric(Configured, ABC):
         """
         return 0.0
 
+    @abstractmethod
     def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
         """Return a value that no table of at most so many classes falls below; as `bound`."""
-        raise NotImplementedError
-
-    def applies(self, frequency: FrequencyTable) -> bool:
-        """Say whether the table has what the metric looks at."""
-        return True
-
-    @abstractmethod
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
-        """Measure a recoding of the keys of `frequency`."""
-
-    def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
-        """Bring a value to [0, 1]: 0 nothing lost, 1 as much as suppressing every record loses."""
-        return float(lost.value)
-
-    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64] | None:
-        """Return what each key's record lost, 0 to 1: float64[keys]; None where the metric has no such."""
-        return None
 
 
 def per_attribute_mean(
@@ -227,7 +260,7 @@ def mean_over_cells(recoding: Recoding, penalties: list[Any]) -> NDArray[np.floa
     return np.mean(each, axis=0) if each else np.zeros(len(recoding.suppressed))
 
 
-def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) -> MetricResult:
+def cell_costs(metric: SteersByCells, frequency: FrequencyTable, recoding: FullDomain) -> MetricResult:
     """Measure a full-domain recoding by a metric's costs of cells."""
     import numpy as np
 
@@ -236,7 +269,6 @@ def cell_costs(metric: Metric, frequency: FrequencyTable, recoding: FullDomain) 
         zip(frequency.domains, frequency.codes, recoding.levels, strict=True)
     ):
         costs = metric.level_costs(domain, frequency.totals(j))
-        assert costs is not None
         each = np.where(recoding.suppressed, costs.suppressed[codes], costs.levels[level][codes])
         lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
         per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0

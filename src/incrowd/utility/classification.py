@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Recoding
+    from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Classification"]
 
 
 @dataclass(frozen=True)
-class Classification(Metric):
+class Classification(ClassMetric):
     """CM: share of records that are suppressed or do not have the most frequent value of their class.
 
     It is measured for every sensitive attribute, and averaged over them. If several values are most frequent,
@@ -30,17 +30,16 @@ class Classification(Metric):
     name: ClassVar[str] = "classification"
     summary: ClassVar[str] = "CM: records without the most frequent sensitive value of their class"
     paper: ClassVar[str] = "Iyengar 2002"
-    steers: ClassVar[bool] = False
 
     def applies(self, frequency: FrequencyTable) -> bool:
         """Say whether there is a sensitive attribute."""
         return bool(frequency.sensitive)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over sensitive attributes, in [0, 1]; per sensitive attribute, too."""
         import numpy as np
 
-        classes = recoding.classes(frequency)
+        frequency = classes.frequency
         per_attribute = {}
         for j, attribute in enumerate(frequency.sensitive):
             counts = classes.counts(j)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.recoding import Recoding
+    from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Discernibility"]
 
 
 @dataclass(frozen=True)
-class Discernibility(Metric):
+class Discernibility(ClassMetric, SteersByClasses):
     """DM: every record costs the size of its class, a suppressed one the size of the table.
 
     References
@@ -29,12 +29,11 @@ class Discernibility(Metric):
     name: ClassVar[str] = "discernibility"
     summary: ClassVar[str] = "DM: sum of squared class sizes; a suppressed record counts the whole table"
     paper: ClassVar[str] = "Bayardo and Agrawal 2005"
-    by_class: ClassVar[bool] = True
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the sum of costs, exactly."""
-        classes = recoding.classes(frequency)
+        frequency = classes.frequency
         # Python integers: the square of a table's size can be more than 64 bits hold.
         squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
         return MetricResult(self.name, squares + classes.suppressed * frequency.rows)

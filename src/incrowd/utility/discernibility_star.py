@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Recoding
+    from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["DiscernibilityStar"]
 
 
 @dataclass(frozen=True)
-class DiscernibilityStar(Metric):
+class DiscernibilityStar(ClassMetric):
     """DM*: the sum of squared class sizes, in which suppressed records are one more class.
 
     So it never falls when classes are joined, which DM with its penalty may.
@@ -30,11 +30,9 @@ class DiscernibilityStar(Metric):
     summary: ClassVar[str] = "DM*: sum of squared class sizes; suppressed records are one class"
     paper: ClassVar[str] = "El Emam et al. 2009"
     scale: ClassVar[str] = "records (every record apart) to records squared (all alike)"
-    steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the sum, exactly."""
-        classes = recoding.classes(frequency)
         squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
         return MetricResult(self.name, squares + classes.suppressed**2)
 

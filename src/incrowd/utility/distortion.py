@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Metric, MetricResult
+from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ __all__ = ["Distortion"]
 
 
 @dataclass(frozen=True)
-class Distortion(Metric):
+class Distortion(CellMetric, SteersByCells):
     """MD: the levels that every cell climbed, summed over records and quasi-identifiers.
 
     A value climbs to the node of its cell. In local recoding it climbs to the lowest common ancestor of its

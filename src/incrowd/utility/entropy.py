@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["ShannonEntropy"]
 
 
 @dataclass(frozen=True)
-class ShannonEntropy(Metric):
+class ShannonEntropy(CellMetric):
     """Share of a column's Shannon entropy that its released cells no longer have.
 
     The figure is 1 - H(cells) / H(values), averaged over attributes. H is the entropy of the frequencies in
@@ -33,7 +33,6 @@ class ShannonEntropy(Metric):
     name: ClassVar[str] = "shannon-entropy"
     summary: ClassVar[str] = "share of each column's entropy that its released cells have lost"
     paper: ClassVar[str] = "Shannon 1948"
-    steers: ClassVar[bool] = False
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over attributes, in [0, 1]."""

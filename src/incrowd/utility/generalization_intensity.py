@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["GeneralizationIntensity"]
 
 
 @dataclass(frozen=True)
-class GeneralizationIntensity(Metric):
+class GeneralizationIntensity(CellMetric):
     """Steps that a cell climbed over the height of its hierarchy, averaged over all cells.
 
     Precision takes the level of the column in full-domain recoding; this takes each cell's own steps,
@@ -34,7 +34,6 @@ class GeneralizationIntensity(Metric):
     name: ClassVar[str] = "generalization-intensity"
     summary: ClassVar[str] = "steps climbed in the hierarchy over its height, as a mean over cells"
     paper: ClassVar[str] = "Sweeney 2002; Prasser et al. 2020"
-    steers: ClassVar[bool] = False
 
     def _costs(self, frequency: FrequencyTable, recoding: Recoding) -> list[NDArray[np.float64]]:
         import numpy as np

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.recoding import Recoding
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
@@ -19,7 +18,7 @@ __all__ = ["InformationGain"]
 
 
 @dataclass(frozen=True)
-class InformationGain(Metric):
+class InformationGain(ClassMetric):
     """Information on the sensitive values that the release loses, in bits per record.
 
     The figure is H(S | class) - H(S | raw combination) for the sensitive attribute S, averaged over the
@@ -41,15 +40,14 @@ class InformationGain(Metric):
     summary: ClassVar[str] = "information on the sensitive values that the release loses, in bits"
     paper: ClassVar[str] = "Fung et al. 2005"
     scale: ClassVar[str] = "0 (nothing lost) to the bits that the raw quasi-identifiers tell"
-    steers: ClassVar[bool] = False
 
     def applies(self, frequency: FrequencyTable) -> bool:
         """Say whether there is a sensitive attribute."""
         return bool(frequency.sensitive)
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the bits, per sensitive attribute too; at least 0 where equal records were parted."""
-        classes = recoding.classes(frequency)
+        frequency = classes.frequency
         raw = _raw(frequency)
         per_attribute, gain = {}, 0.0
         for j, attribute in enumerate(frequency.sensitive):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log2, prod
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ __all__ = ["KLDivergence"]
 
 
 @dataclass(frozen=True)
-class KLDivergence(Metric):
+class KLDivergence(CellMetric):
     """Kullback-Leibler divergence of the raw combinations of values from what the release says, in bits.
 
     The figure is the sum of p(x) log2(p(x) / q(x)) over the combinations x that occur. p(x) is their share of
@@ -36,7 +36,6 @@ class KLDivergence(Metric):
     summary: ClassVar[str] = "bits of divergence between the raw distribution and that of the release"
     paper: ClassVar[str] = "Kifer and Gehrke 2006"
     scale: ClassVar[str] = "0 (nothing lost) to the bits that suppressing everything loses"
-    steers: ClassVar[bool] = False
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the divergence in bits."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Metric, MetricResult, mean_over_cells, per_attribute_mean
+from incrowd.utility.base import (
+    CellMetric,
+    LevelCosts,
+    MetricResult,
+    SteersByCells,
+    mean_over_cells,
+    per_attribute_mean,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +26,7 @@ __all__ = ["Loss"]
 
 
 @dataclass(frozen=True)
-class Loss(Metric):
+class Loss(CellMetric, SteersByCells):
     """LM, averaged over records and quasi-identifiers.
 
     A cell costs:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import LevelCosts, Metric, MetricResult, mean_over_cells, per_attribute_mean
+from incrowd.utility.base import (
+    CellMetric,
+    LevelCosts,
+    MetricResult,
+    SteersByCells,
+    mean_over_cells,
+    per_attribute_mean,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +27,7 @@ __all__ = ["NCP"]
 
 
 @dataclass(frozen=True)
-class NCP(Metric):
+class NCP(CellMetric, SteersByCells):
     """NCP, averaged over records and quasi-identifiers (the global certainty penalty GCP).
 
     - A number or date costs (largest - smallest value of its class) / (range of the column).

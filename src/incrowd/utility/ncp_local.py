@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["NCPMeanMode", "NCPSummarization"]
 
 
 @dataclass(frozen=True)
-class NCPMeanMode(Metric):
+class NCPMeanMode(ClassMetric):
     """NCP where a class is released by the mean of its numbers and the mode of its categories.
 
     - A number costs the range of its class over the range of the column.
@@ -36,11 +35,10 @@ class NCPMeanMode(Metric):
     name: ClassVar[str] = "ncp-mean-mode"
     summary: ClassVar[str] = "NCP of classes released by mean and mode"
     paper: ClassVar[str] = "after Xu et al. 2006"
-    steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over records and attributes, in [0, 1]."""
-        classes = recoding.classes(frequency)
+        frequency = classes.frequency
         per_attribute = {}
         for j, domain in enumerate(frequency.domains):
             lost = float(classes.suppressed)
@@ -57,7 +55,7 @@ class NCPMeanMode(Metric):
 
 
 @dataclass(frozen=True)
-class NCPSummarization(Metric):
+class NCPSummarization(ClassMetric):
     """NCP where a class is released by the range of its numbers and the set of its categories.
 
     - A number costs the range of its class over the range of the column.
@@ -86,13 +84,12 @@ class NCPSummarization(Metric):
     name: ClassVar[str] = "ncp-summarization"
     summary: ClassVar[str] = "NCP of classes released by range and set"
     paper: ClassVar[str] = "after Xu et al. 2006"
-    steers: ClassVar[bool] = False
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the mean over records and attributes, in (0, 1]."""
         import numpy as np
 
-        classes = recoding.classes(frequency)
+        frequency = classes.frequency
         per_attribute = {}
         for j, domain in enumerate(frequency.domains):
             lost = float(classes.suppressed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Metric, MetricResult
+from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ __all__ = ["NonUniformEntropy", "PooledEntropy"]
 
 
 @dataclass(frozen=True)
-class NonUniformEntropy(Metric):
+class NonUniformEntropy(CellMetric, SteersByCells):
     """Information needed to guess a value from its cell, over the information in the value.
 
     A cell costs -log2(records with the value / records with a value that the cell covers). A suppressed cell
@@ -74,7 +74,7 @@ class NonUniformEntropy(Metric):
 
 
 @dataclass(frozen=True)
-class PooledEntropy(Metric):
+class PooledEntropy(CellMetric):
     """Bits that all cells took away: non-uniform entropy summed over attributes, not averaged.
 
     It lies between 0 and the bits that suppressing every record takes away. Normalized, it is the sum of the
@@ -90,7 +90,6 @@ class PooledEntropy(Metric):
     summary: ClassVar[str] = "bits that generalization took away, over all columns together"
     paper: ClassVar[str] = "Gionis and Tassa 2009"
     scale: ClassVar[str] = "0 (nothing lost) to the bits of all values"
-    steers: ClassVar[bool] = False
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the bits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import LevelCosts, Metric, MetricResult, cell_costs
+from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, cell_costs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ __all__ = ["Precision"]
 
 
 @dataclass(frozen=True)
-class Precision(Metric):
+class Precision(CellMetric, SteersByCells):
     """1 - Prec: the level of a cell over the height of its hierarchy, averaged.
 
     A suppressed cell counts 1. Without a hierarchy there are the levels 0 (value) and 1 (everything).

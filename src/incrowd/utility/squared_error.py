@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import CellMetric, ClassMetric, Metric, MetricResult
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
+    from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
+
+    _Groups = tuple[NDArray[np.int64], int]
 
 __all__ = ["AttributeSquaredError", "RecordSquaredError"]
 
@@ -22,18 +25,18 @@ __all__ = ["AttributeSquaredError", "RecordSquaredError"]
 class _SquaredError(Metric):
     """Squared error of numbers against the mean of records that look alike, over that of the column."""
 
-    steers: ClassVar[bool] = False
-
     def applies(self, frequency: FrequencyTable) -> bool:
         """Say whether a quasi-identifier has numbers or dates."""
         return any(_numeric(frequency))
 
-    @abstractmethod
-    def groups(self, frequency: FrequencyTable, recoding: Recoding, j: int) -> tuple[NDArray[np.int64], int]:
-        """Return which records look alike: int[keys], and how many groups there are."""
+    def _errors(self, frequency: FrequencyTable, groups: Callable[[int], _Groups]) -> MetricResult:
+        """Return the mean over the attributes with numbers, in [0, 1].
 
-    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
-        """Return the mean over the attributes with numbers, in [0, 1]."""
+        Parameters
+        ----------
+        groups
+            Given an attribute's place: which records look alike, int[keys], and how many groups there are.
+        """
         import numpy as np
 
         per_attribute = {}
@@ -43,7 +46,7 @@ class _SquaredError(Metric):
             values = domain.places[frequency.codes[j]]
             known = ~np.isnan(values)
             values, records = values[known], frequency.weights[known]
-            group, count = self.groups(frequency, recoding, j)
+            group, count = groups(j)
             group = group[known]
             # Deviations from the column's mean first: sums of squares of large numbers would cancel.
             values = values - (values @ records) / max(int(records.sum()), 1)
@@ -66,7 +69,7 @@ def _numeric(frequency: FrequencyTable) -> list[bool]:
 
 
 @dataclass(frozen=True)
-class AttributeSquaredError(_SquaredError):
+class AttributeSquaredError(_SquaredError, CellMetric):
     """SSE / SST of each column of numbers, where a cell stands for the mean of the records that have it.
 
     Suppressed records are one cell. A hierarchy does not matter, only the numbers that have the same cell.
@@ -81,14 +84,18 @@ class AttributeSquaredError(_SquaredError):
     summary: ClassVar[str] = "SSE/SST of numbers against the mean of the records with the same cell"
     paper: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz 2002"
 
-    def groups(self, frequency: FrequencyTable, recoding: Recoding, j: int) -> tuple[NDArray[np.int64], int]:
-        """Group by the cell of the column."""
-        positions, labels = recoding.cells[j].released
-        return positions[recoding.cells[j].codes], len(labels)
+    def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
+        """Return the mean over the attributes with numbers, in [0, 1], grouped by the cell of the column."""
+
+        def groups(j: int) -> _Groups:
+            positions, labels = recoding.cells[j].released
+            return positions[recoding.cells[j].codes], len(labels)
+
+        return self._errors(frequency, groups)
 
 
 @dataclass(frozen=True)
-class RecordSquaredError(_SquaredError):
+class RecordSquaredError(_SquaredError, ClassMetric):
     """SSE / SST of microaggregation: a record stands for the mean of its class.
 
     Suppressed records are one class.
@@ -103,11 +110,10 @@ class RecordSquaredError(_SquaredError):
     summary: ClassVar[str] = "SSE/SST of numbers against the mean of the record's class"
     paper: ClassVar[str] = "Domingo-Ferrer and Mateo-Sanz 2002"
 
-    def groups(self, frequency: FrequencyTable, recoding: Recoding, j: int) -> tuple[NDArray[np.int64], int]:
-        """Group by the class."""
+    def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
+        """Return the mean over the attributes with numbers, in [0, 1], grouped by the class."""
         import numpy as np
 
-        classes = recoding.classes(frequency)
-        group = np.full(frequency.keys, len(classes), np.int64)
+        group = np.full(classes.frequency.keys, len(classes), np.int64)
         group[classes.members] = np.repeat(np.arange(len(classes)), np.diff(classes.indptr))
-        return group, len(classes) + 1
+        return self._errors(classes.frequency, lambda _: (group, len(classes) + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import Metric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
     from incrowd.recoding import Recoding
@@ -15,7 +15,7 @@ __all__ = ["Suppression"]
 
 
 @dataclass(frozen=True)
-class Suppression(Metric):
+class Suppression(CellMetric):
     """Share of records that have ``*`` in every quasi-identifier; per attribute of the cells that have it.
 
     References
@@ -26,7 +26,6 @@ class Suppression(Metric):
     name: ClassVar[str] = "suppression"
     summary: ClassVar[str] = "share of suppressed records; per attribute, the share of * cells"
     paper: ClassVar[str] = "Samarati 2001"
-    steers: ClassVar[bool] = False
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the shares, in [0, 1]."""

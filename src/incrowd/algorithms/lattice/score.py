@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from incrowd.errors import ParameterError
 from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.table.frequency import smallest_codes
+from incrowd.utility import STEERING, SteersByCells, SteersByClasses
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.cells import LevelCells
     from incrowd.algorithms.lattice.limits import Limits
     from incrowd.algorithms.lattice.rollup import Groups
-    from incrowd.utility import LevelCosts, Metric
+    from incrowd.utility import Metric
 
 __all__ = ["Score", "score_by"]
 
@@ -79,9 +80,13 @@ def score_by(
     """
     if not sum(attribute.weight for attribute in problem.attributes) > 0:
         raise ParameterError("the weights of the quasi-identifiers are all 0; raise one")
-    if metric.by_class:
+    if isinstance(metric, SteersByClasses):
         return _OfClasses(problem, limits, metric, cells)
-    return _OfCells(problem, limits, metric, aggregate)
+    if isinstance(metric, SteersByCells):
+        return _OfCells(problem, limits, metric, aggregate)
+    raise ParameterError(
+        f"{metric.name} cannot steer a search of full-domain recodings; use {', '.join(STEERING)}"
+    )
 
 
 class _OfCells(Score):
@@ -89,7 +94,7 @@ class _OfCells(Score):
 
     rises = False
 
-    def __init__(self, problem: SearchProblem, limits: Limits, metric: Metric, aggregate: str) -> None:
+    def __init__(self, problem: SearchProblem, limits: Limits, metric: SteersByCells, aggregate: str) -> None:
         frequency = problem.frequency
         self.words = f"{metric.name} ({aggregate})"
         self._aggregate = aggregate
@@ -100,9 +105,7 @@ class _OfCells(Score):
         self._scale: list[float] = []
         for j, domain in enumerate(frequency.domains):
             totals = frequency.totals(j)
-            costs: LevelCosts | None = metric.level_costs(domain, totals)
-            if costs is None:
-                raise ParameterError(f"{metric.name} cannot steer a search of full-domain recodings")
+            costs = metric.level_costs(domain, totals)
             scale = 1 / (costs.whole * limits.rows) if costs.whole else 0.0
             before = limits.before * costs.before
             self._scale.append(scale)
@@ -166,7 +169,9 @@ class _OfClasses(Score):
 
     rises = True
 
-    def __init__(self, problem: SearchProblem, limits: Limits, metric: Metric, cells: LevelCells) -> None:
+    def __init__(
+        self, problem: SearchProblem, limits: Limits, metric: SteersByClasses, cells: LevelCells
+    ) -> None:
         self.words = metric.name
         self._metric = metric
         self._limits = limits
