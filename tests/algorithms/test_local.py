@@ -238,7 +238,9 @@ def test_microaggregation_of_means():
     one = pl.DataFrame({"n": [3, None, 1, None, 2], "s": ["x"] * 5})
     release = ic.anonymize(one, schema_of("n"), [ic.KAnonymity(2)], ic.Microaggregation())
     assert release.table["n"].to_list() == ["[1-3]", None, "[1-3]", None, "[1-3]"]
-    with pytest.raises(ic.ParameterError, match="works on one number or date without hierarchy, not on n, t"):
+    with pytest.raises(
+        ic.ParameterError, match=r"works on one number or date without hierarchy, not on 'n', 't'"
+    ):
         ic.anonymize(scattered(9, 1), schema_of("n", "t"), [ic.KAnonymity(2)], ic.Microaggregation())
 
 

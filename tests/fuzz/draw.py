@@ -21,7 +21,7 @@ LETTERS = ["a", "b", "c", "d", "e", "f", "g"]
 WORDS = ["flu", "cold", "gout", "HIV", "asthma"]
 TYPED_NULLS = {
     "int": ["99", "-1", "0"], "float": ["99", "-1", "99.0", "0"], "date": ["1900-01-01", "9999-12-31"],
-    "datetime": ["1900-01-01"], "text": ["?", "NA", "", "99", "*"], "numeric": ["-1", "99"], "day": ["1900-01-01"],
+    "datetime": ["1900-01-01"], "text": ["?", "NA", "", "99", "missing", "{a}"], "numeric": ["-1", "99"], "day": ["1900-01-01"],
     "decimal": ["99", "-1"], "bool": ["true"], "category": ["?"], "int32": ["99", "-1"],
 }  # fmt: skip
 NULL_KINDS = tuple(TYPED_NULLS)
@@ -272,7 +272,8 @@ class Draw:
         column = r.choice([column for column in known if column["type"] == kind])
         null = r.choice(TYPED_NULLS[kind])
         found = [null]
-        present = sorted({cell for cell in column["cells"] if cell is not None})
+        # `*` is refused as a null value, whatever the table is.
+        present = sorted({cell for cell in column["cells"] if cell is not None} - {"*"})
         if present and r.random() < 0.5:
             found.append(_plain(r.choice(present), kind)[:19])
         if r.random() < 0.7:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.checks import run
-from fuzz.draw import SOURCES, Draw
+from fuzz.draw import SOURCES, TYPED_NULLS, Draw
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
 from incrowd.privacy import MODELS
@@ -27,6 +27,14 @@ def test_what_failed_once_does_not_fail_again(path, tmp_path, request):
     if case["source"] == "spark":
         services.spark = request.getfixturevalue("spark")
     assert run(case, services).findings == []
+
+
+def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
+    """``*`` means suppressed, and nothing may make it mean missing."""
+    draw = Draw(1, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
+    drawn = Counter(text for _ in range(1500) for text in draw.case()["null_values"])
+    assert "*" not in drawn
+    assert {text for texts in TYPED_NULLS.values() for text in texts} <= set(drawn)
 
 
 @pytest.mark.parametrize("seed", [4, 6])
