@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.errors import ParameterError
+
 if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
@@ -22,7 +24,11 @@ class TargetTable:
 
     def __init__(self, frequency: FrequencyTable, position: int) -> None:
         target = frequency.target
-        assert target is not None
+        if target is None:
+            raise ParameterError(
+                f"the column to predict was not counted with column {frequency.domains[position].name!r}; "
+                "count the table with target="
+            )
         self.values = target.domain.size
         size = frequency.domains[position].size
         key = np.repeat(np.arange(frequency.keys), np.diff(target.keys.indptr))

@@ -166,10 +166,13 @@ def attack(
     data, PoPETs 2023 (the three attacks, baseline, control, risk), applied to generalized cells here.
     Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
     """
-    policy = None if isinstance(schema, Schema) else schema
+    from incrowd.jobs.policy import Policy
+
+    policy = schema if isinstance(schema, Policy) else None
     if policy is not None:
         schema = policy.schema
-    assert isinstance(schema, Schema)
+    if not isinstance(schema, Schema):
+        raise ParameterError("schema must be a Schema or a Policy, e.g. ic.Schema(quasi=['age', 'zip'])")
     if attacks < 10 or neighbours < 1 or columns < 1:
         raise ParameterError("attacks must be at least 10, columns and neighbours at least 1")
     unknown = [kind for kind in kinds or () if kind not in KINDS]

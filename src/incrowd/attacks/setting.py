@@ -243,9 +243,9 @@ class Setting:
             own = replace(attribute, role="sensitive", levels=None, output=None, weight=1)
             known = counted(mine, own, nulls)
             seen = counted(theirs, Attribute(attribute.name, "sensitive", kind="category"), nulls)
-            assert known.rows is not None
-            assert seen.rows is not None
-            self.columns[attribute.name] = Column(known.domain, known.rows, seen.domain.values, seen.rows)
+            self.columns[attribute.name] = Column(
+                known.domain, known.rank_of_row(), seen.domain.values, seen.rank_of_row()
+            )
 
     def cloud(self, names: Sequence[str], order: NDArray[np.int64]) -> Cloud:
         """Lay out some columns for the search of nearest records, these in the given order."""

@@ -456,8 +456,7 @@ def _compiled(
         return [df.index]
     recoding = solution.recoding
     assert isinstance(recoding, Local)
-    assert frequency.row_keys is not None
-    of_row = recoding.class_of_key[frequency.row_keys]
+    of_row = recoding.class_of_key[frequency.key_of_row("partition_dataset")]
     indptr, members = group_members(of_row, recoding.count)
     return [
         df.index.take(np.sort(members[start:stop]))

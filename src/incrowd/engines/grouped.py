@@ -43,6 +43,8 @@ CELL = "\0cell {}"
 DRIVER_KEYS = 5_000_000
 """Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
 
+_UNCOUNTED = "this engine has counted nothing yet; call its count, then apply what was searched"
+
 CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
 """What is said when two groupings do not fit each other."""
 
@@ -244,7 +246,8 @@ class GroupedEngine(ABC):
         """Return the released texts (`CELL`, as enumerations) of every combination of codes with a key."""
         import polars as pl
 
-        assert self._keys is not None
+        if self._keys is None:
+            raise TableError(_UNCOUNTED)
         written, ids = self._keys
         cells = []
         for attribute, column in zip(schema.quasi, recoding.cells, strict=True):
@@ -410,7 +413,8 @@ class FetchedEngine(GroupedEngine):
         -------
         The quasi-identifiers' values as they were fetched, and the released text of each (`CELL`).
         """
-        assert self._fetched is not None
+        if self._fetched is None:
+            raise TableError(_UNCOUNTED)
         names = [attribute.name for attribute in schema.quasi]
         found = self._with_cells(self._fetched.lazy(), schema, recoding)
         return found.select(columns_named([*names, *map(CELL.format, names)])).collect()

@@ -97,8 +97,7 @@ class MemoryEngine:
         from incrowd.io.frames import column_like, plain, without_traces
         from incrowd.recoding import SUPPRESSED
 
-        rows = frequency.row_keys
-        assert rows is not None
+        rows = frequency.key_of_row("recoding a frame")
         released = schema.released(self._names)
         columns = {}
         for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):

@@ -278,8 +278,12 @@ class Target(os.PathLike[str]):
 
     def finish(self) -> Step:
         """Make what was written what others may see, and say where it goes."""
-        assert self._made is not None
-        made = self._made
+        made = self.made
+        number = identity(made, follow=False)
+        if number is None:
+            raise TableError(
+                f"{self}: what was written beside it is gone, something else removed it; write it again"
+            )
         if self.folder:
             _seal(made)
         umask = os.umask(0)
@@ -287,8 +291,6 @@ class Target(os.PathLike[str]):
         for path in (made, *(made.rglob("*") if self.folder else ())):
             hidden = self.private or INTERNAL in path.relative_to(made).parts
             path.chmod((0o777 if path.is_dir() else 0o666) & ~(0o077 if hidden else umask))
-        number = identity(made, follow=False)
-        assert number is not None
         return Step(made, self.path, number, self.before, self._check_replaced)
 
     def _check_replaced(self, old: Path) -> None:

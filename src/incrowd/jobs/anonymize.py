@@ -266,7 +266,11 @@ def explore(
     start = _start(table, policy, population, csv_format, clock)
     with clock.stage("search"):
         found = _search(start, policy, clock)
-    assert found.lattice is not None, "with_levels took a full-domain algorithm, which has a lattice"
+    if found.lattice is None:
+        raise ParameterError(
+            f"{policy.algorithm.name} says that it knows levels but gave no lattice; use another full-domain "
+            "algorithm, e.g. optimal"
+        )
     return found.lattice
 
 
@@ -332,8 +336,8 @@ def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
     import narwhals as nw
 
     frame = nw.from_native(table, eager_only=True)
-    assert frequency.row_keys is not None
-    rows = [codes[frequency.row_keys] for codes in frequency.codes]
+    key = frequency.key_of_row("shuffle")
+    rows = [codes[key] for codes in frequency.codes]
     order = guarded_random(seed, *rows).permutation(len(frame))
     native = frame[order.tolist()].to_native()
     return native.reset_index(drop=True) if hasattr(native, "reset_index") else native

@@ -211,14 +211,12 @@ def apply_recoding(
         null_values=schema.null_values,
     )
     frequency = engine.count(plainly, joint=joint)
-    find = (
-        _levels
-        if isinstance(recoding, FullDomain)
-        else _rounds
-        if isinstance(recoding, SingleDimensional)
-        else _covered
-    )
-    labels, covered = find(recoding, frequency)
+    if isinstance(recoding, FullDomain):
+        labels, covered = _levels(recoding, frequency)
+    elif isinstance(recoding, SingleDimensional):
+        labels, covered = _rounds(recoding, frequency)
+    else:
+        labels, covered = _covered(recoding, frequency)
     shown: Shown = [_numbered(column) for column in labels]
     starred = np.logical_and.reduce(
         [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
@@ -389,9 +387,8 @@ def _numbered(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str
     return np.array([distinct[label] for label in column], np.int64), list(distinct)
 
 
-def _levels(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
     """Take every value to its column's level; a key that was suppressed stays so."""
-    assert isinstance(recoding, FullDomain)
     labels: Labels = []
     covered = np.ones(frequency.keys, np.bool_)
     known = []
@@ -491,9 +488,8 @@ class _Column:
         return np.asarray(inside)
 
 
-def _rounds(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
     """Take every value to its cell in the first round that had a class for the key, or the last that fits."""
-    assert isinstance(recoding, SingleDimensional)
     sides = _sides(recoding, frequency)
     said = [literal(domain, cells) for domain, cells in _columns_of(recoding)]
     chosen = np.full((frequency.keys, len(sides)), -1, np.int64)

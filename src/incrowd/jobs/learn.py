@@ -160,12 +160,11 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
     )
     counted.key_of_row("learn")
     [column] = counted.sensitive
-    assert column.rows is not None, "rows in memory have values"
-    domain = column.domain
+    domain, ranks = column.domain, column.rank_of_row()
     if domain.kind == "number":
         # Trees and R2 do not depend on the unit.
-        return domain.places[column.rows], True
-    return np.asarray(column.rows, np.int64), False
+        return domain.places[ranks], True
+    return np.asarray(ranks, np.int64), False
 
 
 def _features(evaluation: Evaluation, *, of_release: bool) -> NDArray[np.float64]:
@@ -180,9 +179,8 @@ def _features(evaluation: Evaluation, *, of_release: bool) -> NDArray[np.float64
         spread = Spread(domain, cells, recoding.suppressed)
         codes = frequency.codes[j]
         values = domain.places
-        if domain.kind != "category" and not np.isnan(values).all():
-            middle = spread.numbers()
-            assert middle is not None
+        middle = spread.numbers()
+        if middle is not None:
             columns.append(middle[spread.entry] if of_release else values[codes])
             columns.append((spread.wide - 1)[spread.entry] if of_release else np.zeros(len(codes)))
             continue

@@ -44,8 +44,7 @@ def measures(records: int) -> list[Measure]:
 
     def utility(name: str, scale: float) -> Callable[[ComparisonRun], tuple[float, float]]:
         def figure(run: ComparisonRun) -> tuple[float, float]:
-            assert run.utility is not None
-            return run.utility[name] * scale, (run.spread or {}).get(name, 0.0) * scale
+            return run.lost(name) * scale, (run.spread or {}).get(name, 0.0) * scale
 
         return figure
 

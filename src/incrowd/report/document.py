@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from incrowd.errors import ParameterError
+
 __all__ = ["FORMAT", "VERSION", "ComparisonRun", "Runs", "figure"]
 
 FORMAT, VERSION = "incrowd report", 1
@@ -50,6 +52,18 @@ class ComparisonRun:
     suppressed: float | None = None
     problem: str | None = None
     spread: dict[str, float] | None = None
+
+    def lost(self, metric: str) -> float:
+        """Return the value of a metric.
+
+        Raises
+        ------
+        ParameterError
+            When nothing was released.
+        """
+        if self.utility is None:
+            raise ParameterError(f"{self.algorithm} gave no release, so it has no figures; leave the run out")
+        return self.utility[metric]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""

@@ -225,8 +225,7 @@ def observations(runs: Sequence[ComparisonRun], limit: str) -> list[str]:
 
 
 def _loss(run: ComparisonRun) -> float:
-    assert run.utility is not None
-    return run.utility["loss"]
+    return run.lost("loss")
 
 
 def _seconds(run: ComparisonRun) -> float:
@@ -268,9 +267,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _growth(name: str, own: Sequence[ComparisonRun], limit: str) -> str:
     first, last = own[0], own[-1]
-    assert first.utility is not None
-    assert last.utility is not None
-    before, after = first.utility["loss"], last.utility["loss"]
+    before, after = _loss(first), _loss(last)
     low, high = getattr(first, limit), getattr(last, limit)
     time = last.seconds / first.seconds if first.seconds else 1.0
     pace = "takes as long" if 0.8 <= time <= 1.25 else f"takes {time:.2g} times as long"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import ParameterError
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+from incrowd.errors import ParameterError, setting
+from incrowd.table.frequency import FrequencyTable, PopulationCounts, SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -212,8 +212,7 @@ class EquivalenceClasses:
         """People of the population who are in no class."""
         if self._people is not None:
             return self._people[1]
-        population = self.frequency.population
-        assert population is not None
+        population = self._counted_population()
         gone = np.ones(self.frequency.keys, np.bool_)
         gone[self.members] = False
         return population.outside + int(population.covered[gone].sum())
@@ -230,8 +229,15 @@ class EquivalenceClasses:
 
         if self._people is not None:
             return self._people[0]
-        assert self.frequency.population is not None
-        return class_sums(self.indptr, self.members, self.frequency.population.covered)
+        return class_sums(self.indptr, self.members, self._counted_population().covered)
+
+    def _counted_population(self) -> PopulationCounts:
+        if self.frequency.population is None:
+            raise ParameterError(
+                "these classes know no population to compare with; give one with "
+                + setting("population=", "--population")
+            )
+        return self.frequency.population
 
     def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
         """Split the classes further by the values of all sensitive attributes but one.

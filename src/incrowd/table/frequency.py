@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 
+_ELSEWHERE = "the rows of this table are not in memory, so its records cannot be parted"
+
 Members = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The rows of each key, as `group_members` lists them."""
 
@@ -101,6 +103,18 @@ class SensitiveCounts:
     def name(self) -> str:
         """The attribute."""
         return self.domain.name
+
+    def rank_of_row(self) -> NDArray[np.integer]:
+        """Return the rank of each row's value: int[rows].
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        if self.rows is None:
+            raise TableError(_ELSEWHERE)
+        return self.rows
 
     @property
     def present(self) -> int:
@@ -330,7 +344,7 @@ class FrequencyTable:
             When the rows are not in memory.
         """
         if self.row_keys is None:
-            raise TableError("the rows of this table are not in memory, so its records cannot be parted")
+            raise TableError(_ELSEWHERE)
         from incrowd.kernels.grouping import group_members
 
         kept = np.flatnonzero(self.row_keys >= 0)
@@ -340,10 +354,9 @@ class FrequencyTable:
         grouped = group_members(row_keys, len(kept))
 
         def again(counts: SensitiveCounts) -> SensitiveCounts:
-            assert counts.rows is not None
-            return SensitiveCounts.of_rows(grouped, counts.domain, counts.rows)
+            return SensitiveCounts.of_rows(grouped, counts.domain, counts.rank_of_row())
 
-        sensitive = [(counts.domain, counts.rows) for counts in self.sensitive if counts.rows is not None]
+        sensitive = [(counts.domain, counts.rank_of_row()) for counts in self.sensitive]
         return replace(
             self,
             codes=tuple(codes[key] for codes in self.codes),

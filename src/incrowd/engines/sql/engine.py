@@ -97,7 +97,9 @@ class SqlEngine(FetchedEngine):
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows as they are while they stream; see `Engine.write`."""
-        return RecodedTable(self, [], self.columns, None).write(path, target, csv_format)
+        import polars as pl
+
+        return RecodedTable(self, [], self.columns, pl.DataFrame()).write(path, target, csv_format)
 
     def check_snapshot(self) -> None:
         """Refuse to go on where another snapshot began since the rows were counted.
@@ -130,24 +132,20 @@ class RecodedTable:
     ----------
     columns
         Names of the columns, in order.
+    keys
+        Every combination of quasi-identifiers with the text that each is released as.
     """
 
     def __init__(
-        self, engine: SqlEngine, names: Sequence[str], columns: Sequence[str], keys: pl.DataFrame | None
+        self, engine: SqlEngine, names: Sequence[str], columns: Sequence[str], keys: pl.DataFrame
     ) -> None:
         self.engine = engine
         self.quasi = list(names)
         self.columns = list(columns)
-        self._keys = keys
+        self.keys = keys
 
     def __repr__(self) -> str:
         return f"RecodedTable({self.engine.table.title!r}, columns={self.columns!r})"
-
-    @property
-    def keys(self) -> pl.DataFrame:
-        """Every combination of quasi-identifiers with the text that each is released as."""
-        assert self._keys is not None
-        return self._keys
 
     def recoded(self, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""

@@ -96,10 +96,10 @@ def recode_block(shared: Any, table: Any) -> Any:
             for name, found in losses(frequency, recoding).items()
         }
         figures = json.dumps({"records": rows, "utility": lost})
-        assert frequency.row_keys is not None
+        key = frequency.key_of_row("recoding a block")
         for column in recoding.cells:
             positions, labels = column.released
-            of_row = positions[column.codes][frequency.row_keys]
+            of_row = positions[column.codes][key]
             cells.append(pa.array(labels, pa.string()).take(pa.array(of_row)))
     columns = [
         _in_utc(table.column(source)) if source else cells[position]
