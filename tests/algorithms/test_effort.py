@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.algorithms import ALGORITHMS, base, optimal
+from incrowd.algorithms import ALGORITHMS, base
+from incrowd.algorithms.lattice import explorer, limits
 from incrowd.hierarchy.builders import Flat, Prefix
-from incrowd.kernels import jit
 from incrowd.kernels.lattice import choose_nodes
 
 COLUMNS = [f"q{number}" for number in range(20)]
@@ -104,8 +104,10 @@ def test_many_columns_of_few_levels_are_refused_until_most_are_fixed(name, two, 
 def test_few_nodes_are_held_at_once(wide, monkeypatch):
     """Each takes some bytes per key, and a level of the lattice may have a hundred thousand nodes."""
     held = []
-    work = jit.each_on_a_core
-    monkeypatch.setattr(jit, "each_on_a_core", lambda one, some: held.append(len(some)) or work(one, some))
+    work = explorer.each_on_a_core
+    monkeypatch.setattr(
+        explorer, "each_on_a_core", lambda one, some: held.append(len(some)) or work(one, some)
+    )
     release = ic.anonymize(wide, hierarchies(free=8), [ic.KAnonymity(3)], ALGORITHMS.get("bottom-up")())
     assert sum(held) == len(release.lattice.nodes) > 1000
     assert max(held) <= 64
@@ -122,7 +124,7 @@ def test_few_nodes_are_held_at_once(wide, monkeypatch):
 def test_optimal_without_a_budget_ends_on_twenty_columns(wide, monkeypatch, lattice, models, share):
     """Of lattices between 2 ** 18 and 2 ** 22 nodes some need hours, so there is a budget by default."""
     seconds = iter(range(0, 10**9, 20))
-    monkeypatch.setattr(optimal, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     table, schema = (wide, hierarchies()) if lattice == "three levels" else yes_or_no(four=0, two=20)
     table = table.with_columns(s=pl.Series([str(row % 3) for row in range(len(table))]))
     schema = ic.Schema(quasi={name: schema[name] for name in COLUMNS}, sensitive=["s"])
