@@ -202,12 +202,14 @@ def test_beside_another_library(shared_data, seed):
     }
     schema = ic.Schema(quasi=["age", "fnlwgt", "type_employer"])
     known = ic.Schema(quasi=["age", "fnlwgt"], sensitive=["type_employer"])
+    settings = {"control": others, "seed": seed}
+    asked = [name for name in theirs if name != "inference"]
     found = {
-        **{e.name: e for e in attack(own, release, known, control=others, attacks=1000, seed=seed)},
-        **{
-            e.name: e
-            for e in attack(own, release, schema, control=others, neighbours=10, attacks=100, seed=seed)
-        },
+        e.name: e
+        for e in (
+            *attack(own, release, known, kinds=["inference"], attacks=1000, **settings),
+            *attack(own, release, schema, kinds=asked, neighbours=10, attacks=100, **settings),
+        )
     }
     for name, (main, control, guesses) in theirs.items():
         entry = found[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -149,32 +150,37 @@ class Column:
             parts = [Part(-1, -math.inf, least), Part(-1, most, math.inf), *parts]
         return parts
 
-    def meets(self, part: Part, *, of_release: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-        """Say which raw rows meet a part of a predicate, or which of some released records."""
+    def of_records(self, records: NDArray[np.int64]) -> Column:
+        """Return the column with some of the released records alone, of which predicates are asked."""
+        some = copy.copy(self)
+        some.codes = self.codes[records]
+        if self.numeric:
+            some.low, some.high, some.upper = (end[records] for end in (self.low, self.high, self.upper))
+        return some
+
+    def meets(self, part: Part, *, of_release: bool) -> NDArray[np.bool_]:
+        """Say which raw rows meet a part of a predicate, or which released records."""
         if not self.numeric:
             allowed = self.shares[part.code] > 0
-            if of_release is None:
+            if not of_release:
                 return np.asarray(allowed[self.ranks])
             within = (self.shares > 0) & ~allowed[None, :]
             inside = np.asarray(~within.any(axis=1) & self.shares.any(axis=1))
-            return np.asarray(inside[self.codes[of_release]])
+            return np.asarray(inside[self.codes])
         if part.code >= 0 and self.sets.number[part.code] >= 0:
             return self._among(self.sets.ranks_of(part.code), of_release)
-        if of_release is None:
-            first, last = self.values, self.values
-        else:
-            first, last = self.low[of_release], self.upper[of_release]
+        first, last = (self.low, self.upper) if of_release else (self.values, self.values)
         if math.isnan(part.low):
             return np.asarray(np.isnan(first))
         return np.asarray((first >= part.low) & (last <= part.high))
 
-    def _among(self, named: NDArray[np.int64], of_release: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-        """Say which raw rows have one of some values, or which of some released records nothing else."""
+    def _among(self, named: NDArray[np.int64], of_release: bool) -> NDArray[np.bool_]:
+        """Say which raw rows have one of some values, or which released records nothing else."""
         allowed = np.zeros(self.domain.size, np.bool_)
         allowed[named] = True
-        if of_release is None:
+        if not of_release:
             return np.asarray(allowed[self.ranks])
-        codes, low, high = self.codes[of_release], self.low[of_release], self.high[of_release]
+        codes, low, high = self.codes, self.low, self.high
         inside, outside = (
             np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low, "left")
             for numbers in (np.sort(self.numbers[allowed]), np.sort(self.numbers[~allowed]))

@@ -27,14 +27,15 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     codes = [column.codes.astype(np.int64) for column in columns]
     ids, first = group_columns(codes, [int(column.max()) + 1 for column in codes], setting.records)
     records = np.bincount(ids)
+    distinct = [column.of_records(first) for column in columns]
 
     def covered(predicate: dict[int, Part]) -> int:
-        met = [columns[j].meets(part, of_release=first) for j, part in predicate.items()]
+        met = [distinct[j].meets(part, of_release=True) for j, part in predicate.items()]
         return int(records[np.logical_and.reduce(met)].sum())
 
     def people(predicate: dict[int, Part]) -> tuple[int, int]:
         met = np.logical_and.reduce(
-            [columns[j].meets(part, of_release=None) for j, part in predicate.items()]
+            [columns[j].meets(part, of_release=False) for j, part in predicate.items()]
         )
         return int(met[: setting.people].sum()), int(met[setting.people :].sum())
 
