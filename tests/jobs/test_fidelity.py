@@ -142,6 +142,28 @@ def test_a_raw_release_teaches_as_much_and_a_suppressed_one_nothing(taught):
     assert gone.released <= gone.baseline + 1e-9
 
 
+@pytest.mark.parametrize(("parallel_from", "threads"), [(50_000, 1), (100, 2)])
+def test_threads_share_out_large_tables_alone(taught, monkeypatch, parallel_from, threads):
+    """Those of a small one wait for one another; what is learned is the same."""
+    ensemble, threadpoolctl = pytest.importorskip("sklearn.ensemble"), pytest.importorskip("threadpoolctl")
+    few = taught.head(150)
+    evaluation = ic.evaluate(few, few, LEARNED)
+    expected = ic.learn(evaluation, few, "flag")
+    fit, met = ensemble.HistGradientBoostingClassifier.fit, []
+
+    def watched(self, *arguments):
+        met.extend(
+            pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "openmp"
+        )
+        return fit(self, *arguments)
+
+    monkeypatch.setattr(ensemble.HistGradientBoostingClassifier, "fit", watched)
+    monkeypatch.setattr("incrowd.kernels.jit.PARALLEL_FROM", parallel_from)
+    monkeypatch.setenv("INCROWD_THREADS", "2")
+    assert ic.learn(evaluation, few, "flag") == expected
+    assert set(met) == {threads}
+
+
 def test_targets_that_teach_nothing_are_refused(taught):
     pytest.importorskip("sklearn")
     evaluation = ic.evaluate(taught, taught, LEARNED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +100,12 @@ def learn(
     """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-        from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+        from threadpoolctl import threadpool_limits
     except ImportError:
         raise MissingExtraError("scikit-learn", "ml", "measuring utility for learning") from None
     import numpy as np
+
+    from incrowd.kernels.jit import PARALLEL_FROM, thread_count
 
     if not 0.05 <= holdout <= 0.95:
         raise ParameterError(f"holdout must be between 0.05 and 0.95, got {holdout!r}")
@@ -120,19 +123,39 @@ def learn(
         )
     before, after = _features(evaluation, of_release=False), _features(evaluation, of_release=True)
     maker = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier
-    models = [
-        maker(random_state=seed, max_iter=60).fit(features[rows[train]], labels[train])
-        for features in (before, after)
-    ]
-    tested, truth = before[rows[test]], labels[test]
-    if numeric:
-        scores = [float(r2_score(truth, model.predict(tested))) for model in models]
-        mean = np.full(len(truth), labels[train].mean())
-        return [LearningResult(target, "r2", scores[0], scores[1], float(r2_score(truth, mean)))]
-    found = [float(accuracy_score(truth, model.predict(tested))) for model in models]
-    values, times = np.unique(labels[train], return_counts=True)
+    # Threads that share out the nodes of a small table wait for one another most of the time.
+    with threadpool_limits(thread_count() if len(train) >= PARALLEL_FROM else 1, user_api="openmp"):
+        models = [
+            maker(random_state=seed, max_iter=60).fit(features[rows[train]], labels[train])
+            for features in (before, after)
+        ]
+        scores = _r2 if numeric else _accuracy_and_area
+        return scores(models, target, before[rows[test]], labels[test], labels[train])
+
+
+def _r2(
+    models: Sequence[Any], target: str, tested: NDArray[Any], truth: NDArray[Any], learned: NDArray[Any]
+) -> list[LearningResult]:
+    """Say how much of a number's variance the models tell."""
+    import numpy as np
+    from sklearn.metrics import r2_score
+
+    raw, released = (float(r2_score(truth, model.predict(tested))) for model in models)
+    mean = np.full(len(truth), learned.mean())
+    return [LearningResult(target, "r2", raw, released, float(r2_score(truth, mean)))]
+
+
+def _accuracy_and_area(
+    models: Sequence[Any], target: str, tested: NDArray[Any], truth: NDArray[Any], learned: NDArray[Any]
+) -> list[LearningResult]:
+    """Say how often the models name the right class, and the area under their curves."""
+    import numpy as np
+    from sklearn.metrics import accuracy_score, roc_auc_score
+
+    raw, released = (float(accuracy_score(truth, model.predict(tested))) for model in models)
+    values, times = np.unique(learned, return_counts=True)
     most = values[np.argmax(times)]
-    result = [LearningResult(target, "accuracy", found[0], found[1], float((truth == most).mean()))]
+    result = [LearningResult(target, "accuracy", raw, released, float((truth == most).mean()))]
     known = np.isin(truth, values)
     if set(np.unique(truth[known])) == set(values):
         areas = []
