@@ -29,6 +29,9 @@ demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 test: $(VENV)/.installed-test ## set up and run the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
+explore: $(VENV)/.installed-test ## try the suite's properties with ten times the examples, drawn anew
+	INCROWD_EXAMPLES=10 $(BIN)/python -m pytest -n auto --dist loadfile -m hypothesis
+
 fuzz: $(VENV)/.installed-test ## try random tables and policies for MINUTES=10, SEED=...; see docs/fuzzing.md
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
@@ -57,4 +60,4 @@ docs: $(VENV)/.installed ## write the pages that are made from the code
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test fuzz lint bench gallery docs clean
+.PHONY: help demo test explore fuzz lint bench gallery docs clean

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from examples import TIMES
+
 settings.register_profile(
     "incrowd",
     deadline=None,
-    max_examples=60,
+    max_examples=60 * TIMES,
     suppress_health_check=[HealthCheck.too_slow],
     # A continuous-integration run answers for one commit, so it draws the same examples; others explore.
     derandomize=os.environ.get("INCROWD_FIXED_EXAMPLES") == "1",

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
 from engine_tables import MAKERS
+from examples import examples
 from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.engines import ENGINES, SparkEngine, engine_for
 from incrowd.parameters import Configured, Registry
@@ -333,6 +334,7 @@ def may_give_up(algorithm: type[Algorithm], style: str = "auto") -> bool:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
 @pytest.mark.parametrize("style", STYLES)
+@examples(6)  # of each of the hundred pairs
 @given(rows=st.integers(10, 80), seed=st.integers(0, 10**6), k=st.integers(1, 10))
 def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
     frame = people(rows, seed)
@@ -444,6 +446,7 @@ def emd(shares: list[Fraction], distance: str) -> Fraction:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+@examples(20)
 @given(
     rows=st.integers(20, 80),
     seed=st.integers(0, 10**6),
@@ -553,7 +556,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
 def test_engines_count_every_row_once(engine, folder):
     # A job of Spark takes a second.
-    @settings(max_examples=2 if engine is SparkEngine else 60)
+    @examples(2 if engine is SparkEngine else 20)
     @given(rows=st.integers(1, 40), seed=st.integers(0, 10**6))
     def check(rows, seed):
         count_every_row_once(engine, folder, people(rows, seed))

@@ -7,10 +7,11 @@ import re
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.algorithms import ALGORITHMS
 from incrowd.algorithms.lattice import Lattice, Node, least
 from lattice_reading import close, every_node, explorer, schema, tables
@@ -30,7 +31,7 @@ def minimal(anonymous: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("name", ["incognito", "flash", "ola"])
-@settings(max_examples=30)
+@examples(20)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.15, 0.4]), models=st.sampled_from(MODELS))
 def test_every_minimal_node_is_found(name, frame, limit, models):
     expected = every_node(frame, schema(), models, limit, "loss", "mean")
@@ -69,7 +70,7 @@ def test_tagging_is_refused_where_it_would_be_wrong(name):
 
 
 @given(frame=tables(), models=st.sampled_from(MODELS))
-@settings(max_examples=30)
+@examples(20)
 def test_bottom_up_takes_the_lowest_level(frame, models):
     before = (frame["t"] == "*").sum() / frame.height
     expected = every_node(frame, schema(), models, before, "loss", "mean")
@@ -86,7 +87,7 @@ def test_bottom_up_takes_the_lowest_level(frame, models):
 
 
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.3]), models=st.sampled_from(MODELS))
-@settings(max_examples=30)
+@examples(20)
 def test_samarati_takes_the_least_height(frame, limit, models):
     expected = every_node(frame, schema(), models, limit, "loss", "mean")
     try:
@@ -102,7 +103,7 @@ def test_samarati_takes_the_least_height(frame, limit, models):
 
 
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.3]), k=st.integers(1, 4))
-@settings(max_examples=30)
+@examples(20)
 def test_datafly_climbs_where_most_values_are(frame, limit, k):
     models = [ic.KAnonymity(k)]
     expected = every_node(frame, schema(), models, limit, "loss", "mean")
@@ -363,7 +364,7 @@ SEARCHES = [
 ]
 
 
-@settings(max_examples=80)
+@examples(30)
 @given(
     frame=tables(),
     limit=st.sampled_from([0.0, 0.2]),

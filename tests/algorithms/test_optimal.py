@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.algorithms import SearchProblem, optimal
 from incrowd.algorithms.lattice import Explorer
 from incrowd.engines import engine_for, with_population
@@ -42,7 +43,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("models", MODELS.values(), ids=MODELS)
-@settings(max_examples=25)
+@examples(10)
 @given(
     frame=tables(),
     limit=st.sampled_from([0.0, 0.1, 0.35, 1.0]),
@@ -97,7 +98,7 @@ def test_nodes_are_what_their_rows_say(frame, k, data):
         assert node.suppressed <= suppressed
 
 
-@settings(max_examples=30)
+@examples(20)
 @given(frame=tables(), limit=st.sampled_from([0.0, 0.2]), k=st.integers(2, 4), data=st.data())
 def test_levels_are_kept_within_bounds(frame, limit, k, data):
     bounds = {
@@ -117,7 +118,7 @@ def test_levels_are_kept_within_bounds(frame, limit, k, data):
         assert low <= level <= (3 if high is None else high)
 
 
-@settings(max_examples=30)
+@examples(20)
 @given(frame=tables(), k=st.integers(1, 4))
 def test_a_large_lattice_is_searched_from_its_top(frame, k):
     """Where nothing is settled by counting nodes, going down from the top finds the same optimum."""
@@ -143,7 +144,7 @@ POPULATION = {
 
 
 @pytest.mark.parametrize("models", POPULATION.values(), ids=POPULATION)
-@settings(max_examples=6)
+@examples(4)
 @given(frame=tables(most=16, gone=0), people=tables(most=40, gone=0), limit=st.sampled_from([0.0, 0.3]))
 def test_populations_are_recoded_like_the_table(models, frame, people, limit):
     """Every node is applied to the rows and measured as a release; k-map alone may suppress."""

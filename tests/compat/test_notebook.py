@@ -8,10 +8,11 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.compat import notebook
 from incrowd.compat.notebook import (
     agg_categorical_column,
@@ -170,7 +171,7 @@ def plain(is_valid):
     ],
     ids=["bare", "k", "k and l", "l of another column", "t"],
 )
-@settings(max_examples=15)
+@examples(15)
 @given(frames(), st.integers(1, 5), st.integers(1, 3), st.sampled_from([0, 0.1, 0.25, 1]))
 def test_both_paths_partition_alike(rule, df, k, many, p):
     is_valid = rule(k, many, p, df["s"].value_counts(normalize=True).to_dict())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from engine_tables import frames, same
+from examples import examples
 from incrowd.engines import FilesEngine, MemoryEngine, ScanEngine
 from incrowd.io.files import read_table
 from incrowd.io.streams import bytes_of, usual_memory
@@ -79,7 +80,7 @@ def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
     st.integers(1, 4),
     st.integers(1, 3),
 )
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_releases_are_the_same(folder, tmp_path_factory, frame, null_values, algorithm, k, parts):
     schema = ic.Schema(quasi=QUASI, sensitive=["s"], null_values=null_values, others="keep")
     files = ic.scan(written(frame, folder, parts))

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import incrowd as ic
 from engine_tables import VALUES, frames, in_order_of_codes, is_in_order_of_codes, same
+from examples import examples
 from incrowd.engines import MemoryEngine, SparkEngine, engine_for, grouped
 from incrowd.engines import spark as module
 from incrowd.samples import diagnosis_hierarchy, hospital
@@ -86,7 +87,7 @@ def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
 
 
 @given(frames())
-@settings(max_examples=4)
+@examples(2)
 def test_any_table_is_counted_the_same(spark, frame):
     schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], others="keep")
     expected = MemoryEngine(frame).count(schema)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import incrowd as ic
 from database_tables import PLACES, as_held, fetched, holding
 from engine_tables import frames, in_order_of_codes, is_in_order_of_codes, same
+from examples import examples
 from incrowd.engines import MemoryEngine, engine_for
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -24,7 +25,7 @@ def where(request):
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
 
-@settings(max_examples=40, phases=PHASES)
+@examples(15, phases=PHASES)
 @given(
     frame=frames(),
     null_values=st.sampled_from([(), ("NA", "")]),
@@ -57,7 +58,7 @@ def _counted(engine, schema, joint, target):
         return str(error)
 
 
-@settings(max_examples=30, phases=PHASES)
+@examples(12, phases=PHASES)
 @given(
     frame=frames(),
     null_values=st.sampled_from([(), ("NA",)]),

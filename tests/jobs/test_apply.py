@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
 from engine_tables import MAKERS
+from examples import examples
 from incrowd.jobs.policy import Policy
 from incrowd.samples import hospital
 
@@ -345,7 +346,7 @@ KINDS = [
 NUMBERS = [[1, 2, 5, 9, None], [BIG, BIG + 1, BIG + 2, BIG + 4, None]]
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(st.data(), st.sampled_from(STYLES), st.sampled_from(KINDS), st.sampled_from(NUMBERS))
 def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numbers):
     table = data.draw(mixed(numbers))

@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.engines import MemoryEngine
 from incrowd.engines.spark import OTHER_VALUES
 from incrowd.jobs.distributed import check, cuts, rows
@@ -179,7 +180,7 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
 
 
 @given(tables(), st.sampled_from(MODELS), st.integers(1, 8), st.sampled_from([1, 3, 10]), st.integers(0, 9))
-@settings(max_examples=80)
+@examples(40)
 def test_any_cuts_give_a_release_that_holds(frame, models, blocks, one_in, seed):
     schema = asked()
     assume(frame["s"].n_unique() > 1)

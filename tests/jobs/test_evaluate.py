@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.utility import AverageClassSize, NCPMeanMode, NCPSummarization
 from local_readings import scattered, schema_of, tables
 
@@ -30,6 +31,7 @@ TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.brief())
 @pytest.mark.parametrize("style", ["auto", "range", "ancestor", "set", "suppress"])
+@examples(12)  # of each of the thirty pairs
 @given(table=tables(least=8), k=st.integers(2, 4))
 def test_two_tables_say_what_the_release_knows(algorithm, style, table, k):
     """The same figures from the texts alone, whatever made them."""

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.engines import engine_for, read_classes
 from incrowd.kernels.counting import Counts
 from incrowd.kernels.distances import frequency_differences
@@ -45,6 +46,7 @@ JOINT = [
 
 
 @pytest.mark.parametrize("model", JOINT)
+@examples(20)
 @given(rows=ROWS)
 def test_joint_is_the_other_attributes_among_the_quasi_identifiers(model, rows):
     frame = frame_of(rows)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import incrowd.verification as package
+from examples import examples
 from incrowd.errors import (
     HierarchyError,
     InputError,
@@ -872,7 +873,7 @@ rows = st.tuples(
 )
 
 
-@settings(max_examples=80)
+@examples(30)
 @given(table=st.lists(rows, min_size=1, max_size=40))
 @example(table=[("1", "1", "5.5", "a"), ("2", "1", "1", "c")])
 @example(table=[("1", "1", "", ""), ("*", "*", "-2", "f"), ("2", "2", "100", "d")])
