@@ -20,6 +20,16 @@ settings.register_profile(
 settings.load_profile("incrowd")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """``--dist loadfile`` shares the files out, and keeps Spark in one process."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from distribution import FilesAndSpark
+
+    return FilesAndSpark(config, log)
+
+
 @pytest.fixture(scope="session")
 def spark():
     """One Spark session for all tests that need one."""

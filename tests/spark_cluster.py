@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spark_session import SOURCES
+from spark_session import SHORT_LIVED, SOURCES
 
 __all__ = ["Cluster", "cluster"]
 
@@ -52,7 +52,7 @@ class Cluster:
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_WORKER_DIR": str(self.folder / "work"),
                 "SPARK_DAEMON_MEMORY": "256m",
-                "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC",
+                "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
                 "PYTHONPATH": SOURCES,
                 "PYSPARK_PYTHON": sys.executable,
             },

@@ -12,7 +12,10 @@ import pytest
 
 import incrowd
 
-__all__ = ["local_session", "require_spark", "settings"]
+__all__ = ["SHORT_LIVED", "SOURCES", "local_session", "require_spark", "settings"]
+
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java options of a process that ends before the best machine code would pay."""
 
 SOURCES = str(Path(incrowd.__file__).parents[1])
 
@@ -39,6 +42,8 @@ def settings(**others: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": SHORT_LIVED,
+        "spark.executor.extraJavaOptions": SHORT_LIVED,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executorEnv.PYTHONPATH": SOURCES,
