@@ -90,7 +90,7 @@ def _run(watch: Interruption) -> None:
     warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:
         try:
-            app(prog_name="incrowd")
+            app.described(prog_name="incrowd")
         except Exception:
             if watch.number is not None:
                 # What a library says of being interrupted is no error of the run.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
+from typer.main import get_command
 
 from incrowd.algorithms import ALGORITHMS, Algorithm
 from incrowd.errors import MissingExtraError, ParameterError, SchemaError, quoted
@@ -46,6 +47,11 @@ class Commands(typer.Typer):
         """Register a command whose paths are checked before it begins."""
         register = super().command(name, **kwargs)
         return lambda function: register(_files_only(function))
+
+    @functools.cached_property
+    def described(self) -> Any:
+        """All commands with their options, made once: that takes longer than most refused calls."""
+        return get_command(self)
 
 
 def _files_only(function: _Command) -> _Command:
