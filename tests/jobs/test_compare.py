@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.cli.options import algorithms_of
+from incrowd.cli.parsing import algorithms_of
 from incrowd.utility import METRICS
 from local_readings import Quiet, scattered, schema_of
 

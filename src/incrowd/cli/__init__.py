@@ -12,6 +12,7 @@ import typer
 
 from incrowd.cli import options
 from incrowd.cli.commands import COMMANDS, hierarchy
+from incrowd.cli.flattening import Commands
 from incrowd.cli.helping import CommandHelp, GroupHelp
 from incrowd.cli.interruption import Interruption
 from incrowd.errors import IncrowdError, on_the_command_line
@@ -33,7 +34,7 @@ class _Group(GroupHelp):
             raise
 
 
-app = options.Commands(
+app = Commands(
     name="incrowd",
     cls=_Group,
     help="Anonymize a table about people, and check the result.\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -31,6 +32,12 @@ HEADINGS = {
 """Options that several commands have. What one command has alone stands under a heading of its own."""
 _OWN = "Of this command"
 _HEADING = {name: heading for heading, names in HEADINGS.items() for name in names}
+_VALUES = {
+    "path": "FILE", "int": "N", "int range": "N", "float": "X", "str": "TEXT", "list[str]": "TEXT",
+}  # fmt: skip
+"""What stands for the value of an option, by its type."""
+_TYPE = re.compile(r"<([^<>]*)>$")
+_PLACE = {name: place for place, name in enumerate(_HEADING)}
 
 
 class CommandHelp(TyperCommand):
@@ -39,12 +46,14 @@ class CommandHelp(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options by heading."""
         rows: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
+        for parameter in sorted(self.get_params(ctx), key=_place):
             row = parameter.get_help_record(ctx)
             if row is None:
                 continue
+            row = (_TYPE.sub(lambda found: _VALUES.get(found[1], ""), row[0]).strip(), row[1])
             if parameter.param_type_name == "argument":
                 heading = "Arguments"
+                row = (parameter.metavar or str(parameter.name), row[1])
             elif parameter.name == "help":
                 heading = "Writing"
             else:
@@ -54,6 +63,11 @@ class CommandHelp(TyperCommand):
             if heading in rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows[heading])
+
+
+def _place(parameter: Any) -> int:
+    """Return where an option stands under its heading; what has none keeps its order."""
+    return next((_PLACE[name] for name in parameter.opts if name in _PLACE), len(_PLACE))
 
 
 class GroupHelp(TyperGroup):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
+from incrowd.cli.flattening import Without
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,19 +24,10 @@ def anatomize(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder for quasi.csv and sensitive.csv; made if need be.")
     ],
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    identifying: options.Identifying = None,
-    insensitive: options.Insensitive = None,
-    others: options.Others = None,
-    l: options.L = None,  # noqa: E741
-    model: options.Models = None,
+    source: options.CsvOptions,
+    columns: options.UnrecodedColumns,
+    limits: Annotated[options.ModelOptions, Without("k", "t")],
     seed: options.Seed = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -47,39 +39,20 @@ def anatomize(
     from dataclasses import replace
 
     from incrowd.cli.tables import console, progress
-    from incrowd.io.files import read_table
     from incrowd.jobs.anatomize import anatomize as parted
     from incrowd.jobs.anatomize import outputs_of
-    from incrowd.jobs.policy import Policy
 
-    models = options.models_of(None, l, None, model)
-    loaded = None
-    options.refuse_beside_policy(
-        policy,
-        qi=qi,
-        sensitive=sensitive,
-        identifying=identifying,
-        insensitive=insensitive,
-        others=others,
-        null_value=null_value or None,
-    )
-    outputs = options.outputs_of(data, policy=policy, force=force)
-    targets = outputs_of(outputs, output)
-    if policy is not None:
-        loaded = options.read_policy(policy)
-    with progress() as shown, outputs:
+    models = limits.models()
+    written = outputs.outputs_of(data, policy=columns.policy, force=force)
+    targets = outputs_of(written, output)
+    with progress() as shown, written:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
-        if loaded is None:
-            loaded = Policy(
-                options.schema_of(
-                    table.columns, qi, sensitive, identifying, insensitive, others, None, null_value
-                )
-            )
-        loaded = loaded.with_models(models)
-        loaded = replace(loaded, seed=loaded.seed if seed is None else seed)
+        table, csv_format = source.read(data)
+        policy = columns.policy_for(table.columns).with_models(models)
+        if seed is not None:
+            policy = replace(policy, seed=seed)
         shown.stage("anatomize")
-        anatomy = parted(table, loaded, csv_format=csv_format)
+        anatomy = parted(table, policy, csv_format=csv_format)
         shown.stage("write")
         anatomy.write_to(targets, escape_formulas=escape_formulas)
     if json:

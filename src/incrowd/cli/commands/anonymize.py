@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     pass
@@ -19,6 +19,10 @@ __all__ = ["anonymize"]
 
 def anonymize(
     data: options.FileOrAddress,
+    source: options.TableOptions,
+    columns: options.ColumnOptions,
+    limits: options.ModelOptions,
+    search: options.SearchOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -27,40 +31,15 @@ def anonymize(
             help="The released file: .csv, .csv.gz or .parquet; with many files also a folder for as many.",
         ),
     ] = None,
-    table: options.Table = None,
     into: Annotated[
         str | None,
         typer.Option("--into", metavar="TABLE", help="The released table, new in the same database."),
     ] = None,
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    identifying: options.Identifying = None,
-    insensitive: options.Insensitive = None,
-    others: options.Others = None,
-    hierarchies: options.Hierarchies = None,
-    k: options.K = None,
-    l: options.L = None,  # noqa: E741
-    t: options.T = None,
-    model: options.Models = None,
     population: options.People = None,
-    algorithm: options.AlgorithmName = None,
-    levels: options.Levels = None,
-    max_suppression: options.Suppression = None,
-    style: Annotated[
-        str | None,
-        typer.Option(
-            "--style", metavar="STYLE", help="Cells as auto, range, ancestor, set, mean or suppress."
-        ),
-    ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Put the rows in a random order; else row N stays row N.")
     ] = False,
     seed: options.Seed = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     recoding: Annotated[
         Path | None,
         typer.Option("--recoding", metavar="DIR", help="Also save the recoding there; it knows raw values."),
@@ -73,8 +52,6 @@ def anonymize(
             help="Also write the policy as TOML, for apply; with hierarchies it knows raw values.",
         ),
     ] = None,
-    stream: options.Stream = False,
-    memory: options.Memory = None,
     report: options.Report = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
@@ -92,66 +69,42 @@ def anonymize(
     from incrowd.cli.tables import console, progress, show_release
     from incrowd.errors import ParameterError
     from incrowd.jobs.anonymize import anonymize as release_of
-    from incrowd.jobs.policy import Policy
 
     began = time.perf_counter()
-    models = options.models_of(k, l, t, model)
+    models = limits.models()
     if (output is None) == (into is None):
         raise ParameterError(
             "say where the release goes: to a file with -o, or --into a table of the database"
         )
     if into is not None and isinstance(data, Path):
         raise ParameterError("--into is for databases; name a file with -o")
-    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
-    released = None if output is None else options.released_file(outputs, output, data, stream=stream)
-    page = options.added_report(outputs, report)
-    policy_file = options.added(outputs, save_policy)
-    recoding_folder = options.added(outputs, recoding, folder=True, private=True)
-    loaded = None
-    options.refuse_beside_policy(
-        policy,
-        qi=qi,
-        sensitive=sensitive,
-        identifying=identifying,
-        insensitive=insensitive,
-        others=others,
-        hierarchies=hierarchies,
-        null_value=null_value or None,
-    )
-    if policy is not None:
-        loaded = options.read_policy(policy)
-    with progress() as shown, outputs:
+    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    released = None if output is None else outputs.released_file(written, output, data, stream=source.stream)
+    page = outputs.added_report(written, report)
+    policy_file = outputs.added(written, save_policy)
+    recoding_folder = outputs.added(written, recoding, folder=True, private=True)
+    with progress() as shown, written:
         shown.stage("read")
-        rows, csv_format, columns = options.opened(
-            data,
-            options.csv_format(delimiter, encoding, names),
-            stream=stream,
-            memory=memory,
-            shown=shown,
-            table=table,
-        )
+        rows, csv_format, names = source.open(data, shown)
         if into is not None:
             rows.place_for(into, force=force)
-        if loaded is None:
-            schema = options.schema_of(
-                columns, qi, sensitive, identifying, insensitive, others, hierarchies, null_value
-            )
-            loaded = Policy(schema)
-        loaded = options.override(loaded, models, algorithm, max_suppression, style)
-        loaded = replace(
-            loaded, shuffle=loaded.shuffle or shuffle, seed=loaded.seed if seed is None else seed
+        policy = search.override(columns.policy_for(names).with_models(models))
+        policy = replace(
+            policy,
+            shuffle=policy.shuffle or shuffle,
+            seed=policy.seed if seed is None else seed,
         )
         release = release_of(
             rows,
-            loaded,
-            levels=options.levels_of(levels),
+            policy,
+            levels=search.fixed_levels(),
             population=population,
             csv_format=csv_format,
             progress=shown,
         )
         shown.stage("write")
         if policy_file is not None:
-            loaded.write(policy_file)
+            policy.write(policy_file)
         if recoding_folder is not None:
             release.recoding.save(recoding_folder)
         if page is not None:

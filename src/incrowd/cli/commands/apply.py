@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     pass
@@ -21,6 +21,7 @@ def apply(
         Path, typer.Argument(metavar="RECODING", help="The folder where a recoding was saved (--recoding).")
     ],
     data: options.Data,
+    source: options.FileOptions,
     policy: Annotated[Path, typer.Option("--policy", help="The policy file of the earlier release.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The released file.")],
     previous_release: Annotated[
@@ -37,11 +38,6 @@ def apply(
         typer.Option("--rows", metavar="CSV", help="Also write which rows were suppressed and why."),
     ] = None,
     max_suppression: options.Suppression = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
-    stream: options.Stream = False,
-    memory: options.Memory = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -56,18 +52,17 @@ def apply(
     from incrowd.engines import loaded as loaded_table
     from incrowd.io.files import CsvFormat, escaping, write_file
     from incrowd.jobs.apply import apply_recoding
+    from incrowd.jobs.policy import Policy
 
-    outputs = options.outputs_of(data, previous_release, policy=policy, recoding=recoding, force=force)
-    released = options.released_file(outputs, output, data, stream=stream)
-    numbers = options.added(outputs, rows)
-    loaded = options.read_policy(policy)
+    written = outputs.outputs_of(data, previous_release, policy=policy, recoding=recoding, force=force)
+    released = outputs.released_file(written, output, data, stream=source.stream)
+    numbers = outputs.added(written, rows)
+    loaded = Policy.read(policy)
     if max_suppression is not None:
         loaded = replace(loaded, max_suppression=max_suppression)
-    with progress() as shown, outputs:
+    with progress() as shown, written:
         shown.stage("read")
-        table, csv_format, _ = options.opened(
-            data, options.csv_format(delimiter, encoding, names), stream=stream, memory=memory, shown=shown
-        )
+        table, csv_format, _ = source.open(data, shown)
         # It was written as this one will be.
         earlier = (
             None

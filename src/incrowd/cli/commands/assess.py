@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,22 +22,10 @@ _CLASSES = 100
 
 def assess(
     data: options.FileOrAddress,
-    table: options.Table = None,
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    hierarchies: options.Hierarchies = None,
-    k: options.K = None,
-    l: options.L = None,  # noqa: E741
-    t: options.T = None,
-    model: options.Models = None,
+    source: options.TableOptions,
+    columns: options.MeasuredColumns,
+    limits: options.ModelOptions,
     population: options.People = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
-    stream: options.Stream = False,
-    memory: options.Memory = None,
     by_class: Annotated[
         bool,
         typer.Option(
@@ -55,29 +43,18 @@ def assess(
     from incrowd.cli.tables import console, progress, show_assessment
     from incrowd.jobs.assess import assess as measure
 
-    models = options.models_of(k, l, t, model)
-    options.refuse_beside_policy(
-        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-    )
-    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
-    page = options.added_report(outputs, report)
-    with progress() as shown, outputs:
+    models = limits.models()
+    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    page = outputs.added_report(written, report)
+    with progress() as shown, written:
         shown.stage("read")
-        rows, _, columns = options.opened(
-            data,
-            options.csv_format(delimiter, encoding, names),
-            stream=stream,
-            memory=memory,
-            shown=shown,
-            table=table,
-        )
-        loaded = options.policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
-        loaded = options.override(loaded, models, None, None, None)
+        rows, _, names = source.open(data, shown)
+        policy = columns.policy_for(names, lenient=True).with_models(models)
         shown.stage("assess")
-        assessment = measure(rows, loaded.schema, loaded.models, population=population, progress=shown)
+        assessment = measure(rows, policy.schema, policy.models, population=population, progress=shown)
         if page is not None:
             shown.stage("report")
-            assessment.report(page, loaded.schema)
+            assessment.report(page, policy.schema)
     if json:
         document = {"file": str(data), **assessment.to_dict()}
         if by_class:

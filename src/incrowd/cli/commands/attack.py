@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options
+from incrowd.cli.parsing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +24,12 @@ __all__ = ["attack"]
 def attack(
     raw: options.Data,
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released or synthetic file.")],
+    source: options.CsvOptions,
+    roles: options.MeasuredColumns,
     control: Annotated[
         Path | None,
         typer.Option("--control", help="Raw records of people whom the release does not hold."),
     ] = None,
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    hierarchies: options.Hierarchies = None,
     secret: Annotated[
         str | None, typer.Option("--secret", help="The sensitive attribute that is inferred.")
     ] = None,
@@ -56,10 +55,6 @@ def attack(
         typer.Option("--kinds", metavar="A,B,...", help="The attacks to try, as composition,minimality."),
     ] = None,
     seed: options.Seed = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     json: options.Json = False,
 ) -> None:
     """Try to single out, link and infer with a release, and count how often it works.
@@ -72,28 +67,25 @@ def attack(
     from incrowd.cli.tables import console, progress
     from incrowd.io.files import read_table
 
-    options.refuse_beside_policy(
-        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-    )
     with progress() as shown:
         shown.stage("read")
-        before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
+        before, csv_format = source.read(raw)
         after, _ = read_table(release, csv_format)
         others = None if control is None else read_table(control, csv_format)[0]
-        loaded = options.policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
+        policy = roles.policy_for(before.columns, lenient=True)
         found = attacked(
             before,
             after,
-            loaded if loaded.models else loaded.schema,
+            policy if policy.models else policy.schema,
             also=[read_table(path, csv_format)[0] for path in also or ()],
-            kinds=options.listed(kinds) or None,
+            kinds=listed(kinds) or None,
             control=others,
             secret=secret,
             attacks=attacks,
             columns=columns,
             neighbours=neighbours,
             aligned=aligned,
-            known=options.listed(known) or None,
+            known=listed(known) or None,
             seed=seed or 0,
             progress=shown,
         )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
+from incrowd.cli.flattening import Without
+from incrowd.cli.parsing import algorithms_of, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,25 +49,19 @@ def compare(
             help="Algorithms with their parameters, e.g. mondrian,clustering,optimal:metric=ncp; or all.",
         ),
     ],
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    hierarchies: options.Hierarchies = None,
+    source: options.CsvOptions,
+    columns: options.MeasuredColumns,
+    limits: Annotated[options.ModelOptions, Without("k", "l", "t")],
     k: Annotated[str | None, typer.Option("-k", metavar="K,...", help="Limits of k-anonymity.")] = None,
     l: Annotated[  # noqa: E741
         str | None, typer.Option("-l", metavar="L,...", help="Limits of distinct l-diversity.")
     ] = None,
     t: Annotated[str | None, typer.Option("-t", metavar="T,...", help="Limits of t-closeness.")] = None,
-    model: options.Models = None,
     population: options.People = None,
     max_suppression: options.Suppression = None,
     seeds: Annotated[
         str, typer.Option("--seeds", metavar="S,...", help="Seeds for algorithms that choose at random.")
     ] = "0",
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False,
     shuffle: Annotated[
@@ -96,52 +92,48 @@ def compare(
     from incrowd.algorithms import FullDomainAlgorithm
     from incrowd.cli.tables import console, progress
     from incrowd.errors import ParameterError
-    from incrowd.io.files import read_table
     from incrowd.jobs.compare import compare as grid
 
     if json and csv:
         raise ParameterError("--json and --csv: say one of them")
-    chosen = options.algorithms_of(algorithms)
-    limits = {
-        "k": options.numbers_of(k, "-k"),
-        "l": options.numbers_of(l, "-l"),
-        "t": options.numbers_of(t, "-t", float),
-        "seeds": options.numbers_of(seeds, "--seeds"),
+    chosen = algorithms_of(algorithms)
+    varied = {
+        "k": numbers_of(k, "-k"),
+        "l": numbers_of(l, "-l"),
+        "t": numbers_of(t, "-t", float),
+        "seeds": numbers_of(seeds, "--seeds"),
     }
-    models = options.models_of(None, None, None, model)
-    options.refuse_beside_policy(
-        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-    )
+    models = limits.models()
     if one_page is not None:
-        if limits["t"]:
+        if varied["t"]:
             raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
         shuffle = True
-    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
-    sheet = options.added(outputs, one_page)
-    page = options.added_report(outputs, report)
-    with progress() as shown, outputs:
+    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    sheet = outputs.added(written, one_page)
+    page = outputs.added_report(written, report)
+    with progress() as shown, written:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
-        loaded = options.policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
+        table, csv_format = source.read(data)
+        policy = columns.policy_for(table.columns, lenient=True)
 
-        def run(chosen: Sequence[Algorithm], **limits: Any) -> Comparison:
+        def run(chosen: Sequence[Algorithm], **values: Any) -> Comparison:
             return grid(
-                table, loaded, chosen, models=models, max_suppression=max_suppression, population=population,
-                csv_format=csv_format, shuffle=shuffle, progress=shown, **limits,
+                table, policy, chosen, models=models, max_suppression=max_suppression, population=population,
+                csv_format=csv_format, shuffle=shuffle, progress=shown, **values,
             )  # fmt: skip
 
         varied_l: Comparison | None = None
         if sheet is None:
-            comparison = run(chosen, **limits)
+            comparison = run(chosen, **varied)
         else:
-            comparison = run(chosen, k=limits["k"] or _PAGE_K, seeds=limits["seeds"])
+            comparison = run(chosen, k=varied["k"] or _PAGE_K, seeds=varied["seeds"])
             lattice_ = [algorithm for algorithm in chosen if isinstance(algorithm, FullDomainAlgorithm)]
-            most = _most_l(loaded, table)
+            most = _most_l(policy, table)
             if most:
-                values = limits["l"] or [each for each in _PAGE_L if each <= most]
-                varied_l = run(lattice_ or chosen, k=[at_k], l=values, seeds=limits["seeds"])
+                values = varied["l"] or [each for each in _PAGE_L if each <= most]
+                varied_l = run(lattice_ or chosen, k=[at_k], l=values, seeds=varied["seeds"])
             shown.stage("page")
-            quasi = [attribute.name for attribute in loaded.schema.quasi]
+            quasi = [attribute.name for attribute in policy.schema.quasi]
             comparison.one_page(
                 sheet,
                 against_l=varied_l,

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.options import Commands, Force
+from incrowd.cli.flattening import Commands
+from incrowd.cli.options import Force
 
 __all__ = ["app"]
 

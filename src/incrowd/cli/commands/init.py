@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     pass
@@ -17,27 +17,24 @@ __all__ = ["init"]
 
 def init(
     data: options.Data,
+    source: options.CsvOptions,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The policy file; standard output by default.")
     ] = None,
     null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     force: options.Force = False,
 ) -> None:
     """Draft a policy: guessed roles and hierarchies of the columns, and why. Read it before you use it."""
-    from incrowd.io.files import read_table
     from incrowd.io.targets import writing
     from incrowd.jobs.draft import draft_policy
 
-    outputs = options.outputs_of(data, force=force)
-    target = options.added(outputs, output)
-    table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
+    written = outputs.outputs_of(data, force=force)
+    target = outputs.added(written, output)
+    table, _ = source.read(data)
     text = draft_policy(table, data.name, tuple(null_value or ()))
     if target is None:
         typer.echo(text, nl=False)
     else:
-        with outputs, writing(target) as place:
+        with written, writing(target) as place:
             place.write_text(text, encoding="utf-8")
         typer.echo(f"written: {output}; check every role before you use it")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
+from incrowd.cli.flattening import Without
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,25 +21,11 @@ __all__ = ["lattice"]
 
 def lattice(
     data: options.FileOrAddress,
-    table: options.Table = None,
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    hierarchies: options.Hierarchies = None,
-    k: options.K = None,
-    l: options.L = None,  # noqa: E741
-    t: options.T = None,
-    model: options.Models = None,
+    source: options.TableOptions,
+    columns: options.MeasuredColumns,
+    limits: options.ModelOptions,
+    search: Annotated[options.SearchOptions, Without("style")],
     population: options.People = None,
-    algorithm: options.AlgorithmName = None,
-    levels: options.Levels = None,
-    max_suppression: options.Suppression = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
-    stream: options.Stream = False,
-    memory: options.Memory = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Also write every node looked at: .parquet or .json."),
@@ -53,28 +40,17 @@ def lattice(
     from incrowd.cli.tables import console, progress
     from incrowd.jobs.anonymize import explore
 
-    models = options.models_of(k, l, t, model)
-    outputs = options.outputs_of(data, population, hierarchies, policy=policy, force=force)
-    target = options.added(outputs, output)
-    options.refuse_beside_policy(
-        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-    )
+    models = limits.models()
+    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    target = outputs.added(written, output)
     with progress() as shown:
         shown.stage("read")
-        rows, csv_format, columns = options.opened(
-            data,
-            options.csv_format(delimiter, encoding, names),
-            stream=stream,
-            memory=memory,
-            shown=shown,
-            table=table,
-        )
-        loaded = options.policy_or_columns(policy, columns, qi, sensitive, hierarchies, null_value)
-        loaded = options.override(loaded, models, algorithm, max_suppression, None)
-        loaded = loaded.with_levels(options.levels_of(levels) or {})
-        space = explore(rows, loaded, population=population, csv_format=csv_format, progress=shown)
+        rows, csv_format, names = source.open(data, shown)
+        policy = search.override(columns.policy_for(names, lenient=True).with_models(models))
+        policy = policy.with_levels(search.fixed_levels())
+        space = explore(rows, policy, population=population, csv_format=csv_format, progress=shown)
     if target is not None:
-        with outputs:
+        with written:
             space.save(target)
     if json:
         typer.echo(json_module.dumps(space.to_dict(), ensure_ascii=False, indent=1))

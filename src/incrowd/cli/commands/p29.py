@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,12 +21,8 @@ __all__ = ["p29"]
 
 def p29(
     data: options.Data,
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    identifying: options.Identifying = None,
-    insensitive: options.Insensitive = None,
-    others: options.Others = None,
+    source: options.CsvOptions,
+    columns: options.UnrecodedColumns,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Delete the classes that fail, and write what is left."),
@@ -39,10 +35,6 @@ def p29(
     max_rounds: Annotated[
         int | None, typer.Option("--max-rounds", help="How often to look anew; 1 is the single pass.")
     ] = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -54,31 +46,16 @@ def p29(
     """
     from incrowd.cli.tables import console, progress
     from incrowd.engines import read_classes
-    from incrowd.io.files import escaping, read_table, write_file
+    from incrowd.io.files import escaping, write_file
     from incrowd.jobs.ensure_privacy import ensure_privacy
     from incrowd.privacy import P29
 
-    options.refuse_beside_policy(
-        policy,
-        qi=qi,
-        sensitive=sensitive,
-        identifying=identifying,
-        insensitive=insensitive,
-        others=others,
-        null_value=null_value or None,
-    )
-    outputs = options.outputs_of(data, policy=policy, force=force)
-    target = options.added(outputs, output)
-    with progress() as shown, outputs:
+    written = outputs.outputs_of(data, policy=columns.policy, force=force)
+    target = outputs.added(written, output)
+    with progress() as shown, written:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
-        if policy is not None:
-            schema = options.read_policy(policy).schema
-        else:
-            schema = options.schema_of(
-                table.columns, qi, sensitive, identifying, insensitive, others, None, null_value,
-                lenient=output is None,
-            )  # fmt: skip
+        table, csv_format = source.read(data)
+        schema = columns.policy_for(table.columns, lenient=output is None).schema
         shown.stage("score")
         score = P29(0.0).of(read_classes(table, schema))
         left = None

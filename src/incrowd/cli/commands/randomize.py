@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +20,11 @@ __all__ = ["randomize"]
 
 def randomize(
     data: options.Data,
+    source: options.CsvOptions,
     spec: Annotated[
         Path, typer.Option("--spec", help="TOML file with a mechanism per column, and a budget.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="CSV or Parquet file to write.")],
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,
@@ -36,16 +34,16 @@ def randomize(
     Columns that the file does not name are written as they are.
     """
     from incrowd.cli.tables import console, progress
-    from incrowd.io.files import escaping, read_table, write_file
+    from incrowd.io.files import escaping, write_file
     from incrowd.jobs.randomize import mechanisms_from_toml
     from incrowd.jobs.randomize import randomize as drawn
 
     mechanisms, budget = mechanisms_from_toml(spec)
-    outputs = options.outputs_of(data, spec, force=force)
-    target = outputs.add(output)
-    with progress() as shown, outputs:
+    written = outputs.outputs_of(data, spec, force=force)
+    target = written.add(output)
+    with progress() as shown, written:
         shown.stage("read")
-        table, csv_format = read_table(data, options.csv_format(delimiter, encoding, names))
+        table, csv_format = source.read(data)
         shown.stage("randomize")
         made = drawn(table, mechanisms, budget=budget)
         shown.stage("write")

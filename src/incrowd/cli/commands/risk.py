@@ -23,10 +23,8 @@ _SETS = 10
 
 def risk(
     data: options.Data,
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    hierarchies: options.Hierarchies = None,
+    source: options.CsvOptions,
+    columns: options.MeasuredColumns,
     population: options.People = None,
     size: Annotated[
         int | None,
@@ -42,10 +40,6 @@ def risk(
     distinction: Annotated[
         float, typer.Option("--distinction", help="From which share of distinct records a set identifies.")
     ] = 0.9,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     json: options.Json = False,
 ) -> None:
     """Measure re-identification risk: risk models, special uniques, and which columns identify.
@@ -54,28 +48,24 @@ def risk(
     individual risk of the rows of a survey.
     """
     from incrowd.cli.tables import console, progress
-    from incrowd.io.files import read_table
     from incrowd.jobs.assess import assess as measure
     from incrowd.risk import individual_risk, population_uniqueness, quasi_identifiers, suda2
 
-    options.refuse_beside_policy(
-        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-    )
     with progress() as shown:
         shown.stage("read")
-        table, _ = read_table(data, options.csv_format(delimiter, encoding, names))
-        loaded = options.policy_or_columns(policy, table.columns, qi, sensitive, hierarchies, null_value)
-        columns = [attribute.name for attribute in loaded.schema.quasi]
-        largest = min(max_size, len(columns))
+        table, _ = source.read(data)
+        schema = columns.policy_for(table.columns, lenient=True).schema
+        names = [attribute.name for attribute in schema.quasi]
+        largest = min(max_size, len(names))
         shown.stage("risk models")
-        risks = measure(table, loaded.schema, population=population).risk
+        risks = measure(table, schema, population=population).risk
         shown.stage("special uniques")
         share = 0.01 if size is None else min(len(table) / size, 1.0)
-        special = suda2(table, columns, max_size=largest, fraction=share)
+        special = suda2(table, names, max_size=largest, fraction=share)
         shown.stage("quasi-identifiers")
-        sets = quasi_identifiers(table, columns, max_size=largest, distinction=distinction)
-        unique = None if size is None else population_uniqueness(table, columns, population=size)
-        rows = None if weights is None else individual_risk(table, columns, weights)
+        sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
+        unique = None if size is None else population_uniqueness(table, names, population=size)
+        rows = None if weights is None else individual_risk(table, names, weights)
         individual = (
             None
             if rows is None

@@ -27,19 +27,13 @@ def utility(
     release: Annotated[
         Path, typer.Argument(metavar="RELEASE", help="The released file: the same rows in the same order.")
     ],
-    policy: options.PolicyFile = None,
-    qi: options.Quasi = None,
-    sensitive: options.Sensitive = None,
-    hierarchies: options.Hierarchies = None,
+    source: options.CsvOptions,
+    columns: options.MeasuredColumns,
     target: Annotated[
         str | None,
         typer.Option("--target", help="Also learn to predict this column, from both tables."),
     ] = None,
     seed: options.Seed = None,
-    null_value: options.NullValues = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    names: options.Names = None,
     json: options.Json = False,
 ) -> None:
     """Measure what a release lost of the raw table, whoever made it.
@@ -53,20 +47,17 @@ def utility(
     from incrowd.jobs.fidelity import fidelity
     from incrowd.jobs.learn import learn
 
-    options.refuse_beside_policy(
-        policy, qi=qi, sensitive=sensitive, hierarchies=hierarchies, null_value=null_value or None
-    )
     with progress() as shown:
         shown.stage("read")
-        before, csv_format = read_table(raw, options.csv_format(delimiter, encoding, names))
+        before, csv_format = source.read(raw)
         after, _ = read_table(release, csv_format)
-        loaded = options.policy_or_columns(policy, before.columns, qi, sensitive, hierarchies, null_value)
+        schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
-        evaluation = evaluate(before, after, loaded.schema)
+        evaluation = evaluate(before, after, schema)
         kept = fidelity(
             evaluation.frequency,
             evaluation.recoding,
-            columns=min(2, len(loaded.schema.quasi)),
+            columns=min(2, len(schema.quasi)),
             seed=seed or 0,
         )
         learned = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli import options
+from incrowd.cli.parsing import file_or_address, listed, named
 
 if TYPE_CHECKING:
     from incrowd.verification import Verification
@@ -26,7 +27,7 @@ def verify(
         typer.Option(
             "--against",
             metavar="RAW",
-            parser=options.file_or_address,
+            parser=file_or_address,
             help="The raw table: each cell must be true of its record, other columns unchanged.",
         ),
     ] = None,
@@ -53,15 +54,15 @@ def verify(
     from incrowd.verification import verify as check
 
     result = check(
-        options.named(released),
+        named(released),
         policy,
         table=table,
         population=population,
-        against=None if against is None else options.named(against),
+        against=None if against is None else named(against),
         against_table=against_table,
         delimiter=delimiter,
         encoding=encoding,
-        names=() if names is None else names.split(","),
+        names=listed(names),
         escaped=escape_formulas,
     )
     if json:

@@ -1,0 +1,86 @@
+"""What a command writes: noted, and refused where it must be, before the work starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incrowd.errors import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    from incrowd.engines.sql.databases import Address
+    from incrowd.io.targets import Outputs, Target
+
+__all__ = ["added", "added_report", "outputs_of", "released_file"]
+
+
+def outputs_of(
+    *inputs: object, policy: Path | None = None, recoding: Path | None = None, force: bool
+) -> Outputs:
+    """Take note of all that a call reads, before the first of its outputs.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders, patterns, addresses; None where there is none.
+    policy
+        A policy file, which may name hierarchy files.
+    recoding
+        The folder of a recoding.
+    """
+    from incrowd.io.targets import Outputs
+    from incrowd.jobs.policy import hierarchy_files
+
+    named = [] if policy is None else [policy, *hierarchy_files(policy)]
+    return Outputs(*inputs, named, recoding, force=force)
+
+
+def released_file(outputs: Outputs, output: Path, data: Path | Address, *, stream: bool) -> Target:
+    """Take note of the released file, or folder where many files are read.
+
+    Raises
+    ------
+    TableError
+        When it overlaps with what is read, exists or cannot be written.
+    """
+    from incrowd.io.streams import is_scan
+    from incrowd.io.targets import is_folder
+
+    many = isinstance(data, Path) and (stream or is_scan(data))
+    return outputs.add(output, folder=many and is_folder(output))
+
+
+def added(
+    outputs: Outputs, path: Path | None, *, folder: bool = False, private: bool = False
+) -> Target | None:
+    """Take note of an output that may be left out.
+
+    Raises
+    ------
+    TableError
+    """
+    return None if path is None else outputs.add(path, folder=folder, private=private, parents=private)
+
+
+def added_report(outputs: Outputs, report: Path | None) -> Target | None:
+    """Take note of a report, and refuse one that could not be made, before there is anything to report.
+
+    Raises
+    ------
+    ParameterError, TableError, MissingExtraError
+    """
+    if report is None:
+        return None
+    from importlib.util import find_spec
+
+    from incrowd.report.pages import SUFFIXES
+
+    suffix = report.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
+    target = added(outputs, report)
+    wanted = {".html": ("altair", "vl_convert"), ".pdf": ("altair", "vl_convert", "typst")}.get(suffix, ())
+    missing = [name for name in wanted if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(", ".join(missing), "report", f"a report as {suffix}")
+    return target
