@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
 
 from incrowd.errors import ParameterError, PolicyError, quoted
 
-__all__ = ["Configured", "Parameter", "Registry", "parameter"]
+__all__ = [
+    "COUNT",
+    "EPSILON",
+    "PART",
+    "SEED",
+    "SHARE",
+    "Configured",
+    "Parameter",
+    "Registry",
+    "check_fields",
+    "parameter",
+]
 
 _BEYOND = 2**128
 """Numbers from here on, of up to thousands of digits, are slips; seeds and limits of 2^64 are not."""
@@ -38,6 +50,8 @@ class Parameter:
         The allowed texts, where only some are.
     optional
         Whether None is allowed.
+    above
+        What the value must be larger than; None where there is nothing.
     """
 
     kind: type
@@ -46,12 +60,16 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     optional: bool = False
+    above: float | None = None
 
     def describe(self) -> str:
         """Say in words what is allowed, e.g. ``a whole number of at least 1``."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
         words = _WORDS[self.kind]
+        if self.above is not None:
+            most = "" if self.high is None else f" and at most {self.high:g}"
+            return f"{words} above {self.above:g}{most}"
         if self.low is not None and self.high is not None:
             return f"{words} between {self.low:g} and {self.high:g}"
         if self.low is not None:
@@ -71,6 +89,8 @@ class Parameter:
         if value is None and self.optional:
             return None
         wrong = ParameterError(f"{owner}: {name} must be {self.describe()}, got {quoted(value)}")
+        if isinstance(value, SupportsIndex) and not isinstance(value, int):
+            value = operator.index(value)  # NumPy's
         # A whole number is a number, too, and stays one: l=2 is not written l=2.0.
         fits = isinstance(value, int | float) if self.kind is float else isinstance(value, self.kind)
         if not fits or (self.kind is not bool and isinstance(value, bool)):
@@ -83,6 +103,8 @@ class Parameter:
                     f"{owner}: {name} must be {self.describe()} below 2^128, got {quoted(value)}"
                 )
             if self.low is not None and value < self.low:
+                raise wrong
+            if self.above is not None and value <= self.above:
                 raise wrong
             if self.high is not None and value > self.high:
                 raise wrong
@@ -104,6 +126,41 @@ class Parameter:
             pass
         return self.check(value, owner, name)
 
+    def field(self, default: Any = dataclasses.MISSING) -> Any:
+        """Return the field of a dataclass that has this parameter; see `check_fields`."""
+        return dataclasses.field(default=default, metadata={"parameter": self})
+
+    def within(self, low: float | None = None, high: float | None = None) -> Parameter:
+        """Return the parameter with other bounds, as where the table sets them."""
+        return dataclasses.replace(self, low=low, high=high)
+
+
+SEED = Parameter(int, "seed of random choices", low=0)
+"""A seed."""
+SHARE = Parameter(float, "a share", low=0, high=1)
+"""A share that may be nothing."""
+PART = Parameter(float, "a share", above=0, high=1)
+"""A share that is something."""
+COUNT = Parameter(int, "how many", low=1)
+"""How many of something there are."""
+EPSILON = Parameter(float, "privacy loss of a record's value", above=0)
+"""What a differentially private mechanism may lose."""
+
+
+def check_fields(owner: object, title: str) -> None:
+    """Check the declared fields of a dataclass, and give each its declared type.
+
+    Raises
+    ------
+    ParameterError
+        Which begins with `title` and names the field.
+    """
+    for field in dataclasses.fields(owner):  # type: ignore[arg-type]
+        declared = field.metadata.get("parameter")
+        if declared is not None:
+            value = declared.check(getattr(owner, field.name), title, field.name)
+            object.__setattr__(owner, field.name, value)
+
 
 def parameter(
     meaning: str,
@@ -114,10 +171,10 @@ def parameter(
     high: float | None = None,
     choices: tuple[str, ...] = (),
     optional: bool = False,
+    above: float | None = None,
 ) -> Any:
     """Declare a parameter of a `Configured` class; see `Parameter` for the fields."""
-    declared = Parameter(kind, meaning, low, high, choices, optional)
-    return dataclasses.field(default=default, metadata={"parameter": declared})
+    return Parameter(kind, meaning, low, high, choices, optional, above).field(default)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,8 +196,7 @@ class Configured:
     paper: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        for name, declared in self.parameters().items():
-            object.__setattr__(self, name, declared.check(getattr(self, name), self.name, name))
+        check_fields(self, self.name)
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:

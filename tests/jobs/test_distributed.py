@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import MemoryEngine
-from incrowd.engines.spark import OTHER_VALUES
+from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.jobs.distributed import check, cuts, rows
 from incrowd.jobs.distributed import release as module
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked

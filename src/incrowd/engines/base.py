@@ -1,35 +1,85 @@
-"""What every engine does: count the rows of a table, and apply a recoding to them."""
+"""What every engine does: count the rows of a table, apply a recoding to them, and write them checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import TableError
+from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from incrowd.io.files import CsvFormat
-    from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["Engine"]
+__all__ = ["DRIVER_KEYS", "NOT_THE_SAME", "Engine", "EngineSettings"]
+
+DRIVER_KEYS = 5_000_000
+"""Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
+
+NOT_THE_SAME = "what was written does not read back the same; nothing is kept"
+"""What is said of a file that has other columns than the table."""
 
 
-class Engine(Protocol):
-    """A table, wherever its rows live."""
+@dataclass(frozen=True)
+class EngineSettings:
+    """What a caller tells an engine.
+
+    Attributes
+    ----------
+    driver_keys
+        How many combinations of values an engine may fetch that counts elsewhere.
+    progress
+        Told how far long work is, where the engine knows.
+    """
+
+    driver_keys: int = DRIVER_KEYS
+    progress: Progress = field(default_factory=Silent)
+
+
+class Engine(ABC):
+    """A table, wherever its rows live.
+
+    Attributes
+    ----------
+    in_memory
+        Whether the rows are at hand one by one, so that they can be shuffled.
+    divisible
+        Whether the rows can be recoded block by block where they are.
+    file_name
+        What a release is called in a folder, unless the caller names it.
+    """
+
+    in_memory: ClassVar[bool] = False
+    divisible: ClassVar[bool] = False
+    file_name: ClassVar[str] = "release.csv"
+
+    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
+        self.settings = EngineSettings() if settings is None else settings
 
     @classmethod
+    @abstractmethod
     def takes(cls, table: Any) -> bool:
         """Say whether this engine works on such a table."""
 
-    def __init__(self, table: Any) -> None: ...
-
     @property
+    @abstractmethod
     def columns(self) -> list[str]:
         """Names of the columns, in order."""
 
+    @property
+    def sources(self) -> Sequence[object]:
+        """Files or the database that the rows come from, where an engine knows; no output replaces them."""
+        return ()
+
+    @abstractmethod
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows.
 
@@ -48,22 +98,18 @@ class Engine(Protocol):
             When schema and table do not fit.
         """
 
+    @abstractmethod
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows: a table of the same kind, rows in the same order, with new contents only.
 
         Columns that may not leave are left out; the quasi-identifiers hold the released cells as text.
         """
 
-    @property
-    def sources(self) -> Sequence[object]:
-        """Files or the database that the rows come from, where an engine knows; no output replaces them."""
-
-    progress: Progress
-    """Told how far long work is, where an engine knows."""
-
     def writes_folder(self, target: Path) -> bool:
         """Say whether `write` makes a folder and not a file."""
+        return False
 
+    @abstractmethod
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
         """Write the table to `path` in the format that `target` is named for, and open what was written.
 
@@ -72,3 +118,54 @@ class Engine(Protocol):
         TableError
             When the table cannot be written in that format.
         """
+
+    def place(self, folder: Path, name: str) -> str | Path:
+        """Return what `write_checked` takes for a file in a folder of this machine."""
+        return folder / name
+
+    def write_checked(
+        self,
+        path: str | os.PathLike[str],
+        csv_format: CsvFormat | None,
+        check: Callable[[Any], None],
+        *,
+        force: bool,
+        sources: object = None,
+    ) -> None:
+        """Write the table beside its target, read it again, and rename it if it passes a check.
+
+        Parameters
+        ----------
+        check
+            Called with what was read again; what it raises ends the writing.
+        force
+            Whether a target that is there already is replaced.
+        sources
+            What the table was read from; see `incrowd.io.targets.Outputs`.
+
+        Raises
+        ------
+        TableError
+            When the target exists (unless `force`), cannot be written, or does not read back the same.
+        """
+        from incrowd.io.addresses import file_path
+        from incrowd.io.files import CsvFormat
+        from incrowd.io.targets import writing
+
+        target = file_path(path)
+        folder = self.writes_folder(target)
+        with writing(path, force=force, folder=folder, sources=[sources, *self.sources]) as temporary:
+            written = self.write(temporary, target, csv_format or CsvFormat())
+            if list(written.columns) != self.columns:
+                raise TableError(f"{target}: {NOT_THE_SAME}")
+            check(written)
+
+    def into(self, name: str, *, force: bool = False) -> AbstractContextManager[Any]:
+        """Make a new table of the rows in their database, and keep it if nothing fails until the end.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in a database, there is such a table (unless `force`) or it cannot be made.
+        """
+        raise TableError("the rows are not in a database; write them to a file")

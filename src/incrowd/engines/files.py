@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from incrowd.engines.base import EngineSettings
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
@@ -125,8 +126,8 @@ class FilesEngine(ScanEngine):
 
         return isinstance(table, Files)
 
-    def __init__(self, table: Files) -> None:
-        super().__init__(table.frame)
+    def __init__(self, table: Files, settings: EngineSettings | None = None) -> None:
+        super().__init__(table.frame, settings)
         self._files = table
         self._database: duckdb.DuckDBPyConnection | None = None
         self._folder: Path | None = None
@@ -203,7 +204,7 @@ class FilesEngine(ScanEngine):
                 for number, part in enumerate(self._files.parts):
                     name = Path(f"part-{number:05}.{ending}")
                     stream_table(part, path / name, name, csv_format)
-                    self.progress.advance(number + 1, len(self._files.parts))
+                    self.settings.progress.advance(number + 1, len(self._files.parts))
             else:
                 stream_table(self._frame, path, target, csv_format)
         return scan(path, csv_format, memory=self._files.memory)
@@ -514,7 +515,7 @@ class FilesEngine(ScanEngine):
                 while not wait([job], _POLL).done:
                     done = database.query_progress()
                     if done > 0:
-                        self.progress.advance(int(done), 100)
+                        self.settings.progress.advance(int(done), 100)
             except BaseException:
                 database.interrupt()
                 raise

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.engines.base import Engine, EngineSettings
 from incrowd.engines.memory import dictionary, require_countable
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
-from incrowd.progress import Progress, Silent
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CELL",
     "CHANGED",
-    "DRIVER_KEYS",
     "ROWS",
     "FetchedEngine",
     "GroupedEngine",
@@ -39,9 +36,6 @@ ROWS = "\0rows"
 
 CELL = "\0cell {}"
 """Column that holds the released text of a quasi-identifier."""
-
-DRIVER_KEYS = 5_000_000
-"""Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
 
 _UNCOUNTED = "this engine has counted nothing yet; call its count, then apply what was searched"
 
@@ -77,7 +71,7 @@ class TooManyKeysError(TableError):
         return error
 
 
-class GroupedEngine(ABC):
+class GroupedEngine(Engine):
     """Counts keys from grouped rows: one grouping for the keys, and one more per sensitive attribute.
 
     What is kept is as long as there are distinct keys. Records that look alike cannot be parted, since
@@ -92,26 +86,12 @@ class GroupedEngine(ABC):
 
     in_order: ClassVar[bool]
 
-    def __init__(self, types: dict[str, pl.DataType]) -> None:
-        self._types = types
+    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
+        super().__init__(table, settings)
+        self._types: dict[str, pl.DataType] = {}
         self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
-        self.progress: Progress = Silent()
         # The distinct keys by the codes of their values, and which key of the frequency table each is.
         self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
-
-    @property
-    def sources(self) -> Sequence[object]:
-        """Files or the database that the rows come from."""
-        return ()
-
-    def writes_folder(self, target: Path) -> bool:
-        """Say whether `write` makes a folder and not a file."""
-        return False
-
-    @property
-    @abstractmethod
-    def columns(self) -> list[str]:
-        """Names of the columns, in order."""
 
     @abstractmethod
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
@@ -374,9 +354,8 @@ class FetchedEngine(GroupedEngine):
 
     in_order = False
 
-    def __init__(self) -> None:
-        super().__init__({})
-        self.driver_keys: int = DRIVER_KEYS
+    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
+        super().__init__(table, settings)
         # The keys as they were fetched, before missing values and the like were made the same.
         self._fetched: pl.DataFrame | None = None
         self._fetched_rows = 0
@@ -397,8 +376,8 @@ class FetchedEngine(GroupedEngine):
 
     def _check_keys(self, found: int, names: Sequence[str]) -> None:
         """Refuse more combinations than may be fetched."""
-        if found > self.driver_keys:
-            raise TooManyKeysError.of(found, self.driver_keys, names)
+        if found > self.settings.driver_keys:
+            raise TooManyKeysError.of(found, self.settings.driver_keys, names)
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from incrowd.engines.base import Engine, EngineSettings
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
-from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["MemoryEngine", "dictionary", "require_countable"]
 
 
-class MemoryEngine:
+class MemoryEngine(Engine):
     """A frame in memory; see `incrowd.engines.Engine`."""
+
+    in_memory = True
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -41,9 +42,10 @@ class MemoryEngine:
             or kinds.is_pyarrow_table(table)
         )
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         import narwhals as nw
 
+        super().__init__(table, settings)
         names = _column_names(table)
         wrong = sum(1 for name in names if not isinstance(name, str))
         if wrong:
@@ -51,8 +53,6 @@ class MemoryEngine:
         if repeated := repeated_columns(names):
             raise SchemaError(f"the table has {repeated}")
         self._names = names
-        self.progress: Progress = Silent()
-        self.sources: Sequence[object] = ()
         self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
 
     @property
@@ -110,10 +110,6 @@ class MemoryEngine:
             columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
         passed = {name: plain(self._frame[name]) for name in released if name not in columns}
         return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
-
-    def writes_folder(self, target: Path) -> bool:
-        """Say whether `write` makes a folder: never."""
-        return False
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
         """Write the rows and read them again; see `Engine.write`."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from incrowd.engines.base import DRIVER_KEYS, Engine, EngineSettings
 from incrowd.engines.files import FilesEngine
-from incrowd.engines.grouped import FetchedEngine
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import RecodedEngine, SqlEngine
-from incrowd.errors import ParameterError, TableError
+from incrowd.errors import TableError
+from incrowd.parameters import COUNT
+from incrowd.progress import Progress, Silent
 
 if TYPE_CHECKING:
-    from incrowd.engines.base import Engine
     from incrowd.io.files import CsvFormat
-    from incrowd.progress import Progress
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -34,13 +34,15 @@ ENGINES: tuple[type[Engine], ...] = (
 """Every engine, asked in this order whether it takes a table."""
 
 
-def engine_for(table: Any, *, driver_keys: int | None = None) -> Engine:
+def engine_for(table: Any, *, driver_keys: int | None = None, progress: Progress | None = None) -> Engine:
     """Return the engine that works on a table.
 
     Parameters
     ----------
     driver_keys
         How many combinations of values an engine may fetch that counts elsewhere; None for `DRIVER_KEYS`.
+    progress
+        Told how far long work is, where the engine knows.
 
     Raises
     ------
@@ -49,14 +51,11 @@ def engine_for(table: Any, *, driver_keys: int | None = None) -> Engine:
     ParameterError
         When `driver_keys` is below 1.
     """
-    if driver_keys is not None and driver_keys < 1:
-        raise ParameterError(f"driver_keys must be at least 1, got {driver_keys}")
+    keys = DRIVER_KEYS if driver_keys is None else COUNT.check(driver_keys, "engine", "driver_keys")
+    settings = EngineSettings(keys, progress or Silent())
     for engine in ENGINES:
         if engine.takes(table):
-            made = engine(table)
-            if isinstance(made, FetchedEngine) and driver_keys is not None:
-                made.driver_keys = driver_keys
-            return made
+            return engine(table, settings)
     raise TableError(
         f"a {type(table).__module__}.{type(table).__name__} is no table that incrowd works on; "
         "give a pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of an "
@@ -98,9 +97,7 @@ def read_classes(
     """
     from incrowd.table.classes import EquivalenceClasses
 
-    engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys)
-    if progress is not None:
-        engine.progress = progress
+    engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys, progress=progress)
     frequency = engine.count(schema.measured(), joint=joint)
     if population is not None:
         frequency = with_population(frequency, schema, population)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from incrowd.engines.base import EngineSettings
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
@@ -40,8 +41,9 @@ class ScanEngine(GroupedEngine):
 
         return isinstance(table, pl.LazyFrame)
 
-    def __init__(self, table: pl.LazyFrame) -> None:
-        super().__init__(dict(table.collect_schema()))
+    def __init__(self, table: pl.LazyFrame, settings: EngineSettings | None = None) -> None:
+        super().__init__(table, settings)
+        self._types = dict(table.collect_schema())
         self._frame = table
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from incrowd.algorithms import Algorithm, Mondrian
-from incrowd.engines import DRIVER_KEYS, SparkEngine, TooManyKeysError
+from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.errors import ParameterError
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.chance import guarded_random
@@ -15,6 +15,7 @@ from incrowd.jobs.checks import check_levels, check_limits, judge, styled
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
 from incrowd.jobs.stages import Clock
+from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
 from incrowd.recoding import check_cells
 from incrowd.table.schema import Schema, Style
@@ -159,6 +160,10 @@ def anonymize(
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
     engine, frequency, population = start.engine, start.frequency, start.population
+    if policy.shuffle and not engine.in_memory:
+        raise ParameterError(
+            "rows that stream cannot be shuffled; leave shuffle out, or sort the files before"
+        )
     with clock.stage("assess"):
         before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models)
     start = start.prepared(policy)
@@ -167,10 +172,6 @@ def anonymize(
     recoding = solution.recoding
     check_cells(recoding, policy.schema.null_values)
     frequency = start.frequency
-    if policy.shuffle and frequency.row_keys is None:
-        raise ParameterError(
-            "rows that stream cannot be shuffled; leave shuffle out, or sort the files before"
-        )
     with clock.stage("apply"):
         released = engine.apply(policy.schema, frequency, recoding)
     if policy.shuffle:
@@ -213,7 +214,7 @@ def _divisible(table: Any, policy: Policy, population: Any) -> bool:
         refuse_divided(policy)
     except ParameterError:
         return False
-    return population is None and SparkEngine.takes(table)
+    return population is None and engine_for(table).divisible
 
 
 def _in_blocks(
@@ -226,10 +227,10 @@ def _in_blocks(
 ) -> DistributedRelease:
     from incrowd.jobs.distributed import in_blocks, refuse_divided
 
-    if not SparkEngine.takes(table):
+    if isinstance(table, str | os.PathLike) or not engine_for(table).divisible:
         raise ParameterError("blocks are for Spark DataFrames; leave blocks out")
-    if blocks is not None and (not isinstance(blocks, int) or isinstance(blocks, bool) or blocks < 1):
-        raise ParameterError("blocks must be a whole number of at least 1")
+    if blocks is not None:
+        blocks = COUNT.check(blocks, "anonymize", "blocks")
     if population is not None:
         raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
     check_levels(policy)
@@ -296,7 +297,7 @@ def _start(
     driver_keys: int | None = None,
 ) -> _Start:
     """Read and count, and refuse what cannot be satisfied."""
-    from incrowd.engines import engine_for, loaded, open_table, with_population
+    from incrowd.engines import loaded, open_table, with_population
     from incrowd.io.streams import Files, is_scan
 
     check_levels(policy)
@@ -308,8 +309,7 @@ def _start(
             table, csv_format = open_table(table, csv_format, progress=clock.progress)
     elif isinstance(table, Files):
         csv_format = table.csv_format
-    engine = engine_for(table, driver_keys=driver_keys)
-    engine.progress = clock.progress
+    engine = engine_for(table, driver_keys=driver_keys, progress=clock.progress)
     policy.schema.released(engine.columns)
     searched = styled(policy)
     joint = any(model.is_joint for model in policy.models)

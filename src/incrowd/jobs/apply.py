@@ -115,14 +115,14 @@ class AppliedBatch:
         InfeasibleError
             When what was written does not satisfy the policy.
         """
+        from incrowd.engines import engine_for
         from incrowd.io.files import escaping
-        from incrowd.jobs.checks import write_checked
 
         def check(reread: Any) -> None:
             _judged(reread, self.previous_release, self.policy)
 
         csv_format = escaping(self.csv_format, escape_formulas)
-        write_checked(self.table, path, csv_format, check, force=force, sources=self.sources)
+        engine_for(self.table).write_checked(path, csv_format, check, force=force, sources=self.sources)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""

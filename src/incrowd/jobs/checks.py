@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from incrowd.engines import SparkEngine
 from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
-from incrowd.io.addresses import file_path
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
-    from incrowd.io.files import CsvFormat
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["check_levels", "check_limits", "judge", "styled", "write_checked"]
+__all__ = ["check_levels", "check_limits", "judge", "styled"]
 
 
 def check_levels(policy: Policy) -> None:
@@ -57,46 +52,6 @@ def styled(policy: Policy) -> Schema:
         null_values=policy.schema.null_values,
         others=policy.schema.others,
     )
-
-
-def write_checked(
-    table: Any,
-    path: str | os.PathLike[str],
-    csv_format: CsvFormat | None,
-    check: Callable[[Any], None],
-    *,
-    force: bool,
-    sources: object = None,
-) -> None:
-    """Write a table beside its target, read it again, and rename it if it passes a check.
-
-    Parameters
-    ----------
-    sources
-        What the table was read from; see `incrowd.io.targets.Outputs`.
-
-    Raises
-    ------
-    TableError
-        When the target exists (unless `force`), cannot be written, or does not read back the same; and
-        whatever `check` raises of what was written.
-    """
-    from incrowd.engines import engine_for
-    from incrowd.io.files import CsvFormat
-    from incrowd.io.targets import writing
-
-    engine = engine_for(table)
-    if isinstance(engine, SparkEngine):
-        # Its file systems are not only those of this machine.
-        engine.replace(path, check, force=force)
-        return
-    target = file_path(path)
-    folder = engine.writes_folder(target)
-    with writing(path, force=force, folder=folder, sources=[sources, *engine.sources]) as temporary:
-        written = engine.write(temporary, target, csv_format or CsvFormat())
-        if engine_for(written).columns != engine.columns:
-            raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
-        check(written)
 
 
 def judge(assessment: Assessment, policy: Policy) -> None:

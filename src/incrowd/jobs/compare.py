@@ -205,7 +205,7 @@ def compare(
     """
     import polars as pl
 
-    from incrowd.engines import MemoryEngine, engine_for, loaded
+    from incrowd.engines import engine_for, loaded
 
     policy = schema if isinstance(schema, Policy) else Policy(schema)
     policy = policy.with_models(models)
@@ -236,7 +236,7 @@ def compare(
         table = loaded(table, csv_format)
     engine = engine_for(table)
     lazy = _lazy(table)
-    if lazy is None and not isinstance(engine, MemoryEngine):
+    if lazy is None and not engine.in_memory:
         raise TableError("compare: takes frames and files; fetch the rows of a database or of Spark first")
     if lazy is not None and shuffle:
         raise ParameterError(

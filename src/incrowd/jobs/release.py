@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines import SparkEngine
+from incrowd.engines import engine_for
 from incrowd.errors import TableError
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.bins import attribute_entry
-from incrowd.jobs.checks import judge, write_checked
+from incrowd.jobs.checks import judge
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
@@ -226,7 +226,7 @@ class Release:
         from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
-        write_checked(self.table, path, csv_format, self._judge, force=force, sources=self.sources)
+        engine_for(self.table).write_checked(path, csv_format, self._judge, force=force, sources=self.sources)
 
     def into(self, name: str, *, force: bool = False) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.
@@ -249,12 +249,9 @@ class Release:
         InfeasibleError
             When what was made does not satisfy the policy.
         """
-        from incrowd.engines import RecodedTable, engine_for
-
-        if not isinstance(self.table, RecodedTable):
-            raise TableError("the rows are not in a database; write them to a file")
-        with self.table.into(name, force=force) as made:
-            if engine_for(made).columns != self.table.columns:
+        engine = engine_for(self.table)
+        with engine.into(name, force=force) as made:
+            if list(made.columns) != engine.columns:
                 raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
             after = self._measured(made)
             if after.records != self.privacy.records:
@@ -304,12 +301,9 @@ class Release:
         """
         from incrowd.io.targets import writing
 
-        on_spark = SparkEngine.takes(self.table)
-        name = name or ("release.parquet" if on_spark else "release.csv")
+        engine = engine_for(self.table)
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            # A session may keep its tables elsewhere unless told otherwise.
-            place = path.joinpath(name).as_uri() if on_spark else path / name
-            self.write(place, escape_formulas=escape_formulas)
+            self.write(engine.place(path, name or engine.file_name), escape_formulas=escape_formulas)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
             account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
             (path / "release.json").write_text(account + "\n", encoding="utf-8")
@@ -376,8 +370,6 @@ def _sentences(release: Release, asked: Sequence[ModelResult], columns: dict[str
 
 def _columns(release: Release) -> dict[str, Any]:
     """Name the columns that left, and count those that did not."""
-    from incrowd.engines import engine_for
-
     schema = release.policy.schema
     released = [
         {"name": name, "role": schema[name].role if name in schema else "insensitive"}

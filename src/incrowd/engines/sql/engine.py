@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from incrowd.engines.base import EngineSettings
     from incrowd.engines.sql.dialects.base import Column, Dialect
     from incrowd.engines.sql.dialects.duckdb import RelationTable
     from incrowd.io.files import CsvFormat
@@ -44,8 +46,8 @@ class SqlEngine(FetchedEngine):
         """Say whether this is a table of a database, or a relation of DuckDB."""
         return isinstance(table, DatabaseTable) or _is_relation(table)
 
-    def __init__(self, table: Any) -> None:
-        super().__init__()
+    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
+        super().__init__(table, settings)
         if _is_relation(table):
             from incrowd.engines.sql.dialects.duckdb import RelationTable
 
@@ -342,8 +344,8 @@ class RecodedEngine(FetchedEngine):
         """Say whether these are such rows."""
         return isinstance(table, RecodedTable)
 
-    def __init__(self, table: RecodedTable) -> None:
-        super().__init__()
+    def __init__(self, table: RecodedTable, settings: EngineSettings | None = None) -> None:
+        super().__init__(table, settings)
         self.table = table
 
     @property
@@ -374,3 +376,7 @@ class RecodedEngine(FetchedEngine):
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""
         return self.table.write(path, target, csv_format)
+
+    def into(self, name: str, *, force: bool = False) -> AbstractContextManager[DatabaseTable]:
+        """Make a new table of the rows; see `Engine.into`."""
+        return self.table.into(name, force=force)

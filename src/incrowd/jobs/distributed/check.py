@@ -11,7 +11,8 @@ import numpy as np
 
 from incrowd.engines import SparkEngine, TooManyKeysError
 from incrowd.engines.memory import dictionary
-from incrowd.engines.spark import all_suppressed, guarded, positional, to_polars
+from incrowd.engines.spark import all_suppressed, positional, to_polars
+from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table, size_bins
 from incrowd.jobs.distributed.rows import FIGURES

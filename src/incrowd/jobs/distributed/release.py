@@ -13,17 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms import Mondrian
-from incrowd.engines import DRIVER_KEYS, SparkEngine
+from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine
 from incrowd.engines.grouped import CHANGED
-from incrowd.engines.spark import (
-    all_suppressed,
-    as_arrow,
-    guarded,
-    positional,
-    replace_folder,
-    to_polars,
-    without_comments,
-)
+from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
+from incrowd.engines.spark.errors import guarded
+from incrowd.engines.spark.folder import replace_folder
 from incrowd.errors import ParameterError, TableError, named
 from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
@@ -108,8 +102,7 @@ class DistributedRelease:
         """
         from incrowd.jobs.checks import styled
 
-        engine = SparkEngine(self.source)
-        engine.driver_keys = self.driver_keys
+        engine = SparkEngine(self.source, EngineSettings(self.driver_keys))
         schema = styled(self.policy)
         frequency = engine.count(schema)
         found = self.policy.algorithm.search(self.policy.problem(frequency, schema.quasi, Silent()))

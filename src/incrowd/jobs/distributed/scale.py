@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.memory import dictionary
-from incrowd.engines.spark import OTHER_VALUES
+from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.kernels.counting import Counts
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import SensitiveCounts

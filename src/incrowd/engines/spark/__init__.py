@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
-from incrowd.engines.grouped import CHANGED, ROWS, FetchedEngine
-from incrowd.errors import (
-    IncrowdError,
-    MissingExtraError,
-    SchemaError,
-    TableError,
-    exists_already,
-    null_values_setting,
-)
+from incrowd.engines.base import EngineSettings
+from incrowd.engines.grouped import ROWS, FetchedEngine
+from incrowd.engines.spark.errors import guarded
+from incrowd.engines.spark.folder import replace_folder
+from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
-from incrowd.io.targets import refuse_other_files, seal_of, writing
-from incrowd.recoding import READS_AS_MISSING
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,9 +27,7 @@ __all__ = [
     "BROADCAST_KEYS",
     "SparkEngine",
     "all_suppressed",
-    "guarded",
     "positional",
-    "replace_folder",
     "to_polars",
     "without_comments",
 ]
@@ -66,8 +55,11 @@ class SparkEngine(FetchedEngine):
         module = sys.modules.get("pyspark.sql.dataframe")
         return module is not None and isinstance(table, module.DataFrame)
 
-    def __init__(self, table: Any) -> None:
-        super().__init__()
+    divisible = True
+    file_name = "release.parquet"
+
+    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
+        super().__init__(table, settings)
         if table.isStreaming:
             raise TableError("a streaming DataFrame never ends; give the rows of one batch")
         self._frame = table
@@ -121,7 +113,7 @@ class SparkEngine(FetchedEngine):
             .agg(sf.sum(_COUNT).alias(_COUNT))
             .select(*columns, _COUNT)
         )
-        if self._base_keys <= self.driver_keys:
+        if self._base_keys <= self.settings.driver_keys:
             return self._fetched_as(grouped, names)
         return self._fetch(grouped, names)
 
@@ -148,7 +140,19 @@ class SparkEngine(FetchedEngine):
         """Refuse: what Spark writes is a folder; see `replace_folder`."""
         raise TableError(f"{target}: a table on Spark is written as a folder of Parquet files")
 
-    def replace(self, path: str | os.PathLike[str], check: Callable[[Any], object], *, force: bool) -> None:
+    def place(self, folder: Path, name: str) -> str:
+        """Return the address of a folder of this machine; a session may keep its tables elsewhere."""
+        return folder.joinpath(name).as_uri()
+
+    def write_checked(
+        self,
+        path: str | os.PathLike[str],
+        csv_format: CsvFormat | None,
+        check: Callable[[Any], None],
+        *,
+        force: bool,
+        sources: object = None,
+    ) -> None:
         """Write the rows as a folder of Parquet files, all or nothing; see `replace_folder`."""
         replace_folder(self._frame, path, check, force=force)
 
@@ -362,174 +366,6 @@ def to_polars(frame: Any) -> pl.DataFrame:
         if isinstance(kind, pl.Datetime) and kind.time_zone not in (None, "UTC")
     ]
     return fetched.with_columns(zoned) if zoned else fetched
-
-
-@contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """Turn what Spark raises into errors that quote no cell of the table, as its own messages may."""
-    try:
-        yield
-    except IncrowdError:
-        raise
-    except Exception as error:
-        raise translated(error) from None
-
-
-def translated(error: Exception) -> Exception:
-    """Return our error for one of Spark's, and any other as it is."""
-    if OTHER_VALUES in str(error):
-        return TableError(CHANGED)
-    if READS_AS_MISSING in str(error):
-        # Raised by an executor; the rest of that text is Spark's.
-        return SchemaError(
-            f"{READS_AS_MISSING}, since {null_values_setting()} names its text; take another output style "
-            "or another null value"
-        )
-    # pyspark's own classes are not imported to ask: a Connect client need not have the others.
-    kinds = [kind for kind in type(error).__mro__ if kind.__module__.split(".")[0] in ("pyspark", "py4j")]
-    if not kinds:
-        return error
-    condition = getattr(error, "getCondition", lambda: None)()
-    if type(error).__name__ == "PySparkImportError":
-        return MissingExtraError("pyarrow and pandas", "spark", "working on a Spark DataFrame")
-    named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
-    return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
-
-
-OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
-"""What a task says when it meets values that were not there before."""
-
-
-def replace_folder(
-    frame: Any,
-    path: str | os.PathLike[str],
-    check: Callable[[Any], object],
-    *,
-    force: bool,
-    source: Any = None,
-) -> None:
-    """Write a DataFrame as a folder of Parquet files, all or nothing, wherever Spark's file systems reach.
-
-    It is written to a hidden folder beside the target, opened again, checked, and only then renamed. Where
-    anything fails, that folder is removed.
-
-    Parameters
-    ----------
-    path
-        A local path, or one with a scheme as ``hdfs://host/folder``.
-    check
-        Called with the DataFrame that was read again; what it raises ends the writing.
-    force
-        Whether a folder that is there already is replaced; it stays in its place until the new one is ready.
-    source
-        The DataFrame that it was made from, where `frame` does not say so itself.
-
-    Raises
-    ------
-    TableError
-        When the target exists (unless `force`), is read by the table itself, or cannot be written.
-    """
-    target = os.fspath(path)
-    session = frame.sparkSession
-    jvm = getattr(session, "_jvm", None)
-    if jvm is None:
-        raise TableError(
-            f"{target}: Spark Connect cannot rename folders; write the table with Spark, and check what was "
-            "written with assess"
-        )
-    if target.lower().endswith((".csv", ".csv.gz")):
-        raise TableError(f"{target}: a table on Spark is written as a folder of Parquet; name it so")
-    case_sensitive = session.conf.get("spark.sql.caseSensitive") == "true"
-    folded = [name.lower() for name in frame.columns]
-    if not case_sensitive and len(set(folded)) < len(folded):
-        raise TableError(
-            f"{target}: columns whose names differ by case alone cannot be written by this session; set "
-            "spark.sql.caseSensitive to true, or rename them"
-        )
-    with guarded():
-        hadoop = session._jsc.hadoopConfiguration()
-        final = jvm.org.apache.hadoop.fs.Path(target)
-        files = final.getFileSystem(hadoop)
-        final = files.makeQualified(final)
-        session_files = (frame if source is None else source).inputFiles()
-        if final.toUri().getScheme() == "file":
-            _replace_local(frame, Path(final.toUri().getPath()), check, force, session_files)
-            return
-        if files.exists(final) and not force:
-            raise TableError(f"{target}: {exists_already()}")
-        parent = final.getParent()
-        if parent is None or not files.exists(parent):
-            raise TableError(f"{target}: the folder to write it into does not exist")
-        for file in session_files:
-            place = jvm.org.apache.hadoop.fs.Path(file)
-            while place is not None:
-                if place.toString() == final.toString():
-                    raise TableError(f"{target}: the output would replace the input; choose another name")
-                place = place.getParent()
-        there = files.exists(final)
-        if there:
-            refuse_other_files(_files_in(files, final), target)
-        mark = secrets.token_hex(4)
-        temporary = jvm.org.apache.hadoop.fs.Path(parent, f".{final.getName()}.{mark}.tmp")
-        before = jvm.org.apache.hadoop.fs.Path(parent, f".{final.getName()}.{mark}.old")
-        permission = jvm.org.apache.hadoop.fs.permission.FsPermission
-        try:
-            # Private from the start, so that nobody else reads what was not checked.
-            files.mkdirs(temporary, permission("700"))
-            frame.write.mode("append").parquet(temporary.toString())
-            written = session.read.parquet(temporary.toString())
-            if written.columns != frame.columns:
-                raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
-            check(written)
-            seal = jvm.org.apache.hadoop.fs.Path(temporary, seal_of(_files_in(files, temporary)))
-            files.create(seal).close()
-            umask = permission.getUMask(hadoop)
-            files.setPermission(temporary, permission.getDirDefault().applyUMask(umask))
-            if files.exists(final):
-                if not there:
-                    raise TableError(f"{target}: was made by somebody else meanwhile; nothing was written")
-                refuse_other_files(_files_in(files, final), target)
-                _rename(files, final, before, target)
-                try:
-                    _rename(files, temporary, final, target)
-                except BaseException:
-                    _rename(files, before, final, target)
-                    raise
-                files.delete(before, True)
-            else:
-                _rename(files, temporary, final, target)
-        finally:
-            if files.exists(temporary):
-                files.delete(temporary, True)
-
-
-def _replace_local(
-    frame: Any, target: Path, check: Callable[[Any], object], force: bool, sources: Sequence[str]
-) -> None:
-    """Write a folder of this machine as every other output is written."""
-    local = [unquote(urlsplit(file).path) for file in sources if file.startswith("file:")]
-    with writing(target, force=force, folder=True, sources=local) as place:
-        frame.write.mode("append").parquet(place.as_uri())
-        written = frame.sparkSession.read.parquet(place.as_uri())
-        if written.columns != frame.columns:
-            raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
-        check(written)
-
-
-def _files_in(files: Any, folder: Any) -> list[tuple[str, int]]:
-    """List the files of a folder at any depth, with their sizes."""
-    base = f"{folder.toUri().getPath()}/"
-    entries = files.listFiles(folder, True)
-    found = []
-    while entries.hasNext():
-        status = entries.next()
-        found.append((status.getPath().toUri().getPath().removeprefix(base), int(status.getLen())))
-    return found
-
-
-def _rename(files: Any, one: Any, other: Any, target: str) -> None:
-    if not files.rename(one, other):
-        raise TableError(f"{target}: cannot be written (the file system refuses to rename a folder)")
 
 
 def _star() -> Any:

@@ -1,0 +1,47 @@
+"""Errors of Spark, told without what its own messages quote of a table."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from incrowd.engines.grouped import CHANGED
+from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
+from incrowd.recoding import READS_AS_MISSING
+
+__all__ = ["OTHER_VALUES", "guarded", "translated"]
+
+OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
+"""What a task says when it meets values that were not there before."""
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Turn what Spark raises into errors that quote no cell of the table, as its own messages may."""
+    try:
+        yield
+    except IncrowdError:
+        raise
+    except Exception as error:
+        raise translated(error) from None
+
+
+def translated(error: Exception) -> Exception:
+    """Return our error for one of Spark's, and any other as it is."""
+    if OTHER_VALUES in str(error):
+        return TableError(CHANGED)
+    if READS_AS_MISSING in str(error):
+        # Raised by an executor; the rest of that text is Spark's.
+        return SchemaError(
+            f"{READS_AS_MISSING}, since {null_values_setting()} names its text; take another output style "
+            "or another null value"
+        )
+    # pyspark's own classes are not imported to ask: a Connect client need not have the others.
+    kinds = [kind for kind in type(error).__mro__ if kind.__module__.split(".")[0] in ("pyspark", "py4j")]
+    if not kinds:
+        return error
+    condition = getattr(error, "getCondition", lambda: None)()
+    if type(error).__name__ == "PySparkImportError":
+        return MissingExtraError("pyarrow and pandas", "spark", "working on a Spark DataFrame")
+    named = f"{type(error).__name__}{f', {condition}' if condition else ''}"
+    return TableError(f"Spark could not finish the work ({named}); its log says why; nothing was released")
