@@ -15,6 +15,7 @@ from incrowd.attacks.minimality import minimality
 from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
 from incrowd.errors import ParameterError, SchemaError, named
+from incrowd.parameters import COUNT, SEED
 from incrowd.progress import Progress, Silent
 from incrowd.table.schema import Schema
 
@@ -173,8 +174,10 @@ def attack(
         schema = policy.schema
     if not isinstance(schema, Schema):
         raise ParameterError("schema must be a Schema or a Policy, e.g. ic.Schema(quasi=['age', 'zip'])")
-    if attacks < 10 or neighbours < 1 or columns < 1:
-        raise ParameterError("attacks must be at least 10, columns and neighbours at least 1")
+    attacks = COUNT.within(low=10).check(attacks, "attack", "attacks")
+    columns = COUNT.check(columns, "attack", "columns")
+    neighbours = COUNT.check(neighbours, "attack", "neighbours")
+    seed = SEED.check(seed, "attack", "seed")
     unknown = [kind for kind in kinds or () if kind not in KINDS]
     if unknown:
         raise ParameterError(f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}")

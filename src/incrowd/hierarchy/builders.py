@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from incrowd.errors import HierarchyError, ParameterError, null_values_setting, quoted
 from incrowd.hierarchy.tree import Hierarchy
+from incrowd.parameters import check_fields, parameter
 
 __all__ = [
     "BUILDERS",
@@ -333,13 +334,12 @@ class Order(Builder):
     """
 
     values: tuple[str, ...]
-    fanout: int = 2
+    fanout: int = parameter("how many neighbours go together", kind=int, default=2, low=2)
     name: ClassVar[str] = "order"
     names_values = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.fanout, bool) or not isinstance(self.fanout, int) or self.fanout < 2:
-            raise ParameterError(f"hierarchy order: fanout must be at least 2, got {self.fanout!r}")
+        check_fields(self, "hierarchy order")
         if not self.values or not all(isinstance(value, str) for value in self.values):
             raise ParameterError("hierarchy order: give the values as a list of texts")
         if len(set(self.values)) < len(self.values):

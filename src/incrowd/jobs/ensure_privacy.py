@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import InfeasibleError, ParameterError, SchemaError
+from incrowd.errors import InfeasibleError, SchemaError
+from incrowd.parameters import COUNT, SHARE
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -129,13 +130,11 @@ def ensure_privacy(
     from incrowd.privacy import P29
     from incrowd.table.classes import EquivalenceClasses
 
-    for name, value, high in (("t", t, 1), ("l", l, 1), ("k", k, None)):
-        if isinstance(value, bool) or not value >= 0 or (high is not None and value > high):
-            raise ParameterError(
-                f"{name} must be at least 0{'' if high is None else f' and at most {high}'}, got {value!r}"
-            )
-    if max_rounds is not None and max_rounds < 1:
-        raise ParameterError(f"max_rounds must be at least 1, got {max_rounds!r}")
+    t = SHARE.check(t, "ensure_privacy", "t")
+    l = SHARE.check(l, "ensure_privacy", "l")  # noqa: E741
+    k = COUNT.within(low=0).check(k, "ensure_privacy", "k")
+    if max_rounds is not None:
+        max_rounds = COUNT.check(max_rounds, "ensure_privacy", "max_rounds")
     if not schema.quasi or not schema.sensitive:
         raise SchemaError("ensure_privacy: name a quasi-identifier and a sensitive attribute at least")
     table = loaded(table)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import ParameterError
+from incrowd.parameters import COUNT, PART, SEED
 from incrowd.recoding.population import parts_of_set
 
 if TYPE_CHECKING:
@@ -139,11 +139,10 @@ def fidelity(
     Xiao and Tao, Anatomy, VLDB 2006, section 6 (relative error under even spread, with a floor of 0.1 %
     of the records).
     """
-    if queries < 1 or not 1 <= columns <= len(frequency.domains) or not 0 < selectivity <= 1:
-        raise ParameterError(
-            f"queries must be at least 1, columns 1 to {len(frequency.domains)} and selectivity above 0 "
-            "and at most 1"
-        )
+    queries = COUNT.check(queries, "fidelity", "queries")
+    columns = COUNT.within(1, len(frequency.domains)).check(columns, "fidelity", "columns")
+    selectivity = PART.check(selectivity, "fidelity", "selectivity")
+    seed = SEED.check(seed, "fidelity", "seed")
     spreads = [
         Spread(domain, cells, recoding.suppressed)
         for domain, cells in zip(recoding.domains, recoding.cells, strict=True)

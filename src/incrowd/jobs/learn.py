@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.parameters import SEED, SHARE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,8 +108,8 @@ def learn(
 
     from incrowd.kernels.jit import PARALLEL_FROM, thread_count
 
-    if not 0.05 <= holdout <= 0.95:
-        raise ParameterError(f"holdout must be between 0.05 and 0.95, got {holdout!r}")
+    holdout = SHARE.within(0.05, 0.95).check(holdout, "learn", "holdout")
+    seed = SEED.check(seed, "learn", "seed")
     labels, numeric = _labels(evaluation, raw, target)
     rows = evaluation.frequency.key_of_row("learn")
     usable = np.flatnonzero((rows >= 0) & ~np.isnan(labels) if numeric else rows >= 0)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd.errors import InputError, ParameterError, named
 from incrowd.io.addresses import file_path
+from incrowd.parameters import SEED, SHARE, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
-from incrowd.table.schema import STYLES, Attribute, Schema, Style
+from incrowd.table.schema import STYLE, Attribute, Schema, Style
 
 if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
@@ -57,20 +58,13 @@ class Policy:
     schema: Schema
     models: tuple[PrivacyModel, ...] = ()
     algorithm: Algorithm = field(default_factory=Mondrian)
-    max_suppression: float = 0.0
-    output: Style = "auto"
-    shuffle: bool = False
-    seed: int = 0
+    max_suppression: float = SHARE.field(0.0)
+    output: Style = STYLE.field("auto")
+    shuffle: bool = parameter("whether the rows are put in a random order", kind=bool, default=False)
+    seed: int = SEED.field(0)
 
     def __post_init__(self) -> None:
-        if isinstance(self.max_suppression, bool) or not isinstance(self.max_suppression, int | float):
-            raise ParameterError("max_suppression must be a number between 0 and 1")
-        if not 0 <= self.max_suppression <= 1:
-            raise ParameterError(f"max_suppression must be between 0 and 1, got {self.max_suppression!r}")
-        if self.output not in STYLES:
-            raise ParameterError(f"output must be one of {', '.join(STYLES)}, got {self.output!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        check_fields(self, "policy")
         for model in self.models:
             if not isinstance(model, PrivacyModel):
                 raise ParameterError(

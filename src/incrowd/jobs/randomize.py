@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, ParameterError, PolicyError, TableError
 from incrowd.io.addresses import file_path
+from incrowd.parameters import EPSILON, check_fields, parameter
 from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Laplace", "RandomizedResponse", "RandomizedTable", "mechanisms_from_toml", "randomize"]
-
-
-def _check_epsilon(epsilon: object) -> None:
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
-        raise ParameterError(f"epsilon must be a number above 0, got {epsilon!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +43,14 @@ class Laplace:
     The noise is OpenDP's, which floating-point attacks (Mironov 2012) do not undo.
     """
 
-    epsilon: float
-    low: float
-    high: float
+    epsilon: float = EPSILON.field()
+    low: float = parameter("the least value", kind=float)
+    high: float = parameter("the largest value", kind=float)
 
     def __post_init__(self) -> None:
-        _check_epsilon(self.epsilon)
-        bounds = (self.low, self.high)
-        if any(isinstance(bound, bool) or not isinstance(bound, int | float) for bound in bounds) or not (
-            -math.inf < self.low < self.high < math.inf
-        ):
-            raise ParameterError("laplace: low and high must be numbers, low below high")
+        check_fields(self, "laplace")
+        if not self.low < self.high:
+            raise ParameterError("laplace: low must be below high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class RandomizedResponse:
     categories: tuple[str | None, ...]
 
     def __init__(self, epsilon: float, categories: Sequence[str | None]) -> None:
-        _check_epsilon(epsilon)
+        epsilon = EPSILON.check(epsilon, "randomized response", "epsilon")
         if isinstance(categories, str) or len(set(categories)) < len(categories) or len(categories) < 2:
             raise ParameterError("randomized response: give two categories or more, each once")
         object.__setattr__(self, "epsilon", epsilon)
@@ -325,10 +318,8 @@ def mechanisms_from_toml(path: str | os.PathLike[str]) -> tuple[dict[str, Mechan
     columns = document.pop("columns", {})
     if document or not isinstance(columns, dict) or not columns:
         raise ParameterError(f"{path}: write [columns.NAME] for each column, and budget = ... if you like")
-    if budget is not None and (
-        isinstance(budget, bool) or not isinstance(budget, int | float) or budget <= 0
-    ):
-        raise ParameterError(f"{path}: budget must be a number above 0")
+    if budget is not None:
+        EPSILON.check(budget, str(path), "budget")
     return {name: _mechanism(f"{path}, column {name!r}", spec) for name, spec in columns.items()}, budget
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import ParameterError
+from incrowd.parameters import COUNT, PART
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 
@@ -84,10 +84,8 @@ def quasi_identifiers(
 
     frequency = read_for(KAnonymity(1), table, columns).frequency
     width = len(frequency.domains)
-    if not 1 <= max_size <= width:
-        raise ParameterError(f"max_size must be 1 to {width}, the number of columns, got {max_size!r}")
-    if not 0 < distinction <= 1:
-        raise ParameterError(f"distinction must be above 0 and at most 1, got {distinction!r}")
+    max_size = COUNT.within(1, width).check(max_size, "quasi_identifiers", "max_size")
+    distinction = PART.check(distinction, "quasi_identifiers", "distinction")
     sizes = [domain.size for domain in frequency.domains]
     names = [domain.name for domain in frequency.domains]
     found: list[Identifying] = []

@@ -7,7 +7,7 @@ from itertools import combinations
 from math import comb, prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from incrowd.errors import ParameterError
+from incrowd.parameters import COUNT, PART, Parameter
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Suda", "suda2"]
+
+_SCORING = Parameter(str, "how scores are made", choices=("product", "subsets"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +121,9 @@ def suda2(
     classes = read_for(KAnonymity(1), table, quasi)
     frequency = classes.frequency
     width = len(frequency.domains)
-    if not 1 <= max_size <= width:
-        raise ParameterError(
-            f"max_size must be 1 to {width}, the number of quasi-identifiers, got {max_size!r}"
-        )
-    if not 0 < fraction <= 1:
-        raise ParameterError(f"fraction must be above 0 and at most 1, got {fraction!r}")
-    if scoring not in ("product", "subsets"):
-        raise ParameterError(f"scoring must be product or subsets, got {scoring!r}")
+    max_size = COUNT.within(1, width).check(max_size, "suda2", "max_size")
+    fraction = PART.check(fraction, "suda2", "fraction")
+    scoring = _SCORING.check(scoring, "suda2", "scoring")
     sizes = [domain.size for domain in frequency.domains]
     unique: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(frequency.keys, np.bool_)}
     scores = np.zeros(frequency.keys)

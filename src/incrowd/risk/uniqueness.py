@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
+from incrowd.parameters import PART
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 
@@ -78,8 +79,7 @@ def population_uniqueness(
     sizes = classes.sizes
     records = int(sizes.sum())
     if population is None:
-        if fraction is None or not 0 < fraction <= 1:
-            raise ParameterError(f"fraction must be above 0 and at most 1, got {fraction!r}")
+        fraction = PART.check(fraction, "population_uniqueness", "fraction")
         population = max(round(records / fraction), records)
     if population < records:
         raise ParameterError(f"population={population} is fewer than the table's {records} records")

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from incrowd.parameters import Parameter
+from incrowd.parameters import SEED, Parameter
 from incrowd.samples._icd import chapters, diagnoses
 from incrowd.samples._names import FIRST_NAMES, LAST_NAMES
 from incrowd.samples._places import REGIONS
@@ -76,7 +76,6 @@ _NAME_FLATTENING = 12  # the larger, the less the first names of a list stand ou
 _ZIP_FLATTENING = 2
 
 _ROWS = Parameter(int, "number of rows", low=1)
-_SEED = Parameter(int, "seed of the random numbers", low=0)
 
 
 def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
@@ -103,7 +102,7 @@ def hospital(rows: int, seed: int = 0) -> pl.DataFrame:
     import polars as pl
 
     rows = _ROWS.check(rows, "hospital sample", "rows")
-    seed = _SEED.check(seed, "hospital sample", "seed")
+    seed = SEED.check(seed, "hospital sample", "seed")
     streams = iter(np.random.SeedSequence(seed).spawn(10))
 
     def stream() -> np.random.Generator:

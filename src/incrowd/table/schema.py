@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from incrowd.errors import SchemaError, named, setting
+from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
+from incrowd.parameters import Parameter, check_fields
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Builder, Hierarchy
@@ -33,6 +34,8 @@ Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+STYLE = Parameter(str, "output style", choices=STYLES)
+WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,14 @@ class Attribute:
     kind: Kind = "auto"
     hierarchy: Hierarchy | Builder | None = None
     output: Style | None = None
-    weight: float = 1.0
+    weight: float = WEIGHT.field(1.0)
     levels: tuple[int, int | None] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not self.weight >= 0:
-            raise SchemaError(f"column {self.name!r}: weight must be a number of at least 0")
+        try:
+            check_fields(self, f"column {self.name!r}")
+        except ParameterError as error:
+            raise SchemaError(str(error)) from None
         if self.levels is not None:
             low, high = self.levels
             if low < 0 or (high is not None and high < low):
