@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.table.documents import to_json
 
 if TYPE_CHECKING:
     from incrowd.engines.sql.databases import Address
     from incrowd.io.targets import Outputs, Target
 
-__all__ = ["added", "added_report", "outputs_of", "released_file"]
+__all__ = ["added", "added_report", "outputs_of", "print_json", "released_file"]
 
 
 def outputs_of(
@@ -84,3 +88,8 @@ def added_report(outputs: Outputs, report: Path | None) -> Target | None:
     if missing:
         raise MissingExtraError(", ".join(missing), "report", f"a report as {suffix}")
     return target
+
+
+def print_json(document: Mapping[str, Any] | list[Any]) -> None:
+    """Print a document as JSON."""
+    typer.echo(to_json(document))

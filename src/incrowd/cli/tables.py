@@ -14,6 +14,7 @@ from rich.text import Text
 
 from incrowd.privacy import MODELS
 from incrowd.progress import Progress, Silent
+from incrowd.table.documents import figure
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -53,9 +54,7 @@ def number(value: float | None) -> str:
     """Write a figure with at most six significant digits, and whole numbers whole."""
     if value is None:
         return "-"
-    if value == float("inf"):
-        return "infinite"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+    return figure(value, 6)
 
 
 def percent(value: float) -> str:

@@ -12,6 +12,7 @@ from incrowd.io.addresses import file_path
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.policy import Policy
+from incrowd.table.documents import envelope
 from incrowd.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ class Anatomy:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
         return {
-            "format": "incrowd anatomy",
-            "version": 1,
+            **envelope("anatomy"),
             "groups": self.groups,
             "l": self.l,
             "models": [str(model) for model in self.policy.models],

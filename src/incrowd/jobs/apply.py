@@ -21,6 +21,7 @@ from incrowd.recoding import (
     node_labels,
 )
 from incrowd.recoding.observed import literal
+from incrowd.table.documents import envelope
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
@@ -127,8 +128,7 @@ class AppliedBatch:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
         return {
-            "format": "incrowd batch",
-            "version": 1,
+            **envelope("batch"),
             "records": self.records,
             "outside": self.outside,
             "too_small": self.too_small,
@@ -258,7 +258,7 @@ def apply_recoding(
 
 
 def _check_share(suppressed: int, outside: int, too_small: int, rows: int, policy: Policy) -> None:
-    if suppressed > policy.max_suppression * rows + 1e-9:
+    if suppressed / rows > policy.max_suppression:
         raise InfeasibleError(
             f"apply: {suppressed} of {rows} rows would be suppressed ({outside} are covered by no cell, "
             f"{too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
-from incrowd.report.document import FORMAT, VERSION
 from incrowd.risk import RISKS
+from incrowd.table.documents import envelope, plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,15 +116,11 @@ class ClassFigures:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: the measures, and per class its cells, records and values."""
-        # JSON has no infinity.
-        plain = (
-            ["infinity" if math.isinf(value) else value for value in values.tolist()]
-            for values in self.values
-        )
+        figures = ([plain(value) for value in values.tolist()] for values in self.values)
         rows = zip(
             zip(*self.cells.values(), strict=True),
             self.records.tolist(),
-            zip(*plain, strict=True),
+            zip(*figures, strict=True),
             strict=True,
         )
         return {
@@ -228,8 +223,7 @@ class Assessment:
         roles = {attribute.name: attribute.role for attribute in schema.attributes}
         shown = [*self.quasi, *self.sensitive]
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            **envelope("report"),
             "kind": "assessment",
             "internal": False,
             "title": "Privacy of a table as it stands",

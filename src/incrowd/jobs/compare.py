@@ -17,7 +17,8 @@ from incrowd.jobs.policy import Policy
 from incrowd.jobs.statements import versions
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent
-from incrowd.report.document import FORMAT, VERSION, ComparisonRun
+from incrowd.report.document import ComparisonRun
+from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
 from incrowd.utility import METRICS
 
@@ -63,8 +64,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return {
-            "format": "incrowd comparison",
-            "version": 1,
+            **envelope("comparison"),
             "records": self.records,
             "runs": [run.to_dict() for run in self.runs],
             "averages": [average.to_dict() for average in self.averaged()],
@@ -111,8 +111,7 @@ class Comparison:
         ]
         done = sum(run.utility is not None for run in runs)
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            **envelope("report"),
             "kind": "comparison",
             "internal": False,
             "title": "Anonymization algorithms compared",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, SchemaError
 from incrowd.parameters import COUNT, SHARE
+from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ class ProcessedTable:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
         return {
-            "format": "incrowd processing",
-            "version": 1,
+            **envelope("processing"),
             "records": self.records,
             "deleted": self.deleted,
             "classes": self.classes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
 from incrowd.utility import METRICS, MetricResult, measure_all
 
@@ -64,8 +65,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
         return {
-            "format": "incrowd evaluation",
-            "version": 1,
+            **envelope("evaluation"),
             "records": self.records,
             "suppressed": self.suppressed,
             "classes": self.classes,

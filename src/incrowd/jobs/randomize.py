@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import MissingExtraError, ParameterError, PolicyError, TableError
 from incrowd.io.addresses import file_path
 from incrowd.parameters import EPSILON, check_fields, parameter
+from incrowd.table.documents import envelope
 from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
@@ -117,8 +118,7 @@ class RandomizedTable:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON. The numbers clipped are counted from the data and are left out."""
         return {
-            "format": "incrowd randomization",
-            "version": 1,
+            **envelope("randomization"),
             "epsilon": self.epsilon,
             "epsilons": self.epsilons,
         }

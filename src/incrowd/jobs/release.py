@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from incrowd.jobs.checks import judge
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
-from incrowd.report.document import FORMAT, VERSION
+from incrowd.table.documents import envelope, to_json
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:
@@ -91,8 +90,7 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
         return {
-            "format": "incrowd release",
-            "version": 1,
+            **envelope("release"),
             "algorithm": str(self.policy.algorithm),
             "models": [str(model) for model in self.policy.models],
             "max_suppression": self.policy.max_suppression,
@@ -141,8 +139,7 @@ class Release:
         floor = 0 if internal else _floor(policy)
         columns = _columns(self)
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            **envelope("report"),
             "kind": "release",
             "internal": internal,
             "title": "Release of an anonymized table",
@@ -305,7 +302,7 @@ class Release:
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
             self.write(engine.place(path, name or engine.file_name), escape_formulas=escape_formulas)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
-            account = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+            account = to_json(self.to_dict())
             (path / "release.json").write_text(account + "\n", encoding="utf-8")
             internal = path / INTERNAL
             internal.mkdir(0o700)

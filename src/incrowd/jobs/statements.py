@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incrowd.report.document import figure
+from incrowd.table.documents import figure, plain
 
 if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
@@ -68,7 +68,7 @@ def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
         "quantity": measured.quantity,
         "settings": {name: str(value) for name, value in measured.settings.items()},
         "attribute": measured.attribute,
-        "reached": None if measured.value is None else _finite(measured.value),
+        "reached": plain(measured.value),
         "reasons": list(measured.reasons),
     }
     if measured.limit is not None:
@@ -77,11 +77,6 @@ def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
         crowd = measured.weakest
         entry["weakest"] = crowd.to_dict() if cells and crowd is not None else None
     return entry
-
-
-def _finite(value: float) -> float | str:
-    """JSON has no infinity."""
-    return "infinite" if value == float("inf") else float(value)
 
 
 def versions(policy: Policy | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, SchemaError, TableError, setting
 from incrowd.parameters import Configured, parameter
+from incrowd.table.documents import plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -171,8 +171,7 @@ class ModelResult:
             result["settings"] = self.settings
         if self.attribute is not None:
             result["attribute"] = self.attribute
-        # JSON has no infinity.
-        result["value"] = "infinity" if self.value is not None and math.isinf(self.value) else self.value
+        result["value"] = plain(self.value)
         if self.limit is not None:
             result |= {"limit": self.limit, "holds": self.holds}
         if self.failing is not None:

@@ -1,4 +1,4 @@
-"""What a report is made of: plain data, a run of a comparison, and how a figure is written."""
+"""What a report is made of: the runs of a comparison."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any, Protocol
 
 from incrowd.errors import ParameterError
 
-__all__ = ["FORMAT", "VERSION", "ComparisonRun", "Runs", "figure"]
-
-FORMAT, VERSION = "incrowd report", 1
+__all__ = ["ComparisonRun", "Runs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +94,3 @@ class Runs(Protocol):
 
     def averaged(self) -> list[ComparisonRun]:
         """Average runs that differ in the seed alone."""
-
-
-def figure(value: float | None) -> str:
-    """Write a figure: whole and large ones without decimals, others with four digits."""
-    if value is None:
-        return "nothing"
-    if value == float("inf"):
-        return "infinite"
-    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:.4g}"

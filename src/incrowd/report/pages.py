@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,8 +13,9 @@ from incrowd.errors import ParameterError
 from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report import charts
-from incrowd.report.document import ComparisonRun, figure
+from incrowd.report.document import ComparisonRun
 from incrowd.report.typesetting import check_typesetter, typeset
+from incrowd.table.documents import figure, to_json
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 
@@ -43,13 +43,8 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
         if suffix == ".pdf":
             _write_pdf(document, place)
         else:
-            text = to_json(document) if suffix == ".json" else to_html(document)
+            text = to_json(document) + "\n" if suffix == ".json" else to_html(document)
             place.write_text(text, encoding="utf-8")
-
-
-def to_json(document: Mapping[str, Any]) -> str:
-    """Return the report as JSON text."""
-    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 # --- what a page shows, whatever it is written in -----------------------------------------------------

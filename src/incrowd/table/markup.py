@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from incrowd.table.documents import figure
+
 __all__ = ["table"]
 
 
@@ -12,10 +14,8 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]])
     """Return a table with its texts escaped; whole numbers get separators."""
 
     def cell(value: object) -> str:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return f'<td style="text-align:right">{value:,}</td>'
-        if isinstance(value, float):
-            return f'<td style="text-align:right">{value:.6g}</td>'
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return f'<td style="text-align:right">{figure(value, 6)}</td>'
         text = "" if value is None else str(value)
         return f'<td style="text-align:left">{html.escape(text)}</td>'
 

@@ -89,6 +89,8 @@ class Verification:
                 plain["reached"] = "infinity"
             findings.append(plain)
         return {
+            "format": "incrowd verification",
+            "version": 1,
             "file": self.file,
             "ok": self.ok,
             "records": self.records,

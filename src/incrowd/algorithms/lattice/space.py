@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from incrowd.errors import TableError
 from incrowd.io.addresses import file_path
+from incrowd.table.documents import envelope, to_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,8 +114,7 @@ class SolutionSpace:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return {
-            "format": "incrowd lattice",
-            "version": 1,
+            **envelope("lattice"),
             "records": self.records,
             **self.summary(),
             "nodes": self.to_rows(),
@@ -138,5 +137,5 @@ class SolutionSpace:
             if suffix == ".parquet":
                 self.to_polars().write_parquet(place)
             else:
-                text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+                text = to_json(self.to_dict()) + "\n"
                 place.write_text(text, encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +55,7 @@ def anatomize(
         shown.stage("write")
         anatomy.write_to(targets, escape_formulas=escape_formulas)
     if json:
-        typer.echo(json_module.dumps(anatomy.to_dict(), ensure_ascii=False, indent=1))
+        outputs.print_json(anatomy.to_dict())
         return
     show_anatomy(console(), anatomy)
     typer.echo(f"written: {output}/quasi.csv and {output}/sensitive.csv, every model holds")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -122,7 +121,7 @@ def anonymize(
             err=True,
         )
     if json:
-        typer.echo(json_module.dumps(release.to_dict(), ensure_ascii=False, indent=1))
+        outputs.print_json(release.to_dict())
         return
     out = console()
     show_release(out, release)

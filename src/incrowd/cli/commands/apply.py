@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,7 +75,7 @@ def apply(
             write_file(applied.rows(), numbers, CsvFormat())
         applied.write(released, escape_formulas=escape_formulas)
     if json:
-        typer.echo(json_module.dumps(applied.to_dict(), ensure_ascii=False, indent=1))
+        outputs.print_json(applied.to_dict())
         return
     typer.echo(
         f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,10 +56,10 @@ def assess(
             shown.stage("report")
             assessment.report(page, policy.schema)
     if json:
-        document = {"file": str(data), **assessment.to_dict()}
+        document = envelope("assessment") | {"file": str(data), **assessment.to_dict()}
         if by_class:
             document["by_class"] = assessment.by_class().to_dict()
-        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        outputs.print_json(document)
     else:
         show_assessment(console(), assessment)
         if by_class:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 from incrowd.cli.parsing import listed
+from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,8 +90,7 @@ def attack(
             progress=shown,
         )
     if json:
-        document = {"format": "incrowd attack", "version": 1, "attacks": [entry.to_dict() for entry in found]}
-        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        outputs.print_json(envelope("attack") | {"attacks": [entry.to_dict() for entry in found]})
     else:
         show_attacks(console(), found)
 

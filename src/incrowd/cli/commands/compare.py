@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,7 +144,7 @@ def compare(
             comparison.report(page)
     if json:
         document = comparison.to_dict() | ({"against_l": varied_l.to_dict()} if varied_l else {})
-        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        outputs.print_json(document)
     elif csv:
         typer.echo(comparison.to_csv(), nl=False)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,7 +52,7 @@ def lattice(
         with written:
             space.save(target)
     if json:
-        typer.echo(json_module.dumps(space.to_dict(), ensure_ascii=False, indent=1))
+        outputs.print_json(space.to_dict())
         return
     show_lattice(console(), space)
     if output is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.algorithms import ALGORITHMS
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
@@ -37,7 +36,7 @@ def list_entries(
         raise typer.BadParameter(f"{what!r} is none of {', '.join(_LISTS)}")
     entries = [_entry(entry) for entry in _LISTS[what]]
     if json:
-        typer.echo(json_module.dumps(entries, ensure_ascii=False, indent=1))
+        outputs.print_json(entries)
         return
     from rich.table import Table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +66,7 @@ def p29(
                 write_file(left.table, target, escaping(csv_format, escape_formulas))
     if json:
         document = score.to_dict() if left is None else left.to_dict() | {"before": score.to_dict()}
-        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        outputs.print_json(document)
     else:
         show_p29(console(), score)
         if left is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +48,7 @@ def randomize(
         shown.stage("write")
         write_file(made.table, target, escaping(csv_format, escape_formulas))
     if json:
-        typer.echo(json_module.dumps(made.to_dict(), ensure_ascii=False, indent=1))
+        outputs.print_json(made.to_dict())
         return
     show_randomized(console(), made, budget)
     typer.echo(f"written: {output}")

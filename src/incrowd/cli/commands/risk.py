@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
+from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,15 +73,14 @@ def risk(
         )
     if json:
         document = {
-            "format": "incrowd risk",
-            "version": 1,
+            **envelope("risk"),
             "risks": risks,
             "special_uniques": special.to_dict(),
             "quasi_identifiers": [entry.to_dict() for entry in sets],
             **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
             **({} if individual is None else {"individual_risk": individual}),
         }
-        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        outputs.print_json(document)
     else:
         show_risk(console(), len(table), risks, special, sets, unique, individual)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +67,7 @@ def utility(
         document = evaluation.to_dict() | {"statistics": kept.to_dict()}
         if learned:
             document["learning"] = [entry.to_dict() for entry in learned]
-        typer.echo(json_module.dumps(document, ensure_ascii=False, indent=1))
+        outputs.print_json(document)
         return
     out = console()
     show_evaluation(out, evaluation)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import options, outputs
 from incrowd.cli.parsing import file_or_address, listed, named
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def verify(
         escaped=escape_formulas,
     )
     if json:
-        typer.echo(json_module.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+        outputs.print_json(result.to_dict())
     else:
         _show(result)
     if not result.ok:

@@ -26,6 +26,7 @@ from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
 from incrowd.table.classes import EquivalenceClasses
+from incrowd.table.documents import envelope
 from incrowd.table.frequency import FrequencyTable, counts_per_key, smallest_codes
 from incrowd.table.schema import Schema
 
@@ -111,8 +112,7 @@ class DistributedRelease:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
         return {
-            "format": "incrowd release",
-            "version": 1,
+            **envelope("release"),
             "algorithm": str(self.policy.algorithm),
             "models": [str(model) for model in self.policy.models],
             "max_suppression": self.policy.max_suppression,

@@ -1,0 +1,82 @@
+"""Plain documents: one envelope, one spelling of infinity, one way to write a figure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["INFINITY", "envelope", "figure", "plain", "to_json"]
+
+INFINITY = "infinity"
+"""What stands for infinity, which JSON does not have."""
+
+_WHOLE = 10**15
+"""Numbers up to which a whole one is written with all of its digits."""
+
+
+def envelope(kind: str, version: int = 1) -> dict[str, Any]:
+    """Return what every document begins with: its format and the version of that.
+
+    Examples
+    --------
+    >>> envelope("release") | {"records": 5}
+    {'format': 'incrowd release', 'version': 1, 'records': 5}
+    """
+    return {"format": f"incrowd {kind}", "version": version}
+
+
+def plain(value: float | None) -> float | str | None:
+    """Return a figure for JSON; None for what is no number.
+
+    Examples
+    --------
+    >>> plain(0.5), plain(float("inf")), plain(None)
+    (0.5, 'infinity', None)
+    """
+    if value is None or math.isnan(value):
+        return None
+    if math.isinf(value):
+        return INFINITY if value > 0 else f"-{INFINITY}"
+    return value
+
+
+def to_json(document: Mapping[str, Any] | list[Any]) -> str:
+    """Write a document as JSON text; what is not finite is `plain`, and what is no number is null.
+
+    Examples
+    --------
+    >>> print(to_json([1.5, float("-inf"), float("nan")]))
+    [
+     1.5,
+     "-infinity",
+     null
+    ]
+    """
+    return json.dumps(_finite(document), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return plain(value) if isinstance(value, float) else value
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Write a figure for people: whole and large ones without decimals, others with some digits.
+
+    Examples
+    --------
+    >>> figure(12345), figure(1234.5), figure(0.123456), figure(0.123456, 6)
+    ('12,345', '1,234', '0.1235', '0.123456')
+    """
+    if value is None or math.isnan(value):
+        return "nothing"
+    if math.isinf(value):
+        return str(plain(value))
+    if abs(value) < _WHOLE and (float(value).is_integer() or abs(value) >= 10 ** (digits - 1)):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
