@@ -246,3 +246,39 @@ def test_recipes_are_followed_as_by_anonymize(spec, values):
     for rank, leaf in enumerate(other.values):
         way = [tree.labels[node] for node in (*tree.way_up(leaf), 0)]
         assert way == list(other.path(rank))
+
+
+MASKED = """version = 1
+[columns.value]
+role = "quasi"
+kind = "{kind}"
+hierarchy = {{ prefix = true }}
+output = "set"
+[[models]]
+model = "k-anonymity"
+k = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "fine"),
+    [
+        ("number", "47**", True),
+        ("number", "4.5*", True),
+        ("number", "'-4**", True),
+        ("number", "'-***", True),
+        ("number", "1.5e+**", True),
+        ("number", "'47**", False),
+        ("number", "Anna*", False),
+        ("number", "4*7*", False),
+        ("date", "2020-0****", True),
+        ("date", "2020-03-31T0*****", True),
+        ("date", "Anna******", False),
+    ],
+)
+def test_a_masked_number_or_date_is_a_label_of_its_recipe(tmp_path, kind, cell, fine):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(MASKED.format(kind=kind))
+    release = tmp_path / "release.csv"
+    release.write_text(f"value\n{cell}\n{cell}\n")
+    assert verify(release, policy).ok == fine

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from incrowd.verification.hierarchies import read_tree
 from incrowd.verification.policy import SUPPRESSED, Column
-from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calendar
+from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calendar, is_mask
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree
 
@@ -213,6 +213,8 @@ class Shapes:
         if "intervals" in self._spec and is_bin(cell, self._spec, self._column.name):
             return True
         if "dates" in self._spec and is_calendar(cell, self._spec, self._column.name):
+            return True
+        if "prefix" in self._spec and is_mask(cell, self._column.measure):
             return True
         if self._spec and not self._column.is_by_number:
             return False

@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 400
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
 _DECIMAL = r"-?[0-9]+(?:\.[0-9]+)?"
+_PART_OF_NUMBER = re.compile(r"-|-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?")
+_PART_OF_DAY = re.compile(r"[0-9]+(?:-[0-9]*){0,2}(?:[T ][0-9:.]*)?")
 _WHOLE_BIN = re.compile(r"\[(-?[0-9]+)(?:-(-?[0-9]+))?\]")
 _OPEN_BIN = re.compile(rf"\[({_DECIMAL}), ({_DECIMAL})\)")
 _CALENDAR = {
@@ -185,6 +187,16 @@ def _prefix(spec: dict[str, Any], values: Sequence[str], column: str) -> _Paths:
                 for kept in range(longest - 1, 0, -1)
             ],
         )
+
+
+def is_mask(cell: str, measure: str | None) -> bool:
+    """Say whether a cell is the beginning of a number or date, masked as a recipe of prefixes does it."""
+    masked = cell[1:] if cell.startswith("'") and _as_text(cell[1:]) == cell else cell
+    kept = masked.rstrip("*")
+    return (
+        len(kept) < len(masked)
+        and (_PART_OF_DAY if measure == "date" else _PART_OF_NUMBER).fullmatch(kept) is not None
+    )
 
 
 def _as_text(label: str) -> str:
