@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.attacks.composition import composition, composition_by_order
@@ -24,38 +24,112 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Attack", "Rate", "attack", "wilson"]
 
-KINDS = (
-    "singling-out-univariate",
-    "singling-out-multivariate",
-    "linkability",
-    "inference",
-    "membership",
-    "linkage",
-    "composition-by-order",
-    "composition",
-    "minimality",
-)
+
+class _Call(NamedTuple):
+    """What `attack` was called with, checked."""
+
+    raw: Any
+    release: Any
+    policy: Policy | None
+    secret: str | None
+    releases: tuple[Setting, ...]
+    control: Any
+    attacks: int
+    columns: int
+    neighbours: int
+    known: list[str] | None
+    sides: tuple[Sequence[str], Sequence[str]]
+    by_order: bool
+    seed: int
+
+    @property
+    def setting(self) -> Setting:
+        """The raw table and its release, without others."""
+        return self.releases[0]
+
+    @property
+    def inferred(self) -> str:
+        """The secret, which there is."""
+        if self.secret is None:
+            raise SchemaError("attack: name the sensitive attribute that is inferred (secret)")
+        return self.secret
+
+    @property
+    def whole_policy(self) -> Policy:
+        """The policy, which there is."""
+        if self.policy is None:
+            raise ParameterError("attack: give the whole policy of the release in place of the schema")
+        return self.policy
+
+
+class _Kind(NamedTuple):
+    """One kind of attack: what it needs, in words and as a condition, and how it is tried."""
+
+    needs: str
+    possible: Callable[[_Call], bool]
+    attempt: Callable[[_Call], Attack]
+
+
+_KINDS = {
+    "singling-out-univariate": _Kind(
+        "a quasi-identifier",
+        lambda call: True,
+        lambda call: singling_out(call.setting, 1, call.attacks, "singling-out-univariate"),
+    ),
+    "singling-out-multivariate": _Kind(
+        "two quasi-identifiers",
+        lambda call: len(call.setting.quasi) > 1,
+        lambda call: singling_out(
+            call.setting,
+            min(call.columns, len(call.setting.quasi)),
+            call.attacks,
+            "singling-out-multivariate",
+        ),
+    ),
+    "linkability": _Kind(
+        "two sides",
+        lambda call: all(call.sides),
+        lambda call: linkability(call.setting, call.sides, call.attacks, call.neighbours),
+    ),
+    "inference": _Kind(
+        "a secret",
+        lambda call: call.secret is not None,
+        lambda call: inference(call.setting, call.inferred, call.attacks),
+    ),
+    "membership": _Kind(
+        "control=",
+        lambda call: call.control is not None,
+        lambda call: membership(call.setting, call.attacks),
+    ),
+    "linkage": _Kind(
+        "aligned=True",
+        lambda call: call.known is not None,
+        lambda call: linkage(call.setting, call.known or [], call.attacks),
+    ),
+    "composition-by-order": _Kind(
+        "also=",
+        lambda call: len(call.releases) > 1 and call.by_order,
+        lambda call: composition_by_order(call.releases, call.secret),
+    ),
+    "composition": _Kind(
+        "also= and a secret",
+        lambda call: len(call.releases) > 1 and call.secret is not None,
+        lambda call: composition(call.releases, call.inferred, call.attacks),
+    ),
+    "minimality": _Kind(
+        "a secret and a whole Policy in place of the schema",
+        lambda call: call.policy is not None and call.secret is not None,
+        lambda call: minimality(
+            call.raw, call.release, call.whole_policy, call.inferred, call.attacks, call.seed
+        ),
+    ),
+}
+
+KINDS = tuple(_KINDS)
 """Names of the attacks, in the order in which they are tried."""
 
-_NEEDED = dict(
-    zip(
-        KINDS[1:],
-        (
-            "two quasi-identifiers",
-            "two sides",
-            "a secret",
-            "control=",
-            "aligned=True",
-            "also=",
-            "also= and a secret",
-            "a secret and a whole Policy in place of the schema",
-        ),
-        strict=True,
-    )
-)
 
-
-def attack(
+def attack(  # noqa: PLR0913
     raw: Any,
     release: Any,
     schema: Schema | Policy,
@@ -169,61 +243,66 @@ def attack(
     """
     from incrowd.jobs.policy import Policy
 
-    policy = schema if isinstance(schema, Policy) else None
-    if policy is not None:
-        schema = policy.schema
-    if not isinstance(schema, Schema):
+    if not isinstance(schema, Schema | Policy):
         raise ParameterError("schema must be a Schema or a Policy, e.g. ic.Schema(quasi=['age', 'zip'])")
     attacks = COUNT.within(low=10).check(attacks, "attack", "attacks")
     columns = COUNT.check(columns, "attack", "columns")
     neighbours = COUNT.check(neighbours, "attack", "neighbours")
     seed = SEED.check(seed, "attack", "seed")
-    unknown = [kind for kind in kinds or () if kind not in KINDS]
+    unknown = [kind for kind in kinds or () if kind not in _KINDS]
     if unknown:
         raise ParameterError(f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}")
-    names = [attribute.name for attribute in schema.sensitive]
-    if secret is None and len(names) == 1:
-        secret = names[0]
-    if secret is not None and secret not in names:
-        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {named(names)}")
-    setting = Setting(raw, release, schema, control, seed)
-    width = len(setting.quasi)
-    sides = parts or (setting.quasi[: (width + 1) // 2], setting.quasi[(width + 1) // 2 :])
-    for name in (name for side in sides for name in side):
-        if name not in setting.quasi:
-            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {named(setting.quasi)}")
-    possible: dict[str, Callable[[], Attack]] = {
-        KINDS[0]: lambda: singling_out(setting, 1, attacks, KINDS[0]),
-    }
-    if width > 1:
-        possible[KINDS[1]] = lambda: singling_out(setting, min(columns, width), attacks, KINDS[1])
-    if all(sides):
-        possible[KINDS[2]] = lambda: linkability(setting, sides, attacks, neighbours)
-    if secret is not None:
-        possible[KINDS[3]] = lambda: inference(setting, secret, attacks)
-    if control is not None:
-        possible[KINDS[4]] = lambda: membership(setting, attacks)
-    if aligned:
-        wanted = setting.quasi if known is None else list(known)
-        possible[KINDS[5]] = lambda: linkage(setting, wanted, attacks)
-    if also:
-        settings = [setting, *(Setting(raw, other, schema, None, seed) for other in also)]
-        # Where rows were left out, only the other way is open.
-        if KINDS[6] in (kinds or ()) or len({each.records for each in settings}) == 1:
-            possible[KINDS[6]] = lambda: composition_by_order(settings, secret)
-        if secret is not None:
-            possible[KINDS[7]] = lambda: composition(settings, secret, attacks)
-    if policy is not None and secret is not None and KINDS[8] in (kinds or ()):
-        possible[KINDS[8]] = lambda: minimality(raw, release, policy, secret, attacks, seed)
-    missing = [kind for kind in kinds or () if kind not in possible]
-    if missing:
-        raise ParameterError(
-            f"{missing[0]} needs {_NEEDED[missing[0]]}, which this call has not got; leave it out of kinds"
-        )
+    columns_of = schema if isinstance(schema, Schema) else schema.schema
+    secret = _secret(columns_of, secret)
+    setting = Setting(raw, release, columns_of, control, seed)
+    releases = (setting, *(Setting(raw, other, columns_of, None, seed) for other in also))
+    call = _Call(
+        raw=raw,
+        release=release,
+        policy=None if isinstance(schema, Schema) else schema,
+        secret=secret,
+        releases=releases,
+        control=control,
+        attacks=attacks,
+        columns=columns,
+        neighbours=neighbours,
+        known=None if not aligned else setting.quasi if known is None else list(known),
+        sides=_sides(setting.quasi, parts),
+        # Where rows were left out, only the other way is open, unless it is asked for.
+        by_order="composition-by-order" in (kinds or ()) or len({each.records for each in releases}) == 1,
+        seed=seed,
+    )
+    for kind in kinds or ():
+        if not _KINDS[kind].possible(call):
+            raise ParameterError(
+                f"{kind} needs {_KINDS[kind].needs}, which this call has not got; leave it out of kinds"
+            )
     told = progress or Silent()
     found = []
-    for kind, attempt in possible.items():
-        if kinds is None or kind in kinds:
-            told.stage(kind)
-            found.append(attempt())
+    for name, each in _KINDS.items():
+        # It anonymizes the table many times, so it is tried only where it is asked for.
+        wanted = name != "minimality" if kinds is None else name in kinds
+        if wanted and each.possible(call):
+            told.stage(name)
+            found.append(each.attempt(call))
     return found
+
+
+def _secret(schema: Schema, secret: str | None) -> str | None:
+    """Return the sensitive attribute that is inferred, where there is one."""
+    names = [attribute.name for attribute in schema.sensitive]
+    if secret is not None and secret not in names:
+        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {named(names)}")
+    return names[0] if secret is None and len(names) == 1 else secret
+
+
+def _sides(
+    quasi: list[str], parts: tuple[Sequence[str], Sequence[str]] | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the quasi-identifiers on either side of a link: those named, or two halves."""
+    half = (len(quasi) + 1) // 2
+    sides = parts or (quasi[:half], quasi[half:])
+    for name in (name for side in sides for name in side):
+        if name not in quasi:
+            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {named(quasi)}")
+    return sides

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.engines.base import Engine, EngineSettings
 from incrowd.errors import MissingExtraError, SchemaError, TableError
@@ -225,7 +225,6 @@ def dictionary(
     SchemaError
         When the column is neither text, number nor date, or has infinite values.
     """
-    import numpy as np
     import polars as pl
 
     from incrowd.io.columns import nameless
@@ -241,51 +240,80 @@ def dictionary(
     if null_values:
         series = null_values_of(null_values).without(series)
     if dtype == pl.String:
-        distinct = series.drop_nulls().unique().sort()
-        codes = series.cast(pl.Enum(distinct)).to_physical()
-        has_missing = series.null_count() > 0
-        if has_missing:
-            codes = codes.cast(pl.UInt32).fill_null(len(distinct))
-        return Dictionary(distinct.to_list(), has_missing), codes.to_numpy()
-    if dtype.is_numeric():
-        if dtype.is_float():
-            series = series.fill_nan(None)
-            # Negative zero is the same number, and would be named by whichever comes first.
-            nonzero = (series != 0).fill_null(value=True)
-            series = series.zip_with(nonzero, pl.Series([0.0], dtype=dtype))
-        distinct = series.drop_nulls().unique().sort()
-        if dtype.is_float() and distinct.is_infinite().any():
-            raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
-        texts = [_plain(text) for text in distinct.cast(pl.String)]
-        numbers = distinct.cast(pl.Float64).to_numpy()
-        kind = "number"
-    elif dtype == pl.Date:
-        distinct = series.drop_nulls().unique().sort()
-        texts = distinct.dt.to_string("iso").to_list()
-        numbers = distinct.cast(pl.Int32).cast(pl.Float64).to_numpy()
-        kind = "date"
+        return _texts(series)
+    kind: Literal["number", "date"] = "number" if dtype.is_numeric() else "date"
+    if kind == "number":
+        series, distinct, texts, numbers = _numbers(series, column)
     else:
-        series = series.dt.replace_time_zone(None)
-        distinct = series.drop_nulls().unique().sort()
-        whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
-        texts = distinct.dt.to_string("%Y-%m-%d" if whole_days else "%Y-%m-%dT%H:%M:%S%.f").to_list()
-        days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
-        numbers = days.to_numpy()
-        kind = "date"
+        series, distinct, texts, numbers = _days(series)
+    found = Dictionary(texts, series.null_count() > 0, kind, numbers)
+    return found, _places(series, distinct)
+
+
+def _texts(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Find the distinct texts in order, and each row's place among them."""
+    import polars as pl
+
+    from incrowd.table.domain import Dictionary
+
+    distinct = series.drop_nulls().unique().sort()
+    codes = series.cast(pl.Enum(distinct)).to_physical()
     has_missing = series.null_count() > 0
-    if dtype.is_decimal() or str(dtype).endswith("Int128"):
+    if has_missing:
+        codes = codes.cast(pl.UInt32).fill_null(len(distinct))
+    return Dictionary(distinct.to_list(), has_missing), codes.to_numpy()
+
+
+def _numbers(series: pl.Series, column: str) -> tuple[pl.Series, pl.Series, list[str], NDArray[np.float64]]:
+    """Return the rows without NaN, their distinct numbers in order, with texts, and as doubles."""
+    import polars as pl
+
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+        # Negative zero is the same number, and would be named by whichever comes first.
+        nonzero = (series != 0).fill_null(value=True)
+        series = series.zip_with(nonzero, pl.Series([0.0], dtype=series.dtype))
+    distinct = series.drop_nulls().unique().sort()
+    if series.dtype.is_float() and distinct.is_infinite().any():
+        raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
+    texts = [_plain(text) for text in distinct.cast(pl.String)]
+    return series, distinct, texts, distinct.cast(pl.Float64).to_numpy()
+
+
+def _days(series: pl.Series) -> tuple[pl.Series, pl.Series, list[str], NDArray[np.float64]]:
+    """Return the rows without zone, their distinct dates or times in order, with texts, and as days."""
+    import polars as pl
+
+    if series.dtype == pl.Date:
+        distinct = series.drop_nulls().unique().sort()
+        days = distinct.cast(pl.Int32).cast(pl.Float64)
+        return series, distinct, distinct.dt.to_string("iso").to_list(), days.to_numpy()
+    series = series.dt.replace_time_zone(None)
+    distinct = series.drop_nulls().unique().sort()
+    whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
+    texts = distinct.dt.to_string("%Y-%m-%d" if whole_days else "%Y-%m-%dT%H:%M:%S%.f").to_list()
+    days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+    return series, distinct, texts, days.to_numpy()
+
+
+def _places(series: pl.Series, distinct: pl.Series) -> NDArray[np.integer]:
+    """Return each row's place among the distinct values; missing ones come last."""
+    import numpy as np
+    import polars as pl
+
+    if series.dtype.is_decimal() or str(series.dtype).endswith("Int128"):
         # NumPy has no such integers; their texts are as good for finding places.
         names = distinct.cast(pl.String)
         enum = series.cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
-        wide = enum.fill_null(len(distinct)).to_numpy()
-        return Dictionary(texts, has_missing, "number", numbers), wide
+        wide: NDArray[np.integer] = enum.fill_null(len(distinct)).to_numpy()
+        return wide
     values = distinct.to_physical().to_numpy()
     rows = series.to_physical()
     filled = rows.fill_null(values[0] if len(values) else 0).to_numpy()
     places: NDArray[np.integer] = np.searchsorted(values, filled)
-    if has_missing:
+    if series.null_count():
         places[rows.is_null().to_numpy()] = len(distinct)
-    return Dictionary(texts, has_missing, "number" if kind == "number" else "date", numbers), places
+    return places
 
 
 def _plain(text: str) -> str:

@@ -199,46 +199,51 @@ def _read_yaml(text: str, source: str) -> Hierarchy:
         mark = getattr(error, "problem_mark", None)
         place = source if mark is None else f"{source}, line {mark.line + 1}"
         raise HierarchyError(f"{place}: not readable as YAML") from None
-    builder = TreeBuilder(source)
-    # The nodes as written: a plain NO or 1.0 stays a text, and an alias is seen as what it is.
-    visited: set[int] = set()
+    if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
+        raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
+    reader = _YamlReader(source)
+    reader.add(root, -1)
+    return reader.builder.finish()
 
-    def items(node: Any) -> Iterator[tuple[Any, Any]]:
-        if isinstance(node, yaml.MappingNode):
+
+class _YamlReader:
+    """Nodes of YAML as written: a plain NO or 1.0 stays a text, and an alias is seen as what it is."""
+
+    def __init__(self, source: str) -> None:
+        self.builder = TreeBuilder(source)
+        self._visited: set[int] = set()
+
+    def add(self, node: Any, parent: int) -> None:
+        """Add what stands below a node of the tree."""
+        self._visited.add(id(node))
+        for key, below in self._items(node):
+            if key.id != "scalar":
+                raise self.builder.fail("a label must be a text", _line(key))
+            child = self.builder.add(key.value, parent, _line(key))
+            if below is None:
+                continue
+            if id(below) in self._visited and below.id != "scalar":
+                raise self.builder.fail(
+                    f"{key.value!r} refers to a part that stands elsewhere, which gives it two parents "
+                    "or a cycle; write it out",
+                    _line(key),
+                )
+            self.add(below, child)
+
+    def _items(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Return the labels right below a node, each with what is below it."""
+        if node.id == "mapping":
             yield from node.value
-        elif isinstance(node, yaml.SequenceNode):
+        elif node.id == "sequence":
             for child in node.value:
-                if isinstance(child, yaml.MappingNode):
+                if child.id == "sequence":
+                    raise self.builder.fail("a list right inside a list has no label", _line(child))
+                if child.id == "mapping":
                     yield from child.value
-                elif isinstance(child, yaml.SequenceNode):
-                    raise builder.fail("a list right inside a list has no label", _line(child))
                 else:
                     yield child, None
         elif node.value:
             yield node, None
-
-    def walk(node: Any, parent: int) -> None:
-        for key, below in items(node):
-            if not isinstance(key, yaml.ScalarNode):
-                raise builder.fail("a label must be a text", _line(key))
-            child = builder.add(key.value, parent, _line(key))
-            if below is None:
-                continue
-            if not isinstance(below, yaml.ScalarNode):
-                if id(below) in visited:
-                    raise builder.fail(
-                        f"{key.value!r} refers to a part that stands elsewhere, which gives it two parents "
-                        "or a cycle; write it out",
-                        _line(key),
-                    )
-                visited.add(id(below))
-            walk(below, child)
-
-    if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
-        raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
-    visited.add(id(root))
-    walk(root, -1)
-    return builder.finish()
 
 
 def _line(node: Any) -> int:

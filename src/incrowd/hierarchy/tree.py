@@ -79,6 +79,33 @@ class TreeBuilder:
         self._topmost.setdefault(label, node)
         return node
 
+    def add_nested(self, below: object, parent: int) -> None:
+        """Add nested mappings and lists below a node; see `Hierarchy.from_nested`.
+
+        Raises
+        ------
+        HierarchyError
+        """
+        if isinstance(below, Mapping):
+            for label, further in below.items():
+                self.add_nested(further, self.add(self._text(label), parent))
+        elif isinstance(below, Sequence) and not isinstance(below, str):
+            for item in below:
+                if isinstance(item, Mapping):
+                    self.add_nested(item, parent)
+                elif isinstance(item, list | tuple):
+                    raise self.fail("a list right inside a list has no label", None)
+                else:
+                    self.add(self._text(item), parent)
+        elif below is not None:
+            self.add(self._text(below), parent)
+
+    def _text(self, label: object) -> str:
+        # True or None would turn into labels that nobody wrote.
+        if label is None or isinstance(label, bool):
+            raise self.fail(f"a label must be a text, got {label!r}; put it in quotes", None)
+        return str(label)
+
     def _is_above(self, node: int, below: int) -> bool:
         while below >= 0:
             if below == node:
@@ -447,30 +474,8 @@ class Hierarchy:
         if not isinstance(data, Mapping) or len(data) != 1:
             raise HierarchyError(f"{source}: the outermost mapping needs one key, the root")
         builder = TreeBuilder(source)
-
-        def text(label: object) -> str:
-            # True or None would turn into labels that nobody wrote.
-            if label is None or isinstance(label, bool):
-                raise HierarchyError(f"{source}: a label must be a text, got {label!r}; put it in quotes")
-            return str(label)
-
-        def walk(below: object, parent: int) -> None:
-            if isinstance(below, Mapping):
-                for label, further in below.items():
-                    walk(further, builder.add(text(label), parent))
-            elif isinstance(below, Sequence) and not isinstance(below, str):
-                for item in below:
-                    if isinstance(item, Mapping):
-                        walk(item, parent)
-                    elif isinstance(item, list | tuple):
-                        raise HierarchyError(f"{source}: a list right inside a list has no label")
-                    else:
-                        builder.add(text(item), parent)
-            elif below is not None:
-                builder.add(text(below), parent)
-
         try:
-            walk(data, -1)
+            builder.add_nested(data, -1)
         except RecursionError:
             raise HierarchyError(f"{source}: nested too deep, or in itself") from None
         return builder.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
@@ -26,55 +26,13 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
-    from incrowd.jobs.distributed import DistributedRelease
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["anonymize", "explore"]
 
 
-# Only a table on Spark of more than `driver_keys` keys is cut into blocks unasked.
-@overload
-def anonymize(
-    table: Any,
-    schema: Schema | Policy,
-    models: Sequence[PrivacyModel] = ...,
-    algorithm: Algorithm | None = ...,
-    *,
-    max_suppression: float = ...,
-    output: Style = ...,
-    shuffle: bool = ...,
-    seed: int = ...,
-    levels: Mapping[str, int] | None = ...,
-    population: Any = ...,
-    csv_format: CsvFormat | None = ...,
-    progress: Progress | None = ...,
-    driver_keys: int = ...,
-    blocks: None = ...,
-) -> Release: ...
-
-
-@overload
-def anonymize(
-    table: Any,
-    schema: Schema | Policy,
-    models: Sequence[PrivacyModel] = ...,
-    algorithm: Algorithm | None = ...,
-    *,
-    max_suppression: float = ...,
-    output: Style = ...,
-    shuffle: bool = ...,
-    seed: int = ...,
-    levels: Mapping[str, int] | None = ...,
-    population: Any = ...,
-    csv_format: CsvFormat | None = ...,
-    progress: Progress | None = ...,
-    driver_keys: int = ...,
-    blocks: int,
-) -> DistributedRelease: ...
-
-
-def anonymize(
+def anonymize(  # noqa: PLR0913
     table: Any,
     schema: Schema | Policy,
     models: Sequence[PrivacyModel] = (),
@@ -90,7 +48,7 @@ def anonymize(
     progress: Progress | None = None,
     driver_keys: int = DRIVER_KEYS,
     blocks: int | None = None,
-) -> Release | DistributedRelease:
+) -> Release:
     """Recode a table so that it satisfies privacy models, and check the result.
 
     Parameters
@@ -131,7 +89,8 @@ def anonymize(
 
     Returns
     -------
-    The release; a `DistributedRelease` where it was made block by block.
+    The release. Where it was made block by block, it is a `DistributedRelease`: it has what can be had of
+    so large a table (table, policy, privacy, utility, risk, `write`), and its blocks.
 
     Raises
     ------
@@ -224,7 +183,7 @@ def _in_blocks(
     blocks: int | None,
     driver_keys: int,
     progress: Progress | None,
-) -> DistributedRelease:
+) -> Release:
     from incrowd.jobs.distributed import in_blocks, refuse_divided
 
     if isinstance(table, str | os.PathLike) or not engine_for(table).divisible:
@@ -235,7 +194,9 @@ def _in_blocks(
         raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
     check_levels(policy)
     refuse_divided(policy)
-    return in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
+    made = in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
+    # For type checkers a release is one type: to tell them apart would take every argument twice.
+    return cast("Release", made)
 
 
 def explore(

@@ -154,7 +154,7 @@ class Comparison:
         write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about, force=force)
 
 
-def compare(
+def compare(  # noqa: PLR0913
     table: Any,
     schema: Schema | Policy,
     algorithms: Sequence[Algorithm],

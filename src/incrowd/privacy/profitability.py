@@ -154,7 +154,7 @@ class Profitability(IdentityModel):
         return values >= 0 if self._may_be_zero else values > 0
 
 
-def profitability(
+def profitability(  # noqa: PLR0913
     table: Any,
     quasi: Columns,
     *,

@@ -41,7 +41,7 @@ __all__ = ["Finding", "Verification", "verify"]
 _TOLERANCE = 1e-12
 
 
-def verify(
+def verify(  # noqa: PLR0913
     path: str | PathLike[str],
     policy_path: str | PathLike[str],
     *,

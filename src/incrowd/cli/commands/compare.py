@@ -12,7 +12,7 @@ from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import algorithms_of, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
     from rich.console import Console
@@ -88,7 +88,6 @@ def compare(
 
     The exit status is 1 when a run gives no release; the others are shown all the same.
     """
-    from incrowd.algorithms import FullDomainAlgorithm
     from incrowd.cli.tables import console, progress
     from incrowd.errors import ParameterError
     from incrowd.jobs.compare import compare as grid
@@ -126,20 +125,10 @@ def compare(
             comparison = run(chosen, **varied)
         else:
             comparison = run(chosen, k=varied["k"] or _PAGE_K, seeds=varied["seeds"])
-            lattice_ = [algorithm for algorithm in chosen if isinstance(algorithm, FullDomainAlgorithm)]
-            most = _most_l(policy, table)
-            if most:
-                values = varied["l"] or [each for each in _PAGE_L if each <= most]
-                varied_l = run(lattice_ or chosen, k=[at_k], l=values, seeds=varied["seeds"])
+            varied_l = _against_l(run, chosen, varied, at_k, _most_l(policy, table))
             shown.stage("page")
-            quasi = [attribute.name for attribute in policy.schema.quasi]
-            comparison.one_page(
-                sheet,
-                against_l=varied_l,
-                at_k=at_k,
-                about=f"{data.name}; quasi-identifiers: {', '.join(quasi[:_PAGE_NAMES])}"
-                + (f" and {len(quasi) - _PAGE_NAMES} more" if len(quasi) > _PAGE_NAMES else ""),
-            )
+            about = f"{data.name}; {_quasi_identifiers(policy)}"
+            comparison.one_page(sheet, against_l=varied_l, at_k=at_k, about=about)
         if page is not None:
             comparison.report(page)
     if json:
@@ -155,6 +144,29 @@ def compare(
         typer.echo(f"written: {one_page}", err=json or csv)
     if not comparison.complete or not (varied_l is None or varied_l.complete):
         raise typer.Exit(1)
+
+
+def _against_l(
+    run: Callable[..., Comparison],
+    chosen: Sequence[Algorithm],
+    varied: Mapping[str, list[Any]],
+    at_k: int,
+    most: int,
+) -> Comparison | None:
+    """Compare full-domain algorithms, or all where there is none, against l up to the most there can be."""
+    from incrowd.algorithms import FullDomainAlgorithm
+
+    if not most:
+        return None
+    full_domain = [algorithm for algorithm in chosen if isinstance(algorithm, FullDomainAlgorithm)]
+    values = varied["l"] or [each for each in _PAGE_L if each <= most]
+    return run(full_domain or chosen, k=[at_k], l=values, seeds=varied["seeds"])
+
+
+def _quasi_identifiers(policy: Policy) -> str:
+    names = [attribute.name for attribute in policy.schema.quasi]
+    more = f" and {len(names) - _PAGE_NAMES} more" if len(names) > _PAGE_NAMES else ""
+    return f"quasi-identifiers: {', '.join(names[:_PAGE_NAMES])}{more}"
 
 
 def _most_l(policy: Policy, table: pl.DataFrame) -> int:
