@@ -53,7 +53,8 @@ bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 gallery: $(VENV)/.installed-test ## write one of every report and chart into gallery/
 	$(BIN)/python examples/gallery.py gallery
 
-docs: $(VENV)/.installed ## write the pages that are made from the code
+docs: $(VENV)/.installed ## write the pages and the public names that are made from the code
+	$(BIN)/python -m incrowd.cli.reference names > .names && mv .names src/incrowd/__init__.pyi
 	$(BIN)/python -m incrowd.cli.reference > docs/reference.md
 	$(BIN)/python -m incrowd.cli.reference cli > docs/cli.md
 

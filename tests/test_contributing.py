@@ -73,27 +73,24 @@ class Lonely(ClassMetric):
 '''
 
 
+def add_line(listed: Path, before: str, module: str, name: str) -> None:
+    """Add an entry to the list of a room, before another."""
+    room = f"from incrowd.{listed.parent.name}."
+    text = listed.read_text()
+    here = text.index(f"{room}{before} import")
+    listed.write_text(f"{text[:here]}{room}{module} import {name} as {name}\n{text[here:]}")
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory) -> Path:
-    """A copy of the package with a model and a metric: a file and two lines more for each."""
+    """A copy of the package with a model and a metric: a file and one line more for each."""
     source = Path(incrowd.__file__).parent
     place = tmp_path_factory.mktemp("copy")
     shutil.copytree(source, place / "incrowd", ignore=shutil.ignore_patterns("__pycache__"))
     (place / "incrowd" / "privacy" / "pair_anonymity.py").write_text(MODEL.lstrip())
-    listed = place / "incrowd" / "privacy" / "__init__.py"
-    text = listed.read_text().replace(
-        "from incrowd.privacy.l_diversity",
-        "from incrowd.privacy.pair_anonymity import PairAnonymity\nfrom incrowd.privacy.l_diversity",
-    )
-    listed.write_text(
-        text.replace("    KAnonymity,\n    KMap,\n", "    KAnonymity,\n    PairAnonymity,\n    KMap,\n", 1)
-    )
+    add_line(place / "incrowd" / "privacy" / "__init__.py", "k_map", "pair_anonymity", "PairAnonymity")
     (place / "incrowd" / "utility" / "lonely.py").write_text(METRIC.lstrip())
-    listed = place / "incrowd" / "utility" / "__init__.py"
-    text = listed.read_text().replace(
-        "from incrowd.utility.loss", "from incrowd.utility.lonely import Lonely\nfrom incrowd.utility.loss"
-    )
-    listed.write_text(text.replace("    Loss, Distortion,", "    Lonely, Loss, Distortion,", 1))
+    add_line(place / "incrowd" / "utility" / "__init__.py", "loss", "lonely", "Lonely")
     return place
 
 
@@ -149,3 +146,14 @@ def test_a_new_metric_is_in_every_interface(package, tmp_path):
     measured = json.loads(call(package, tmp_path, *table))
     [found] = [one for one in measured["utility"] if one["metric"] == "lonely"]
     assert found["value"] == 0.25
+
+
+def test_the_public_names_are_made_from_the_list(package, tmp_path):
+    names = call(package, tmp_path, "-m", "incrowd.cli.reference", "names")
+    line = "from .privacy import PairAnonymity as PairAnonymity\n"
+    before = (package / "incrowd" / "__init__.pyi").read_text()
+    assert line not in before
+    assert names.replace(line, "") == before
+    (package / "incrowd" / "__init__.pyi").write_text(names)
+    code = "import incrowd as ic; print(ic.PairAnonymity(2))"
+    assert call(package, tmp_path, "-c", code).startswith("pair-anonymity(m=2)")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import incrowd
 from incrowd.algorithms import ALGORITHMS
-from incrowd.cli.reference import command_line, markdown
+from incrowd.cli.reference import command_line, markdown, public_names
 from incrowd.hierarchy import BUILDERS
 from incrowd.jobs.policy import Policy
 from incrowd.privacy import MODELS
@@ -72,6 +73,11 @@ def test_long_lines_of_prose_are_found_and_tables_code_and_links_are_not():
 def test_the_reference_is_fresh():
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == markdown(), "run `make docs`"
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == command_line(), "run `make docs`"
+
+
+def test_the_public_names_are_fresh():
+    stub = Path(incrowd.__file__).with_suffix(".pyi")
+    assert stub.read_text(encoding="utf-8") == public_names(), "run `make docs`"
 
 
 @pytest.mark.parametrize("registry", [MODELS, ALGORITHMS, METRICS, RISKS])

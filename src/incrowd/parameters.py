@@ -286,6 +286,22 @@ class Registry(Generic[E]):
         self.what = what
         self._entries = {entry.name: entry for entry in entries}
 
+    @classmethod
+    def of_imports(cls, what: str, base: type, namespace: Mapping[str, object]) -> Registry[E]:
+        """Register every entry that a module imports, in the order of the imports.
+
+        Parameters
+        ----------
+        what
+            The plural noun for errors.
+        base
+            What the entries derive from; a class without a name is a base itself and no entry.
+        namespace
+            The module's ``globals()``.
+        """
+        found: list[Any] = [x for x in namespace.values() if isinstance(x, type) and issubclass(x, base)]
+        return cls(what, *(each for each in found if each.name))
+
     def __iter__(self) -> Iterator[type[E]]:
         return iter(self._entries.values())
 

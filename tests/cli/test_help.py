@@ -8,8 +8,9 @@ import pytest
 import typer
 
 from incrowd.cli import app
-from incrowd.cli.commands import COMMANDS
-from incrowd.cli.helping import HEADINGS, PURPOSES
+from incrowd.cli.commands import PURPOSES, commands
+from incrowd.cli.flattening import Commands
+from incrowd.cli.helping import HEADINGS
 
 ROOT = typer.main.get_command(app)
 
@@ -19,7 +20,7 @@ def shown(name: str) -> str:
     return command.get_help(command.context_class(command, info_name=f"incrowd {name}", terminal_width=80))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name, command in commands() if not isinstance(command, Commands)])
 def test_every_option_stands_once_under_a_heading(name):
     lines = shown(name).splitlines()
     lines = lines[
@@ -48,3 +49,7 @@ def test_every_command_has_a_purpose():
     for purpose, names in PURPOSES.items():
         part = text[text.index(f"\n{purpose}:\n") :]
         assert part.index(f"\n  {names[0]}") > 0
+
+
+def test_what_a_command_does_fits_a_line_of_the_terminal():
+    assert "..." not in shown("").partition("Options:")[2]

@@ -2,71 +2,34 @@
 
 from __future__ import annotations
 
-from incrowd.algorithms.base import Algorithm, SearchProblem, Solution
-from incrowd.algorithms.bottom_up import BottomUp
-from incrowd.algorithms.bottom_up_generalization import BottomUpGeneralization
-from incrowd.algorithms.cell_suppression import CellSuppression
-from incrowd.algorithms.clustering import Clustering
-from incrowd.algorithms.datafly import Datafly
-from incrowd.algorithms.flash import Flash
-from incrowd.algorithms.full_domain import FullDomainAlgorithm
-from incrowd.algorithms.incognito import Incognito
-from incrowd.algorithms.k_member import KMember
-from incrowd.algorithms.local import LocalAlgorithm
-from incrowd.algorithms.mdav import MDAV
-from incrowd.algorithms.microaggregation import Microaggregation
-from incrowd.algorithms.mondrian import Mondrian
-from incrowd.algorithms.oka import OKA
-from incrowd.algorithms.ola import OLA
-from incrowd.algorithms.optimal import Optimal
-from incrowd.algorithms.random import Random
-from incrowd.algorithms.samarati import Samarati
-from incrowd.algorithms.top_down_specialization import TopDownSpecialization
+from incrowd.algorithms.base import Algorithm as Algorithm
+from incrowd.algorithms.base import SearchProblem as SearchProblem
+from incrowd.algorithms.base import Solution as Solution
+from incrowd.algorithms.full_domain import FullDomainAlgorithm as FullDomainAlgorithm
+from incrowd.algorithms.local import LocalAlgorithm as LocalAlgorithm
 from incrowd.parameters import Registry
 
-__all__ = [
-    "ALGORITHMS",
-    "MDAV",
-    "OKA",
-    "OLA",
-    "Algorithm",
-    "BottomUp",
-    "BottomUpGeneralization",
-    "CellSuppression",
-    "Clustering",
-    "Datafly",
-    "Flash",
-    "FullDomainAlgorithm",
-    "Incognito",
-    "KMember",
-    "LocalAlgorithm",
-    "Microaggregation",
-    "Mondrian",
-    "Optimal",
-    "Random",
-    "Samarati",
-    "SearchProblem",
-    "Solution",
-    "TopDownSpecialization",
-]
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+# fmt: off
+from incrowd.algorithms.mondrian import Mondrian as Mondrian
+from incrowd.algorithms.optimal import Optimal as Optimal
+from incrowd.algorithms.bottom_up import BottomUp as BottomUp
+from incrowd.algorithms.samarati import Samarati as Samarati
+from incrowd.algorithms.incognito import Incognito as Incognito
+from incrowd.algorithms.datafly import Datafly as Datafly
+from incrowd.algorithms.ola import OLA as OLA
+from incrowd.algorithms.flash import Flash as Flash
+from incrowd.algorithms.clustering import Clustering as Clustering
+from incrowd.algorithms.k_member import KMember as KMember
+from incrowd.algorithms.oka import OKA as OKA
+from incrowd.algorithms.mdav import MDAV as MDAV
+from incrowd.algorithms.microaggregation import Microaggregation as Microaggregation
+from incrowd.algorithms.cell_suppression import CellSuppression as CellSuppression
+from incrowd.algorithms.top_down_specialization import TopDownSpecialization as TopDownSpecialization
+from incrowd.algorithms.bottom_up_generalization import BottomUpGeneralization as BottomUpGeneralization
+from incrowd.algorithms.random import Random as Random
+# fmt: on
+# isort: on
 
-ALGORITHMS: Registry[Algorithm] = Registry(
-    "algorithms",
-    Mondrian,
-    Optimal,
-    BottomUp,
-    Samarati,
-    Incognito,
-    Datafly,
-    OLA,
-    Flash,
-    Clustering,
-    KMember,
-    OKA,
-    MDAV,
-    Microaggregation,
-    CellSuppression,
-    TopDownSpecialization,
-    BottomUpGeneralization,
-    Random,
-)
+ALGORITHMS: Registry[Algorithm] = Registry.of_imports("algorithms", Algorithm, globals())

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from incrowd.cli import options
-from incrowd.cli.commands import COMMANDS, hierarchy
+from incrowd.cli.commands import commands
 from incrowd.cli.flattening import Commands
 from incrowd.cli.helping import CommandHelp, GroupHelp
 from incrowd.cli.interruption import Interruption
@@ -46,9 +46,11 @@ app = Commands(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
 )
-for _name, _command in COMMANDS.items():
-    app.command(_name, cls=CommandHelp)(_command)
-app.add_typer(hierarchy.app, name="hierarchy")
+for _name, _command in commands():
+    if isinstance(_command, Commands):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name, cls=CommandHelp)(_command)
 
 
 def _version(value: bool) -> None:

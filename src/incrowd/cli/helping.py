@@ -7,16 +7,9 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["CommandHelp", "GroupHelp"]
+from incrowd.cli.commands import PURPOSES
 
-PURPOSES = {
-    "Start": ("demo", "init", "list", "hierarchy"),
-    "Release": ("anonymize", "apply", "anatomize", "randomize"),
-    "Measure": ("assess", "risk", "p29", "utility", "attack"),
-    "Choose": ("lattice", "compare"),
-    "Check": ("verify",),
-}
-"""The commands by what they are for."""
+__all__ = ["CommandHelp", "GroupHelp"]
 
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "-k", "--algorithms"),

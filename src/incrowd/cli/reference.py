@@ -1,8 +1,9 @@
-"""The pages of the docs that are made from the code: the registries, and the command line."""
+"""What is made from the code: the pages of registries and of the command line, and the public names."""
 
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from incrowd.algorithms import ALGORITHMS
@@ -11,7 +12,7 @@ from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
 from incrowd.utility import METRICS, Metric
 
-__all__ = ["command_line", "markdown"]
+__all__ = ["command_line", "markdown", "public_names"]
 
 
 def markdown() -> str:
@@ -75,7 +76,32 @@ def command_line() -> str:
     return "\n".join(lines) + "\n"
 
 
+def public_names() -> str:
+    """Return ``__init__.pyi`` with a line for every registered privacy model and algorithm."""
+    import incrowd
+
+    text = Path(incrowd.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    imports = [line for line in lines if line.startswith("from ")]
+    made = {
+        f"from .{room} import {entry.__name__} as {entry.__name__}"
+        for room, registry in (("algorithms", ALGORITHMS), ("privacy", MODELS))
+        for entry in registry
+    }
+    first = lines.index(imports[0])
+    rest = lines[first + len(imports) :]
+    return "\n".join([*lines[:first], *sorted({*imports, *made}, key=_place), *rest]) + "\n"
+
+
+def _place(line: str) -> tuple[str, int, str]:
+    """Return where an import stands: by module; constants, then classes, then functions."""
+    _, module, _, name, *_ = line.split()
+    kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
+    return module, kind, name
+
+
 if __name__ == "__main__":
     import sys
 
-    sys.stdout.write(command_line() if sys.argv[1:] == ["cli"] else markdown())
+    pages = {"cli": command_line, "names": public_names}
+    sys.stdout.write(pages.get("".join(sys.argv[1:]), markdown)())

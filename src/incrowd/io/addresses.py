@@ -12,6 +12,7 @@ from pathlib import Path
 from incrowd.errors import TableError
 
 __all__ = [
+    "DIALECTS",
     "SCHEMES",
     "Address",
     "file_path",
@@ -22,8 +23,15 @@ __all__ = [
     "without_secrets",
 ]
 
-SCHEMES = ("postgresql", "postgres", "sqlite", "duckdb")
-"""The databases that incrowd opens."""
+DIALECTS = {
+    "postgresql": "incrowd.engines.sql.dialects.postgresql.PostgreSQL",
+    "sqlite": "incrowd.engines.sql.dialects.sqlite.SQLite",
+    "duckdb": "incrowd.engines.sql.dialects.duckdb.DuckDB",
+}
+"""The databases that incrowd opens: the class of each scheme, imported when it is first used."""
+
+SCHEMES = (*DIALECTS, "postgres")
+"""How the address of a database begins; `postgres` is another word for `postgresql`."""
 
 # A path has lost one of the two slashes; a letter alone is a drive. libpq also takes words and values.
 _ADDRESS = re.compile(r"(?i)\s*(?:[a-z][a-z0-9+.-]+:)+/|.*://|.*:/\S*@|.*\bpassword\s*=", re.DOTALL)

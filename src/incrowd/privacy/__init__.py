@@ -3,86 +3,32 @@
 from __future__ import annotations
 
 from incrowd.parameters import Registry
-from incrowd.privacy.alpha_k_anonymity import AlphaKAnonymity, alpha_k_anonymity
-from incrowd.privacy.average_risk import AverageRisk, average_risk
-from incrowd.privacy.base import (
-    EquivalenceClass,
-    IdentityModel,
-    ModelResult,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-)
-from incrowd.privacy.beta_likeness import BetaLikeness, beta_likeness
-from incrowd.privacy.delta_disclosure import DeltaDisclosure, delta_disclosure
-from incrowd.privacy.delta_presence import DeltaPresence, delta_presence
-from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
-from incrowd.privacy.k_map import KMap, k_map
-from incrowd.privacy.l_diversity import LDiversity, l_diversity
-from incrowd.privacy.lkc_privacy import LKCPrivacy, lkc_privacy
-from incrowd.privacy.maximum_risk import MaximumRisk, maximum_risk
-from incrowd.privacy.normalized_entropy import NormalizedEntropy, normalized_entropy
-from incrowd.privacy.p29 import P29, P29Score, p29
-from incrowd.privacy.profitability import Profitability, profitability
-from incrowd.privacy.records_at_risk import RecordsAtRisk, records_at_risk
-from incrowd.privacy.t_closeness import TCloseness, t_closeness
+from incrowd.privacy.base import EquivalenceClass as EquivalenceClass
+from incrowd.privacy.base import IdentityModel as IdentityModel
+from incrowd.privacy.base import ModelResult as ModelResult
+from incrowd.privacy.base import Monotone as Monotone
+from incrowd.privacy.base import PrivacyModel as PrivacyModel
+from incrowd.privacy.base import SensitiveModel as SensitiveModel
 
-__all__ = [
-    "MODELS",
-    "P29",
-    "AlphaKAnonymity",
-    "AverageRisk",
-    "BetaLikeness",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "EquivalenceClass",
-    "IdentityModel",
-    "KAnonymity",
-    "KMap",
-    "LDiversity",
-    "LKCPrivacy",
-    "MaximumRisk",
-    "ModelResult",
-    "Monotone",
-    "NormalizedEntropy",
-    "P29Score",
-    "PrivacyModel",
-    "Profitability",
-    "RecordsAtRisk",
-    "SensitiveModel",
-    "TCloseness",
-    "alpha_k_anonymity",
-    "average_risk",
-    "beta_likeness",
-    "delta_disclosure",
-    "delta_presence",
-    "k_anonymity",
-    "k_map",
-    "l_diversity",
-    "lkc_privacy",
-    "maximum_risk",
-    "normalized_entropy",
-    "p29",
-    "profitability",
-    "records_at_risk",
-    "t_closeness",
-]
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+# fmt: off
+from incrowd.privacy.k_anonymity import KAnonymity as KAnonymity, k_anonymity as k_anonymity
+from incrowd.privacy.k_map import KMap as KMap, k_map as k_map
+from incrowd.privacy.l_diversity import LDiversity as LDiversity, l_diversity as l_diversity
+from incrowd.privacy.normalized_entropy import NormalizedEntropy as NormalizedEntropy, normalized_entropy as normalized_entropy
+from incrowd.privacy.t_closeness import TCloseness as TCloseness, t_closeness as t_closeness
+from incrowd.privacy.alpha_k_anonymity import AlphaKAnonymity as AlphaKAnonymity, alpha_k_anonymity as alpha_k_anonymity
+from incrowd.privacy.lkc_privacy import LKCPrivacy as LKCPrivacy, lkc_privacy as lkc_privacy
+from incrowd.privacy.beta_likeness import BetaLikeness as BetaLikeness, beta_likeness as beta_likeness
+from incrowd.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure, delta_disclosure as delta_disclosure
+from incrowd.privacy.delta_presence import DeltaPresence as DeltaPresence, delta_presence as delta_presence
+from incrowd.privacy.p29 import P29 as P29, P29Score as P29Score, p29 as p29
+from incrowd.privacy.maximum_risk import MaximumRisk as MaximumRisk, maximum_risk as maximum_risk
+from incrowd.privacy.average_risk import AverageRisk as AverageRisk, average_risk as average_risk
+from incrowd.privacy.records_at_risk import RecordsAtRisk as RecordsAtRisk, records_at_risk as records_at_risk
+from incrowd.privacy.profitability import Profitability as Profitability, profitability as profitability
+# fmt: on
+# isort: on
 
-MODELS: Registry[PrivacyModel] = Registry(
-    "privacy models",
-    KAnonymity,
-    KMap,
-    LDiversity,
-    NormalizedEntropy,
-    TCloseness,
-    AlphaKAnonymity,
-    LKCPrivacy,
-    BetaLikeness,
-    DeltaDisclosure,
-    DeltaPresence,
-    P29,
-    MaximumRisk,
-    AverageRisk,
-    RecordsAtRisk,
-    Profitability,
-)
+MODELS: Registry[PrivacyModel] = Registry.of_imports("privacy models", PrivacyModel, globals())

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from incrowd.parameters import Registry
-from incrowd.risk.attribute_disclosure import AttributeDisclosure
-from incrowd.risk.base import RiskModel
-from incrowd.risk.discovery import Identifying, quasi_identifiers
-from incrowd.risk.individual import individual_risk
-from incrowd.risk.journalist import Journalist
-from incrowd.risk.marketer import Marketer
-from incrowd.risk.prosecutor import Prosecutor
-from incrowd.risk.suda import Suda, suda2
-from incrowd.risk.uniqueness import Uniqueness, estimate_uniqueness, population_uniqueness
+from incrowd.risk.base import RiskModel as RiskModel
+from incrowd.risk.discovery import Identifying as Identifying
+from incrowd.risk.discovery import quasi_identifiers as quasi_identifiers
+from incrowd.risk.individual import individual_risk as individual_risk
+from incrowd.risk.suda import Suda as Suda
+from incrowd.risk.suda import suda2 as suda2
+from incrowd.risk.uniqueness import Uniqueness as Uniqueness
+from incrowd.risk.uniqueness import estimate_uniqueness as estimate_uniqueness
+from incrowd.risk.uniqueness import population_uniqueness as population_uniqueness
 
-__all__ = [
-    "RISKS",
-    "AttributeDisclosure",
-    "Identifying",
-    "Journalist",
-    "Marketer",
-    "Prosecutor",
-    "RiskModel",
-    "Suda",
-    "Uniqueness",
-    "estimate_uniqueness",
-    "individual_risk",
-    "population_uniqueness",
-    "quasi_identifiers",
-    "suda2",
-]
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+# fmt: off
+from incrowd.risk.prosecutor import Prosecutor as Prosecutor
+from incrowd.risk.journalist import Journalist as Journalist
+from incrowd.risk.marketer import Marketer as Marketer
+from incrowd.risk.attribute_disclosure import AttributeDisclosure as AttributeDisclosure
+# fmt: on
+# isort: on
 
-RISKS: Registry[RiskModel] = Registry("risk models", Prosecutor, Journalist, Marketer, AttributeDisclosure)
+RISKS: Registry[RiskModel] = Registry.of_imports("risk models", RiskModel, globals())

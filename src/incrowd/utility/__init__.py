@@ -6,82 +6,44 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from incrowd.parameters import Registry
-from incrowd.utility.aecs import AECS
-from incrowd.utility.ambiguity import Ambiguity
-from incrowd.utility.average_class_size import AverageClassSize
-from incrowd.utility.base import (
-    AGGREGATES,
-    CellMetric,
-    ClassMetric,
-    LevelCosts,
-    Metric,
-    MetricResult,
-    SteersByCells,
-    SteersByClasses,
-)
-from incrowd.utility.classification import Classification
-from incrowd.utility.discernibility import Discernibility
-from incrowd.utility.discernibility_star import DiscernibilityStar
-from incrowd.utility.distortion import Distortion
-from incrowd.utility.entropy import ShannonEntropy
-from incrowd.utility.generalization_intensity import GeneralizationIntensity
-from incrowd.utility.information_gain import InformationGain
-from incrowd.utility.kl_divergence import KLDivergence
-from incrowd.utility.loss import Loss
-from incrowd.utility.ncp import NCP
-from incrowd.utility.ncp_local import NCPMeanMode, NCPSummarization
-from incrowd.utility.non_uniform_entropy import NonUniformEntropy, PooledEntropy
-from incrowd.utility.precision import Precision
-from incrowd.utility.squared_error import AttributeSquaredError, RecordSquaredError
-from incrowd.utility.suppression import Suppression
+from incrowd.utility.base import AGGREGATES as AGGREGATES
+from incrowd.utility.base import CellMetric as CellMetric
+from incrowd.utility.base import ClassMetric as ClassMetric
+from incrowd.utility.base import LevelCosts as LevelCosts
+from incrowd.utility.base import Metric as Metric
+from incrowd.utility.base import MetricResult as MetricResult
+from incrowd.utility.base import SteersByCells as SteersByCells
+from incrowd.utility.base import SteersByClasses as SteersByClasses
+
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+# fmt: off
+from incrowd.utility.loss import Loss as Loss
+from incrowd.utility.distortion import Distortion as Distortion
+from incrowd.utility.ncp import NCP as NCP
+from incrowd.utility.ncp_local import NCPMeanMode as NCPMeanMode, NCPSummarization as NCPSummarization
+from incrowd.utility.precision import Precision as Precision
+from incrowd.utility.generalization_intensity import GeneralizationIntensity as GeneralizationIntensity
+from incrowd.utility.non_uniform_entropy import NonUniformEntropy as NonUniformEntropy, PooledEntropy as PooledEntropy
+from incrowd.utility.entropy import ShannonEntropy as ShannonEntropy
+from incrowd.utility.kl_divergence import KLDivergence as KLDivergence
+from incrowd.utility.discernibility import Discernibility as Discernibility
+from incrowd.utility.discernibility_star import DiscernibilityStar as DiscernibilityStar
+from incrowd.utility.average_class_size import AverageClassSize as AverageClassSize
+from incrowd.utility.aecs import AECS as AECS
+from incrowd.utility.ambiguity import Ambiguity as Ambiguity
+from incrowd.utility.squared_error import AttributeSquaredError as AttributeSquaredError, RecordSquaredError as RecordSquaredError
+from incrowd.utility.classification import Classification as Classification
+from incrowd.utility.information_gain import InformationGain as InformationGain
+from incrowd.utility.suppression import Suppression as Suppression
+# fmt: on
+# isort: on
 
 if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = [
-    "AECS",
-    "AGGREGATES",
-    "METRICS",
-    "NCP",
-    "STEERING",
-    "Ambiguity",
-    "AttributeSquaredError",
-    "AverageClassSize",
-    "CellMetric",
-    "ClassMetric",
-    "Classification",
-    "Discernibility",
-    "DiscernibilityStar",
-    "Distortion",
-    "GeneralizationIntensity",
-    "InformationGain",
-    "KLDivergence",
-    "LevelCosts",
-    "Loss",
-    "Metric",
-    "MetricResult",
-    "NCPMeanMode",
-    "NCPSummarization",
-    "NonUniformEntropy",
-    "PooledEntropy",
-    "Precision",
-    "RecordSquaredError",
-    "ShannonEntropy",
-    "SteersByCells",
-    "SteersByClasses",
-    "Suppression",
-    "measure_all",
-]
-
-METRICS: Registry[Metric] = Registry(
-    "metrics",
-    Loss, Distortion, NCP, NCPMeanMode, NCPSummarization, Precision, GeneralizationIntensity,
-    NonUniformEntropy,
-    PooledEntropy,
-    ShannonEntropy, KLDivergence, Discernibility, DiscernibilityStar, AverageClassSize, AECS, Ambiguity,
-    AttributeSquaredError, RecordSquaredError, Classification, InformationGain, Suppression,
-)  # fmt: skip
+METRICS: Registry[Metric] = Registry.of_imports("metrics", Metric, globals())
 
 STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersByCells | SteersByClasses))
 """Names of the metrics that a search of full-domain recodings can minimize."""

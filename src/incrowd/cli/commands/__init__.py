@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import builtins
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
-from incrowd.cli.commands import (
-    anatomize,
-    anonymize,
-    apply,
-    assess,
-    attack,
-    compare,
-    demo,
-    init,
-    lattice,
-    list_entries,
-    p29,
-    randomize,
-    risk,
-    utility,
-    verify,
-)
+__all__ = ["PURPOSES", "commands"]
 
-__all__ = ["COMMANDS"]
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo.demo,
-    "assess": assess.assess,
-    "anonymize": anonymize.anonymize,
-    "anatomize": anatomize.anatomize,
-    "lattice": lattice.lattice,
-    "compare": compare.compare,
-    "utility": utility.utility,
-    "risk": risk.risk,
-    "attack": attack.attack,
-    "apply": apply.apply,
-    "p29": p29.p29,
-    "randomize": randomize.randomize,
-    "init": init.init,
-    "verify": verify.verify,
-    "list": list_entries.list_entries,
+PURPOSES = {
+    "Start": ("demo", "init", "list", "hierarchy"),
+    "Release": ("anonymize", "apply", "anatomize", "randomize"),
+    "Measure": ("assess", "risk", "p29", "utility", "attack"),
+    "Choose": ("lattice", "compare"),
+    "Check": ("verify",),
 }
-"""Every command by its name, in the order of ``--help``."""
+"""Every command by what it is for, in the order of ``--help``; each is a file of this folder."""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Return every command by its name: the function that its file is named after, or a group of commands."""
+    for name in (name for names in PURPOSES.values() for name in names):
+        # Python's own words have a `_` at their end.
+        word = f"{name}_" if name in dir(builtins) else name
+        module = import_module(f"{__name__}.{word}")
+        yield name, getattr(module, word)

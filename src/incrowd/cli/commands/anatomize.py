@@ -31,7 +31,9 @@ def anatomize(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Part the sensitive attribute from the others: two tables, joined by groups of l different values.
+    """Part the sensitive attribute from the others, in two tables.
+
+    The tables are joined by groups of l different values.
 
     The quasi-identifiers leave as they are, so whoever is in the table can be found in it.
     """

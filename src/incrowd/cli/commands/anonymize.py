@@ -59,7 +59,7 @@ def anonymize(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Write a table that satisfies privacy models, and say what it cost.
+    """Write a table that satisfies privacy models, and tell the loss.
 
     Nothing is written when a model cannot be satisfied.
     """

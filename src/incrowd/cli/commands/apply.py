@@ -41,7 +41,9 @@ def apply(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Recode the next batch of rows by yesterday's decisions, check it, and suppress what does not fit.
+    """Recode the next batch of rows by an earlier recoding.
+
+    The batch is checked, and rows that do not fit are suppressed.
 
     Nothing is written when more rows than the policy allows would have to be suppressed.
     """

@@ -57,7 +57,7 @@ def attack(
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> None:
-    """Try to single out, link and infer with a release, and count how often it works.
+    """Try to single out, link and infer, and count the successes.
 
     With --control the risk is what the release gives away beyond what is true of everybody. With --also it is
     told what several releases give away together; --kinds minimality, with --policy, tells what the algorithm

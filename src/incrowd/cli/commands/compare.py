@@ -81,7 +81,9 @@ def compare(
     report: options.Report = None,
     force: options.Force = False,
 ) -> None:
-    """Run algorithms over lists of limits and seeds, and show time and loss; nothing is released.
+    """Run algorithms over limits and seeds, and show time and loss.
+
+    Nothing is released.
 
     With --one-page, k and l are not crossed: the page has every algorithm against k, and the full-domain ones
     (or all, where there is none) against l from 1 to 8, or as -l says, at the k of --at-k; rows are shuffled.

@@ -22,7 +22,10 @@ def demo(
     ] = Path("incrowd-demo"),
     force: Force = False,
 ) -> None:
-    """Assess, anonymize, check and write a made-up hospital table, end to end."""
+    """Try the main job on a made-up hospital table.
+
+    The table is assessed, anonymized, checked and written.
+    """
     from incrowd.cli.tables import console, progress, show_assessment, show_release, show_rows
     from incrowd.errors import MissingExtraError
     from incrowd.io.targets import Outputs, writing

@@ -10,9 +10,9 @@ import typer
 from incrowd.cli.flattening import Commands
 from incrowd.cli.options import Force
 
-__all__ = ["app"]
+__all__ = ["hierarchy"]
 
-app = Commands(help="Check, draw and convert hierarchy files.", no_args_is_help=True)
+hierarchy = Commands(help="Check, draw and convert hierarchy files.", no_args_is_help=True)
 
 File = Annotated[
     Path,
@@ -23,7 +23,7 @@ File = Annotated[
 ]
 
 
-@app.command()
+@hierarchy.command()
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Hierarchy files.")]) -> None:
     """Say whether files are well-formed hierarchies, and their size; exit status 2 when one is not."""
     from incrowd.errors import HierarchyError
@@ -47,7 +47,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="H
         raise typer.Exit(2)
 
 
-@app.command()
+@hierarchy.command()
 def show(
     file: File,
     lines: Annotated[int, typer.Option("--lines", min=1, help="Draw at most so many nodes.")] = 200,
@@ -58,7 +58,7 @@ def show(
     typer.echo(Hierarchy.read(file).draw(lines))
 
 
-@app.command()
+@hierarchy.command()
 def convert(
     file: File,
     target: Annotated[

@@ -24,7 +24,10 @@ def init(
     null_value: options.NullValues = None,
     force: options.Force = False,
 ) -> None:
-    """Draft a policy: guessed roles and hierarchies of the columns, and why. Read it before you use it."""
+    """Draft a policy: guessed roles and hierarchies, with reasons.
+
+    Read it before you use it.
+    """
     from incrowd.io.targets import writing
     from incrowd.jobs.draft import draft_policy
 

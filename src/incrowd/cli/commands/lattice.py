@@ -32,7 +32,9 @@ def lattice(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Search the lattice of full-domain recodings and show the trade-off; nothing is released.
+    """Search the lattice of full-domain recodings.
+
+    The trade-off of loss and risk is shown, and nothing is released.
 
     Take a node with `anonymize --levels`. Columns without a role do no harm here.
     """

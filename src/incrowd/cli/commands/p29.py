@@ -38,7 +38,9 @@ def p29(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Score a table by P29, and with -o delete the classes that fail until none does.
+    """Score a table by P29; with -o delete the classes that fail.
+
+    They are deleted until none fails.
 
     The exit status is 1 when the score is 0 or, with -o, when classes are left that fail; nothing is written
     then.

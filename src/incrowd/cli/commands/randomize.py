@@ -28,7 +28,9 @@ def randomize(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Randomize columns for local differential privacy: Laplace noise and randomized response.
+    """Randomize columns for local differential privacy.
+
+    Numbers get Laplace noise, categories randomized response.
 
     Columns that the file does not name are written as they are.
     """

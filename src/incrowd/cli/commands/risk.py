@@ -42,7 +42,9 @@ def risk(
     ] = 0.9,
     json: options.Json = False,
 ) -> None:
-    """Measure re-identification risk: risk models, special uniques, and which columns identify.
+    """Measure how easily people are found again.
+
+    The figures are risk models, special uniques, and the columns that identify.
 
     With --population-size also how many people are unique in the population, estimated; with --weights the
     individual risk of the rows of a survey.

@@ -46,7 +46,9 @@ def verify(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Check a release against its policy with a second, independent implementation (SQL).
+    """Check a release against its policy by a second implementation.
+
+    It shares no code with the first and counts in SQL.
 
     Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
     """

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from incrowd.engines.sql.dialects.base import while_fetching
 from incrowd.errors import IncrowdError, TableError, exists_already
-from incrowd.io.addresses import Address, is_address
+from incrowd.io.addresses import DIALECTS, Address, is_address
 
 if TYPE_CHECKING:
     import polars as pl
@@ -330,14 +331,7 @@ def _quoted(part: str) -> str:
 
 
 def _dialect(scheme: str) -> type[Dialect]:
-    if scheme == "postgresql":
-        from incrowd.engines.sql.dialects.postgresql import PostgreSQL
-
-        return PostgreSQL
-    if scheme == "sqlite":
-        from incrowd.engines.sql.dialects.sqlite import SQLite
-
-        return SQLite
-    from incrowd.engines.sql.dialects.duckdb import DuckDB
-
-    return DuckDB
+    """Return the dialect of a scheme; its driver is imported then."""
+    module, _, name = DIALECTS[scheme].rpartition(".")
+    found: type[Dialect] = getattr(import_module(module), name)
+    return found

@@ -16,7 +16,7 @@ from incrowd.utility import METRICS, Metric
 if TYPE_CHECKING:
     pass
 
-__all__ = ["list_entries"]
+__all__ = ["list_"]
 
 
 _LISTS: dict[str, Registry[Any]] = {
@@ -27,7 +27,7 @@ _LISTS: dict[str, Registry[Any]] = {
 }
 
 
-def list_entries(
+def list_(
     what: Annotated[str, typer.Argument(metavar="|".join(_LISTS), help="What to list.")],
     json: options.Json = False,
 ) -> None:
