@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.parameters import COUNT, PART, SEED
-from incrowd.recoding.population import parts_of_set
+from incrowd.recoding import read_set
 
 if TYPE_CHECKING:
     from incrowd.recoding import Cells, Recoding
@@ -227,7 +227,7 @@ class Spread:
 
 def _named(label: str, rank: dict[str | None, int]) -> list[str | None]:
     """Return the values that a set names; an empty one is the missing value where there is no empty text."""
-    parts: list[str | None] = [part if part or part in rank else None for part in parts_of_set(label[1:-1])]
+    parts: list[str | None] = [part if part or part in rank else None for part in read_set(label) or ()]
     return [part for part in parts if part in rank]
 
 

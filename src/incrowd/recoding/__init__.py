@@ -5,7 +5,14 @@ from __future__ import annotations
 from incrowd.recoding.base import READS_AS_MISSING, Recoding, check_cells
 from incrowd.recoding.cells import Cells, ValueCells, interval_cells, level_cells, node_cells
 from incrowd.recoding.full_domain import FullDomain
-from incrowd.recoding.labels import SUPPRESSED, effective_style, node_labels, parts_of_set, range_label
+from incrowd.recoding.labels import (
+    SUPPRESSED,
+    effective_style,
+    node_labels,
+    range_label,
+    read_range,
+    read_set,
+)
 from incrowd.recoding.local import Local
 from incrowd.recoding.single_dimensional import SingleDimensional
 
@@ -24,6 +31,7 @@ __all__ = [
     "level_cells",
     "node_cells",
     "node_labels",
-    "parts_of_set",
     "range_label",
+    "read_range",
+    "read_set",
 ]

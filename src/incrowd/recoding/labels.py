@@ -1,13 +1,16 @@
-"""The text of a released cell: how it is written, and how a set is read."""
+"""A cell's text: how it is written, and how it is read."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from incrowd.table.exact import MOMENT, NUMBER, moment_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +23,9 @@ __all__ = [
     "effective_style",
     "mean_labels",
     "node_labels",
-    "parts_of_set",
     "range_label",
+    "read_range",
+    "read_set",
     "set_label",
 ]
 
@@ -29,6 +33,20 @@ SUPPRESSED = "*"
 """What a suppressed record has in every quasi-identifier."""
 
 _MEAN_DECIMALS = 6
+
+_RANGES = {
+    "number": re.compile(rf"\[({NUMBER})-({NUMBER})\]"),
+    "date": re.compile(rf"\[({MOMENT}) to ({MOMENT})\]"),
+}
+"""Ranges as `range_label` writes them."""
+_FOREIGN_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
+_FOREIGN_RANGES = {
+    "number": re.compile(
+        rf"[\[(\]]?\s*({_FOREIGN_NUMBER})\s*(?:-|–|~|,|;|\.\.|to)\s*({_FOREIGN_NUMBER})\s*[\])\[]?"
+    ),
+    "date": re.compile(rf"\[?({MOMENT})\s*(?:to|,|;|/|\.\.)\s*({MOMENT})\]?"),
+}
+"""Ranges as other tools write them, too."""
 
 
 def effective_style(style: Style, domain: Domain) -> Style:
@@ -66,6 +84,32 @@ def range_label(domain: Domain, lo: int, hi: int) -> str | None:
     return f"[{low}{between}{high}]"
 
 
+def read_range(label: str, kind: str, *, foreign: bool = False) -> tuple[Any, Any] | None:
+    """Read the ends of a range exactly, in order; None where a label is no range of that kind.
+
+    Parameters
+    ----------
+    kind
+        ``number`` (the ends are `Decimal`) or ``date`` (texts that sort by time).
+    foreign
+        Whether to read what other tools write, too, such as ``20-29`` or ``(20, 29]``.
+
+    Examples
+    --------
+    >>> read_range("[20-29.5]", "number")
+    (Decimal('20'), Decimal('29.5'))
+    >>> read_range("20..29", "number") is None
+    True
+    >>> read_range("20..29", "number", foreign=True)
+    (Decimal('20'), Decimal('29'))
+    """
+    found = (_FOREIGN_RANGES if foreign else _RANGES)[kind].fullmatch(label)
+    if found is None:
+        return None
+    low, high = (moment_of(end) if kind == "date" else Decimal(end) for end in found.groups())
+    return (low, high) if low is not None and high is not None and low <= high else None  # type: ignore[operator]
+
+
 def set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:
     """Released text of the ranks of a class: its one value, or the set of its values."""
     if len(present) == 1:
@@ -81,10 +125,18 @@ def _escaped(text: str | None) -> str:
     return text
 
 
-def parts_of_set(text: str) -> list[str]:
-    """Split the inside of a set at its commas, and take the escapes away."""
+def read_set(label: str | None) -> list[str] | None:
+    r"""Read what a set names, in order; None where a label is no set. The missing value is an empty text.
+
+    Examples
+    --------
+    >>> read_set(r"{a, b\, c, }")
+    ['a', 'b, c', '']
+    """
+    if label is None or not (label.startswith("{") and label.endswith("}")):
+        return None
     parts = [""]
-    marks = iter(text)
+    marks = iter(label[1:-1])
     for mark in marks:
         if mark == "\\":
             parts[-1] += next(marks, "")

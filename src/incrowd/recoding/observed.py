@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,22 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.recoding import SUPPRESSED, Cells, Recoding
-from incrowd.recoding.population import parts_of_set
+from incrowd.recoding import SUPPRESSED, Cells, Recoding, read_range, read_set
 from incrowd.table.domain import Domain
-from incrowd.table.exact import MOMENT, moment_of, number_of
+from incrowd.table.exact import number_of
 from incrowd.table.frequency import FrequencyTable, SensitiveCounts, smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
 
 __all__ = ["Literal", "Observed", "listed_of", "literal", "observe", "ranks_of", "read_intervals"]
-
-_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
-_RANGE = re.compile(
-    rf"[\[(\]]?\s*(?P<low>{_NUMBER})\s*(?:-|–|~|,|;|\.\.|to)\s*(?P<high>{_NUMBER})\s*[\])\[]?"
-)
-_DAYS = re.compile(rf"\[?(?P<low>{MOMENT})\s*(?:to|,|;|/|\.\.)\s*(?P<high>{MOMENT})\]?")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,8 +225,9 @@ class _Reader:
             return _Meaning(-1, -1, 0.0, 0)
         if label in self.node:
             return self._node(self.node[label])
-        if label.startswith("{") and label.endswith("}"):
-            return self._set(parts_of_set(label[1:-1]))
+        parts = read_set(label)
+        if parts is not None:
+            return self._set(parts)
         if self.domain.ordered:
             return self._range(label)
         return _Meaning(-1, -1, 0.0, 0)
@@ -282,15 +275,12 @@ class _Reader:
 
     def exact_ends(self, label: str) -> tuple[Any, Any] | None:
         """Return the exact ends of a range, or of a number that is written another way, in order."""
-        low: Any
-        high: Any
-        if self.domain.kind == "date":
-            found = _DAYS.fullmatch(label)
-            low, high = (moment_of(found["low"]), moment_of(found["high"])) if found else (None, None)
-        else:
-            found = _RANGE.fullmatch(label)
-            low, high = (Decimal(found["low"]), Decimal(found["high"])) if found else (number_of(label),) * 2
-        return (low, high) if low is not None and high is not None and low <= high else None
+        kind = "date" if self.domain.kind == "date" else "number"
+        ends = read_range(label, kind, foreign=True)
+        if ends is not None or kind == "date":
+            return ends
+        number = number_of(label)
+        return None if number is None else (number, number)
 
     def is_node(self, label: str | None, lo: int, hi: int) -> bool:
         """Say whether a label is that of the node that covers an interval of ranks."""
@@ -302,9 +292,9 @@ class _Reader:
         """Return the ranks of what a set names; None where a label is no set."""
         if label is None or label in self.rank or label in self.node:
             return None
-        if not (label.startswith("{") and label.endswith("}")):
+        parts = read_set(label)
+        if parts is None:
             return None
-        parts = set(parts_of_set(label[1:-1]))
         names: set[str | None] = {*parts, None} if "" in parts else {*parts}
         return sorted(self.rank[name] for name in names if name in self.rank)
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.hierarchy import Hierarchy
-from incrowd.recoding import SUPPRESSED, parts_of_set
-from incrowd.table.exact import MOMENT, NUMBER, Line, moment_of, number_of
+from incrowd.recoding import SUPPRESSED, read_range, read_set
+from incrowd.table.exact import Line, moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.schema import Attribute
 
-__all__ = ["cells_of", "cover", "parts_of_set", "recoded"]
-
-_NUMBER_RANGE = re.compile(rf"\[(?P<low>{NUMBER})-(?P<high>{NUMBER})\]")
-_DATE_RANGE = re.compile(rf"\[(?P<low>{MOMENT}) to (?P<high>{MOMENT})\]")
+__all__ = ["cells_of", "cover", "recoded"]
 
 
 def cover(
@@ -171,15 +167,14 @@ class _People:
 
     def _described(self, cell: str) -> Iterator[Sequence[int] | NDArray[np.int64]]:
         """Yield the values that a range or a set covers."""
-        if found := _NUMBER_RANGE.fullmatch(cell):
-            yield self.numbers.between(number_of(found["low"]), number_of(found["high"]))
-        elif found := _DATE_RANGE.fullmatch(cell):
-            yield self.moments.between(moment_of(found["low"]), moment_of(found["high"]))
-        elif cell.startswith("{") and cell.endswith("}"):
-            for part in parts_of_set(cell[1:-1]):
-                yield self._named(part)
-                yield self._same(part)
-                yield [] if part else self._named(None)
+        if ends := read_range(cell, "number"):
+            yield self.numbers.between(*ends)
+        elif ends := read_range(cell, "date"):
+            yield self.moments.between(*ends)
+        for part in read_set(cell) or ():
+            yield self._named(part)
+            yield self._same(part)
+            yield [] if part else self._named(None)
 
 
 def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | None:

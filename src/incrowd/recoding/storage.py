@@ -14,7 +14,7 @@ from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationErr
 from incrowd.errors import HierarchyError, TableError, named, quoted, setting
 from incrowd.hierarchy import Hierarchy
 from incrowd.recoding.cells import Cells, level_cells
-from incrowd.recoding.labels import SUPPRESSED, parts_of_set, range_label
+from incrowd.recoding.labels import SUPPRESSED, range_label, read_set
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import smallest_codes
 
@@ -263,8 +263,8 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
         return True
     if label is None:
         return False
-    if label.startswith("{") and label.endswith("}"):
-        parts = parts_of_set(label[1:-1])
+    parts = read_set(label)
+    if parts is not None:
         # An empty part is the missing value or the empty text; of two each is one.
         empty = parts.count("")
         for nothing in ([None], [""], ["", None]):

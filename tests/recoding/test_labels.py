@@ -1,0 +1,91 @@
+"""A cell's text is read as it was written, whatever the values are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd.engines.memory import MemoryEngine
+from incrowd.recoding.labels import range_label, read_range, read_set, set_label
+from incrowd.table.exact import moment_of
+from incrowd.table.schema import Attribute, Schema
+
+MARKS = st.text(st.sampled_from("\\,{}[]-* a'\"\n;0é"), max_size=6)
+NUMBERS = st.one_of(
+    st.integers(-(2**62), 2**62),
+    st.integers(-20, 20),
+)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+DECIMALS = st.decimals(-(10**9), 10**9, places=3)
+DAYS = st.dates(dt.date(1, 1, 1), dt.date(9999, 12, 31))
+TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
+
+
+def domain_of(values, kind="auto"):
+    schema = Schema.of([Attribute("q", "quasi", kind=kind)], others="drop")
+    return MemoryEngine(pl.DataFrame({"q": values})).count(schema).domains[0]
+
+
+def picked(data, domain):
+    ranks = st.sets(st.integers(0, domain.size - 1), min_size=2)
+    return np.array(sorted(data.draw(ranks)))
+
+
+@given(st.sets(MARKS, min_size=2, max_size=6), st.booleans(), st.data())
+def test_sets_name_what_was_written(texts, missing, data):
+    domain = domain_of([*texts, *([None] if missing else [])], "category")
+    ranks = picked(data, domain)
+    named = read_set(set_label(domain, ranks))
+    assert named == ["" if domain.values[rank] is None else domain.values[rank] for rank in ranks]
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+@given(st.one_of(*(st.sets(kind, min_size=2, max_size=6) for kind in (NUMBERS, FLOATS, DECIMALS))), st.data())
+def test_ranges_of_numbers_have_the_ends_that_were_written(foreign, values, data):
+    domain = domain_of(list(values))
+    if domain.size < 2:
+        return
+    low, *_, high = picked(data, domain)
+    ends = read_range(range_label(domain, low, high), "number", foreign=foreign)
+    assert ends == (Decimal(domain.values[low]), Decimal(domain.values[high]))
+    assert math.isclose(float(ends[0]), domain.numbers[low], rel_tol=1e-15)
+    assert read_range(range_label(domain, low, high), "date") is None
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+@given(st.one_of(st.sets(DAYS, min_size=2, max_size=6), st.sets(TIMES, min_size=2, max_size=6)), st.data())
+def test_ranges_of_days_and_times_have_the_ends_that_were_written(foreign, values, data):
+    domain = domain_of(list(values))
+    low, *_, high = picked(data, domain)
+    label = range_label(domain, low, high)
+    ends = read_range(label, "date", foreign=foreign)
+    assert ends == (moment_of(domain.values[low]), moment_of(domain.values[high]))
+    assert read_range(label, "number") is None
+    assert read_set(label) is None
+
+
+@pytest.mark.parametrize(
+    "label", ["20-29", "[20 - 29]", "(20, 29]", "20..29", "20 to 29", "20~29", "[20;29)", "20–29"]
+)
+def test_other_spellings_of_ranges_are_read_where_other_tools_wrote_them(label):
+    assert read_range(label, "number") is None
+    assert read_range(label, "number", foreign=True) == (20, 29)
+
+
+@pytest.mark.parametrize("label", ["[29-20]", "[a-b]", "", "*", "[2020-13-01 to 2020-14-01]"])
+def test_what_is_no_range_is_none(label):
+    for kind in ("number", "date"):
+        assert read_range(label, kind) is None
+        assert read_range(label, kind, foreign=True) is None
+
+
+@pytest.mark.parametrize("label", [None, "", "{", "a", "{a", "a}", "[1-2]", "*"])
+def test_what_is_no_set_is_none(label):
+    assert read_set(label) is None
