@@ -127,7 +127,7 @@ def test_the_same_seed_attacks_alike_and_says_no_value():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"attacks": 5}, "attacks must be at least 10"),
+        ({"attacks": 5}, "attacks must be a whole number of at least 10"),
         ({"secret": "t"}, "secret 't' is no sensitive attribute"),
         ({"release": OWN.drop("t")}, "release: the table has no column 't'"),
         ({"control": OWN.drop("n")}, "control: the table has no column 'n'"),

@@ -408,12 +408,12 @@ def test_a_full_disk_is_said(work, output):
     """A limit of the process stands for the disk; the system's answer is another number alone."""
     code = (
         "import resource, sys\n"
-        "import incrowd.jobs.release as release\n"
-        "real = release.write_checked\n"
+        "from incrowd.engines import Engine\n"
+        "real = Engine.write_checked\n"
         "def small(*a, **k):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
         "    real(*a, **k)\n"
-        "release.write_checked = small\n"
+        "Engine.write_checked = small\n"
         "from incrowd.cli import main\n"
         "main()\n"
     )

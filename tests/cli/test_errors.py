@@ -138,7 +138,7 @@ def test_damaged_gzip(run, table):
         (("--model", "l-diversity:l=2,attribute=age"), "'age' is not a sensitive attribute"),
         (("--model", "t-closeness:t=0.2,distance=ordered"), "neither numbers nor dates"),
         (("--model", "t-closeness:t=0.2,distance=hierarchical"), "has no hierarchy"),
-        (("-k", "2", "--max-suppression", "1.5"), "max_suppression must be between 0 and 1"),
+        (("-k", "2", "--max-suppression", "1.5"), "max_suppression must be a number between 0 and 1"),
         (("-k", "2", "--algorithm", "magic"), "no 'magic' among the algorithms: mondrian"),
         (("-k", "2", "--style", "fancy"), "output must be one of auto"),
         (("-k", "2", "--delimiter", "ab"), "delimiter 'ab' is not one ASCII character"),

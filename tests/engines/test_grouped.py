@@ -19,8 +19,18 @@ class Elsewhere(FetchedEngine):
     """A frame that is grouped as a database would: in any order, by values as they are written."""
 
     def __init__(self, frame: pl.DataFrame, seed: int = 0) -> None:
-        super().__init__()
+        super().__init__(frame)
         self.frame, self.seed = frame, seed
+
+    @classmethod
+    def takes(cls, table):
+        return False
+
+    def apply(self, schema, frequency, recoding):
+        raise NotImplementedError
+
+    def write(self, path, target, csv_format):
+        raise NotImplementedError
 
     @property
     def columns(self):

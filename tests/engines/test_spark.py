@@ -371,7 +371,7 @@ def test_keys_are_counted_before_they_are_fetched(spark, monkeypatch):
     monkeypatch.setattr(module, "to_polars", never)
     table = spark.range(100).selectExpr("id q", "id % 7 s")
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
-    with pytest.raises(ic.ParameterError, match="driver_keys must be at least 1"):
+    with pytest.raises(ic.ParameterError, match="driver_keys must be a whole number of at least 1"):
         ic.assess(table, schema, driver_keys=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grouped, "DRIVER_KEYS", 99)

@@ -249,7 +249,7 @@ def test_bins_of_tenths_are_exact(tenths):
         ({"dates": ["year", "month"]}, "in this order"),
         ({"dates": ["week"]}, "some of month, quarter, year, decade"),
         ({"order": ["a", "a"]}, "listed twice"),
-        ({"order": ["a"], "fanout": 1}, "fanout must be at least 2"),
+        ({"order": ["a"], "fanout": 1}, "fanout must be a whole number of at least 2"),
         ({"flat": False}, "write flat = true"),
         ({"bins": [1]}, "name one of intervals, prefix, dates, order, flat"),
         ({"flat": True, "prefix": True}, "name one of"),

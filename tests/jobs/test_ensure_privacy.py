@@ -112,10 +112,10 @@ def test_rows_of_every_kind_of_frame_stay_in_order():
 def test_wrong_calls():
     table = pl.DataFrame({"p": ["a"], "q": ["x"], "s": ["1"], "u": ["3"]})
     for settings, words in (
-        ({"t": 1.1}, "t must be at least 0 and at most 1"),
-        ({"k": -1}, "k must be at least 0, got -1"),
-        ({"l": float("nan")}, "l must be at least 0"),
-        ({"max_rounds": 0}, "max_rounds must be at least 1"),
+        ({"t": 1.1}, "t must be a number between 0 and 1"),
+        ({"k": -1}, "k must be a whole number of at least 0, got -1"),
+        ({"l": float("nan")}, "l must be a number between 0 and 1"),
+        ({"max_rounds": 0}, "max_rounds must be a whole number of at least 1"),
     ):
         with pytest.raises(ic.ParameterError, match=words):
             ic.ensure_privacy(table, SCHEMA, **settings)

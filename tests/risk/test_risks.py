@@ -316,7 +316,7 @@ def test_dis_scores_are_ordered_like_scores(table, fraction, scoring):
 def test_sizes_out_of_range():
     for call in (suda2, quasi_identifiers):
         for size in (0, 5):
-            with pytest.raises(ic.ParameterError, match="max_size must be 1 to 4"):
+            with pytest.raises(ic.ParameterError, match="max_size must be a whole number between 1 and 4"):
                 call(pl.DataFrame({name: ["a"] for name in "pqrs"}), list("pqrs"), max_size=size)
-    with pytest.raises(ic.ParameterError, match="distinction must be above 0"):
+    with pytest.raises(ic.ParameterError, match="distinction must be a number above 0 and at most 1"):
         quasi_identifiers(TABLE, ["q"], max_size=1, distinction=0)

@@ -266,6 +266,8 @@ def test_counts_and_plain_dict(check):
     assert json.loads(json.dumps(plain)) == plain
     # whole table: a 2/6, b 3/6, c 1/6; class 1*: (1/6 + 0 + 1/6) / 2; class 2*: (0 + 1/6 + 1/6) / 2
     assert plain == {
+        "format": "incrowd verification",
+        "version": 1,
         "file": result.file,
         "ok": True,
         "records": 6,
