@@ -509,12 +509,12 @@ def test_cell_suppression_leaves_what_it_does_not_blank(table, k, limit):
         return
     before = [tuple(None if v is None else str(v) for v in row) for row in table.select("n", "t", "c").rows()]
     after = cells_of(release, ["n", "t", "c"])
-    crowds = Counter(after)
+    classes = Counter(after)
     kept = Counter(before)
     for old, new in zip(before, after, strict=True):
         assert all(cell in ("*", value) for value, cell in zip(old, new, strict=True))
-        assert crowds[new] >= k or set(new) == {"*"}
-    # Nobody who is in a crowd already is blanked, unless to take somebody in.
+        assert classes[new] >= k or set(new) == {"*"}
+    # Nobody who is in a class already is blanked, unless to take somebody in.
     assert sum(cell == "*" for row in after for cell in row) <= 3 * sum(n for n in kept.values() if n < k) + (
         0 if limit == 1 else 3 * table.height
     )

@@ -152,9 +152,9 @@ def test_membership_is_told_from_raw_records_and_not_from_crowds():
     assert list(raw) == names
     assert raw["membership"].main.value > 0.95
     assert raw["membership"].risk.value > 0.9
-    crowd = by_name(ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20)]).table)["membership"]
-    assert crowd.main.value < 0.65
-    assert crowd.baseline.value == 0.5
+    member = by_name(ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20)]).table)["membership"]
+    assert member.main.value < 0.65
+    assert member.baseline.value == 0.5
     nobody = by_name(people(800, 3))["membership"]
     assert nobody.main.low < 0.5 < nobody.main.high
 

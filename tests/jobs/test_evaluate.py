@@ -285,12 +285,12 @@ def test_metrics_read_once_more(table, k):
     cells = release.table.select("n", "t", "c").rows()
     values = [tuple(None if v is None else str(v) for v in row) for row in table.select("n", "t", "c").rows()]
     rows = len(cells)
-    crowds = Counter(cell for cell in cells if set(cell) != {"*"})
-    gone = rows - sum(crowds.values())
+    sizes = Counter(cell for cell in cells if set(cell) != {"*"})
+    gone = rows - sum(sizes.values())
     lost = release.utility
-    assert lost["discernibility-star"].value == sum(n * n for n in crowds.values()) + gone**2
-    assert lost["discernibility"].value == sum(n * n for n in crowds.values()) + gone * rows
-    before, n_classes = Counter(values), len(crowds)
+    assert lost["discernibility-star"].value == sum(n * n for n in sizes.values()) + gone**2
+    assert lost["discernibility"].value == sum(n * n for n in sizes.values()) + gone * rows
+    before, n_classes = Counter(values), len(sizes)
     least = Fraction(rows, len(before))
     if n_classes and least < rows:
         mean = Fraction(rows - gone, n_classes)
@@ -304,7 +304,7 @@ def test_metrics_read_once_more(table, k):
         share = 1 - entropy(column) / bits if bits else 0
         assert lost["shannon-entropy"].per_attribute[name] == pytest.approx(min(max(share, 0), 1), abs=1e-9)
     sick = table["s"].to_list()
-    held = {cell: Counter(sick[row] for row in range(rows) if cells[row] == cell) for cell in crowds}
+    held = {cell: Counter(sick[row] for row in range(rows) if cells[row] == cell) for cell in sizes}
     kept = sum(max(counts.values()) for counts in held.values())
     assert lost["classification"].value == pytest.approx((rows - kept) / rows)
     numbers = [(row, float(v)) for row, v in enumerate(table["n"].to_list()) if v is not None]

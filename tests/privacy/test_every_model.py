@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.engines import read_classes
 from incrowd.privacy import MODELS, IdentityModel, Monotone, SensitiveModel
-from incrowd.privacy.base import crowds
+from incrowd.privacy.base import describe_classes
 from incrowd.table.classes import EquivalenceClasses
 from model_readings import (
     KINDS,
@@ -315,7 +315,7 @@ def test_weakest_class_is_the_smallest_then_the_first():
     diversity, size = found.privacy[0], found.privacy[1]
     assert diversity.ties == 5
     assert (diversity.weakest.cells, diversity.weakest.records) == ({"q": None}, 1)
-    assert [crowd.cells["q"] for crowd in diversity.examples] == [None, "a", "b", "c", "d"]
+    assert [example.cells["q"] for example in diversity.examples] == [None, "a", "b", "c", "d"]
     assert diversity.failing == (5, 9)
     assert size.failing == (1, 1)
     assert size.to_dict()["failing"] == {
@@ -338,5 +338,5 @@ def test_the_smallest_classes_are_found_among_ties(sizes, most, data):
     schema = ic.Schema(quasi=["a", "b", "c"])
     expected = sorted(zip(sizes, cells, strict=True))[:most]
     classes = read_classes(frame, schema)
-    described = crowds(classes, np.arange(len(classes)), most)
-    assert [(crowd.records, tuple(crowd.cells.values())) for crowd in described] == expected
+    described = describe_classes(classes, np.arange(len(classes)), most)
+    assert [(each.records, tuple(each.cells.values())) for each in described] == expected

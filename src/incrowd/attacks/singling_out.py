@@ -52,15 +52,15 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
         if name in seen:
             continue
         seen.add(name)
-        crowd = covered(predicate)
-        if not crowd:
+        holders = covered(predicate)
+        if not holders:
             continue
-        unique += crowd == 1
-        found.append((crowd, number, predicate))
+        unique += holders == 1
+        found.append((holders, number, predicate))
     # A guess is worth making where one released record meets it; k-anonymous releases have none, so that the
     # ones that the fewest meet are all there is.
     best = sorted(found, key=lambda entry: entry[:2])[:attacks]
-    guesses = [guess for crowd, _, guess in best if crowd == 1] or [guess for _, _, guess in best]
+    guesses = [guess for holders, _, guess in best if holders == 1] or [guess for _, _, guess in best]
     met = [people(guess) for guess in guesses]
     made = len(guesses)
     won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)

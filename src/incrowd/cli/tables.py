@@ -114,19 +114,19 @@ def _privacy_table(assessment: Assessment, numbers: Mapping[tuple[str | None, ..
     return table
 
 
-def _key(crowd: EquivalenceClass) -> tuple[str | None, ...]:
-    return tuple(crowd.cells.values())
+def _key(each: EquivalenceClass) -> tuple[str | None, ...]:
+    return tuple(each.cells.values())
 
 
-def _crowds(title: str, quasi: Sequence[str], crowds: Mapping[str, EquivalenceClass]) -> Table:
+def _class_table(title: str, quasi: Sequence[str], classes: Mapping[str, EquivalenceClass]) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     table.add_column("records", justify="right")
     for name in quasi:
         table.add_column(Text(name), overflow="fold")
-    for number_, crowd in crowds.items():
-        cells = (Text("(missing)" if cell is None else cell) for cell in crowd.cells.values())
-        table.add_row(number_, f"{crowd.records:,}", *cells)
+    for number_, each in classes.items():
+        cells = (Text("(missing)" if cell is None else cell) for cell in each.cells.values())
+        table.add_row(number_, f"{each.records:,}", *cells)
     return table
 
 
@@ -171,8 +171,8 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
             out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records fail")
     if weakest:
         out.print()
-        described = {numbers[cells]: crowd for cells, crowd in weakest.items()}
-        out.print(_crowds("Weakest classes", assessment.quasi, described))
+        described = {numbers[cells]: each for cells, each in weakest.items()}
+        out.print(_class_table("Weakest classes", assessment.quasi, described))
         out.print()
     out.print(risk_table(assessment.risk))
 

@@ -74,8 +74,8 @@ def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
     if measured.limit is not None:
         entry |= {"asked": measured.limit, "sign": measured.sign, "holds": measured.holds}
         entry["failing_classes"] = None if measured.failing is None else measured.failing[0]
-        crowd = measured.weakest
-        entry["weakest"] = crowd.to_dict() if cells and crowd is not None else None
+        weakest = measured.weakest
+        entry["weakest"] = weakest.to_dict() if cells and weakest is not None else None
     return entry
 
 

@@ -29,7 +29,7 @@ __all__ = [
     "PrivacyModel",
     "SensitiveModel",
     "attribute_parameter",
-    "crowds",
+    "describe_classes",
     "failing",
     "joint_parameter",
     "reached",
@@ -385,7 +385,7 @@ class PrivacyModel(Configured, ABC):
         values = self.values(classes, attribute)
         value = self.overall(classes, values)
         worst = np.flatnonzero(values == (values.min() if self.more_is_safer else values.max()))
-        weakest = crowds(classes, worst, 1)
+        weakest = describe_classes(classes, worst, 1)
         made = replace(
             empty, value=value, weakest=weakest[0] if weakest else None, ties=len(worst) if weakest else 0
         )
@@ -497,7 +497,9 @@ class SensitiveModel(PrivacyModel):
         """Measure every class, of which there is at least one, by one sensitive attribute."""
 
 
-def crowds(classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int) -> tuple[EquivalenceClass, ...]:
+def describe_classes(
+    classes: EquivalenceClasses, chosen: NDArray[np.int64], most: int
+) -> tuple[EquivalenceClass, ...]:
     """Describe at most so many of the chosen classes, the smallest first, then the first by their cells.
 
     Nothing is returned where classes join keys, so that the table as it stands does not say their cells.
@@ -517,7 +519,7 @@ def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[st
     failed = np.flatnonzero(~accepted)
     return {
         "failing": (len(failed), int(classes.sizes[failed].sum())),
-        "examples": crowds(classes, failed, EXAMPLES),
+        "examples": describe_classes(classes, failed, EXAMPLES),
     }
 
 

@@ -177,12 +177,12 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
     rows = []
     for each in document.get("models", ()):
         weakest = each["weakest"]
-        crowd = "–"
+        example = "–"
         if weakest:
             cells = ", ".join(
                 f"{name} {'(missing)' if cell is None else cell}" for name, cell in weakest["cells"].items()
             )
-            crowd = f"{cells} ({weakest['records']:,} records)"
+            example = f"{cells} ({weakest['records']:,} records)"
         about = f" of {each['attribute']}" if each["attribute"] else ""
         rows.append(
             [
@@ -190,7 +190,7 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
                 f"{each['quantity']} {_number(each['reached'])}",
                 f"{each['sign']} {_number(each['asked'])}",
                 "holds" if each["holds"] else "fails",
-                crowd,
+                example,
             ]
         )
     return rows

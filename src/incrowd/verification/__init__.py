@@ -108,7 +108,7 @@ def verify(  # noqa: PLR0913
     """
     given = _named(path)
     policy = read_policy(Path(_named(policy_path, only_file=True)))
-    crowd = None if population is None else _named(population, only_file=True)
+    population_file = None if population is None else _named(population, only_file=True)
     beside = None if against is None else _named(against)
     csv_format = CsvFormat(delimiter, encoding)
     with PrivateFolder() as scratch, reworded(Path(title_of(given))):
@@ -128,9 +128,9 @@ def verify(  # noqa: PLR0913
             )
             _refuse_lacking(released, needed)
             people = raw = None
-            if crowd is not None:
+            if population_file is not None:
                 people = load(
-                    con, "population", crowd, None, quasi, csv_format, scratch,
+                    con, "population", population_file, None, quasi, csv_format, scratch,
                     everything=False,
                 )  # fmt: skip
                 _refuse_lacking(people, quasi)
