@@ -14,7 +14,8 @@ from hypothesis import given
 import incrowd as ic
 from engine_tables import VALUES, frames, in_order_of_codes, is_in_order_of_codes, same
 from examples import examples
-from incrowd.engines import MemoryEngine, SparkEngine, engine_for, grouped
+from incrowd.engines import MemoryEngine, SparkEngine, engine_for
+from incrowd.engines import open as opening
 from incrowd.engines import spark as module
 from incrowd.samples import diagnosis_hierarchy, hospital
 
@@ -374,7 +375,7 @@ def test_keys_are_counted_before_they_are_fetched(spark, monkeypatch):
     with pytest.raises(ic.ParameterError, match="driver_keys must be a whole number of at least 1"):
         ic.assess(table, schema, driver_keys=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grouped, "DRIVER_KEYS", 99)
+        patch.setattr(opening, "DRIVER_KEYS", 99)
         small = pl.DataFrame({"q": [1, 1], "s": [1, 2]})
         with pytest.raises(ic.TableError, match="population: 100 distinct"):
             ic.assess(small, schema, [ic.KMap(1)], population=table)

@@ -158,7 +158,10 @@ def test_a_file_of_mechanisms(tmp_path):
         ("budget = 0\n[columns.a]\nmechanism='laplace'", "budget must be"),
         ("[columns.a]\nmechanism='gauss'", "column 'a': mechanism must be one of"),
         ("[columns.a]\nmechanism='laplace'\nepsilon=1", "laplace takes epsilon, high, low"),
-        ("[columns.a]\nmechanism='laplace'\nepsilon=1\nlow=2\nhigh=1", "column 'a': laplace: low and high"),
+        (
+            "[columns.a]\nmechanism='laplace'\nepsilon=1\nlow=2\nhigh=1",
+            "column 'a': laplace: low must be below high",
+        ),
         ("[columns.a]\nmechanism='randomized-response'\nepsilon=1\ncategories='ab'", "a list of texts"),
     ):
         path.write_text(text)

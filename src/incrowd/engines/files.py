@@ -155,7 +155,7 @@ class FilesEngine(ScanEngine):
             with self._reading(counted):
                 return super().count(schema, joint=joint, target=target)
         self._values = {}
-        with self._opened(counted):
+        with self._opened():
             self._pack(counted, schema.null_values)
             return super().count(schema, joint=joint, target=target)
 
@@ -249,7 +249,7 @@ class FilesEngine(ScanEngine):
             raise TableError(f"{file}: the file is damaged; its rows cannot be read") from None
 
     @contextmanager
-    def _opened(self, names: Sequence[str]) -> Iterator[None]:
+    def _opened(self) -> Iterator[None]:
         """Open a database without tables of its own, which spills into a private folder."""
         import duckdb
 
@@ -284,7 +284,8 @@ class FilesEngine(ScanEngine):
                 # A value that was not there when the columns were looked at.
                 raise TableError(_CHANGED) from None
             except duckdb.Error as error:
-                self._refuse_damaged(names)
+                # A damaged page may run into those of other columns, and one reader alone may stumble.
+                self._refuse_damaged(self.columns)
                 raise TableError(f"the files could not be counted ({type(error).__name__})") from None
             finally:
                 self._database.close()
