@@ -88,28 +88,30 @@ class Parameter:
         """
         if value is None and self.optional:
             return None
-        wrong = ParameterError(f"{owner}: {name} must be {self.describe()}, got {quoted(value)}")
-        if isinstance(value, SupportsIndex) and not isinstance(value, int):
+
+        def wrong(most: str = "") -> ParameterError:
+            return ParameterError(f"{owner}: {name} must be {self.describe()}{most}, got {quoted(value)}")
+
+        # Most values are plain; to ask for a protocol takes longer than the rest.
+        if not isinstance(value, int | float | str) and isinstance(value, SupportsIndex):
             value = operator.index(value)  # NumPy's
         # A whole number is a number, too, and stays one: l=2 is not written l=2.0.
         fits = isinstance(value, int | float) if self.kind is float else isinstance(value, self.kind)
         if not fits or (self.kind is not bool and isinstance(value, bool)):
-            raise wrong
+            raise wrong()
         if isinstance(value, float) and not math.isfinite(value):
-            raise wrong
+            raise wrong()
         if isinstance(value, int | float) and not isinstance(value, bool):
             if abs(value) >= _BEYOND:
-                raise ParameterError(
-                    f"{owner}: {name} must be {self.describe()} below 2^128, got {quoted(value)}"
-                )
+                raise wrong(" below 2^128")
             if self.low is not None and value < self.low:
-                raise wrong
+                raise wrong()
             if self.above is not None and value <= self.above:
-                raise wrong
+                raise wrong()
             if self.high is not None and value > self.high:
-                raise wrong
+                raise wrong()
         if self.choices and value not in self.choices:
-            raise wrong
+            raise wrong()
         return value
 
     def parse(self, text: str, owner: str, name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, listed
@@ -429,11 +430,16 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
     )
 
 
+@cache
+def _variants(entry: type[PrivacyModel]) -> tuple[PrivacyModel, ...]:
+    return tuple(entry.variants())
+
+
 def _unasked(frequency: FrequencyTable) -> Iterator[PrivacyModel]:
     """Go through the models that say something although nobody asked."""
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
-            for variant in entry.variants():
+            for variant in _variants(entry):
                 if not variant.needs_population or frequency.population is not None:
                     yield variant
 
