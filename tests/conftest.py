@@ -12,7 +12,7 @@ from examples import TIMES
 settings.register_profile(
     "incrowd",
     deadline=None,
-    max_examples=60 * TIMES,
+    max_examples=30 * TIMES,
     suppress_health_check=[HealthCheck.too_slow],
     # A continuous-integration run answers for one commit, so it draws the same examples; others explore.
     derandomize=os.environ.get("INCROWD_FIXED_EXAMPLES") == "1",

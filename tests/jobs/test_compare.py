@@ -113,19 +113,26 @@ def test_a_policy_brings_what_the_grid_leaves_open(table, tmp_path):
     assert as_it_is.runs[0].smallest >= 50
 
 
+def tried(rows) -> ic.Comparison:
+    algorithms = [ic.Mondrian(), ic.Optimal(), ic.Datafly(), ic.Clustering()]
+    return ic.compare(rows, SCHEMA, algorithms, k=[3, 6], l=[1, 2], max_suppression=0.5)
+
+
+@pytest.fixture(scope="module")
+def expected(table) -> ic.Comparison:
+    """What rows in memory give."""
+    return tried(table)
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("opened", ["folder", "pattern", "scan"])
-def test_a_folder_gives_the_figures_of_its_rows(table, tmp_path, ending, opened):
+def test_a_folder_gives_the_figures_of_its_rows(table, expected, tmp_path, ending, opened):
     folder = tmp_path / "parts"
     folder.mkdir()
     for number, part in enumerate((table[:50], table[50:90], table[90:])):
         getattr(part, f"write_{ending}")(folder / f"{number}.{ending}")
     path = {"folder": folder, "pattern": folder / f"*.{ending}", "scan": ic.scan(folder)}[opened]
-    algorithms = [ic.Mondrian(), ic.Optimal(), ic.Datafly(), ic.Clustering()]
-    found, expected = (
-        ic.compare(rows, SCHEMA, algorithms, k=[3, 6], l=[1, 2], max_suppression=0.5)
-        for rows in (path, table)
-    )
+    found = tried(path)
     assert found.records == expected.records == 120
     assert len(found.runs) == 16
     for run, same in zip(found.runs[:12], expected.runs[:12], strict=True):
