@@ -404,28 +404,26 @@ def test_the_next_run_removes_what_a_killed_one_left(run, work, tmp_path, monkey
 @pytest.mark.parametrize(
     "output", ["-o out.csv", "-o out.parquet", "-o out.csv --stream", "-o out.parquet --stream"]
 )
-def test_a_full_disk_is_said(work, output):
+def test_a_full_disk_is_said(run, work, monkeypatch, output):
     """A limit of the process stands for the disk; the system's answer is another number alone."""
-    code = (
-        "import resource, sys\n"
-        "from incrowd.engines import Engine\n"
-        "real = Engine.write_checked\n"
-        "def small(*a, **k):\n"
-        "    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
-        "    real(*a, **k)\n"
-        "Engine.write_checked = small\n"
-        "from incrowd.cli import main\n"
-        "main()\n"
-    )
+    import resource
+
+    from incrowd.engines import Engine
+
+    real, usual = Engine.write_checked, resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def small(*arguments: object, **settings: object) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, usual[1]))
+        try:
+            real(*arguments, **settings)  # type: ignore[arg-type]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+    monkeypatch.setattr(Engine, "write_checked", small)
     before = content(work)
-    done = subprocess.run(
-        [sys.executable, "-c", code, *shlex.split(f"{FILE} {output}")],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2, done.stderr
-    assert "cannot be written (File too large)" in done.stderr
+    done = run(*shlex.split(f"{FILE} {output}"))
+    assert done.status == 2, done.err
+    assert "cannot be written (File too large)" in done.err
     assert content(work) == before
 
 
