@@ -39,7 +39,7 @@ def schema() -> ic.Schema:
             for name in QUASI
         },
         sensitive=["diagnosis"],
-        others="drop",
+        unlisted="drop",
     )
 
 

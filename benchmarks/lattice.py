@@ -106,7 +106,7 @@ def million(rows: int, repeat: int) -> list[dict[str, Any]]:
             "diagnosis": diagnosis_hierarchy(),
             "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
         },
-        others="drop",
+        unlisted="drop",
     )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     frequency = engine_for(table).count(schema)

@@ -35,7 +35,7 @@ def schema() -> ic.Schema:
     return ic.Schema(
         quasi={name: ic.Hierarchy.prefix() if name == "zip" else None for name in SIX},
         sensitive={"diagnosis": diagnosis_hierarchy(), "length_of_stay": None, "cost": None},
-        others="drop",
+        unlisted="drop",
     )
 
 

@@ -45,7 +45,7 @@ def median_of(repeat: int, work: Callable[[], Any]) -> tuple[float, Any]:
 def schema_of(columns: tuple[str, ...]) -> ic.Schema:
     """Return the columns as quasi-identifiers, zip codes by prefix."""
     quasi = {name: ic.Hierarchy.prefix() if name == "zip" else None for name in columns}
-    return ic.Schema(quasi=quasi, others="drop")
+    return ic.Schema(quasi=quasi, unlisted="drop")
 
 
 def stages(repeat: int, table: Any, columns: tuple[str, ...], k: int) -> dict[str, float]:

@@ -47,7 +47,7 @@ POLICY = "--policy policy.toml"
 OTHERS = f"""
 help: --help
 init: init people.csv -o draft.toml
-microaggregation: anonymize people.csv -o micro.csv --qi age --others drop -k 4 --algorithm microaggregation
+microaggregation: anonymize people.csv -o micro.csv --qi age --unlisted drop -k 4 --algorithm microaggregation
 file: anonymize people.parquet -o released.parquet {POLICY} --recoding recoding --report report.html
 report: anonymize people.csv -o again.csv {POLICY} --report report.json --internal --shuffle
 stream: anonymize folder -o stream {POLICY} --stream
@@ -65,15 +65,15 @@ attack: attack people.csv mondrian-range.csv {QI} --attacks 50 --aligned --also 
 attack json: attack people.csv again.csv {POLICY} --kinds minimality --secret diagnosis --json
 lattice: lattice people.csv {POLICY} -o lattice.json
 compare: compare few.csv --algorithms mondrian,clustering {QI} -k 2,5 --json
-anatomize: anatomize people.csv -o parts {QI} --others drop -l 2
-p29: p29 people.csv {QI} --others drop -o p29.csv -k 1 -t 0.9 -l 0.9
+anatomize: anatomize people.csv -o parts {QI} --unlisted drop -l 2
+p29: p29 people.csv {QI} --unlisted drop -o p29.csv -k 1 -t 0.9 -l 0.9
 randomize: randomize people.csv --spec noise.toml -o noisy.csv
 verify: verify mondrian-range.csv --policy mondrian-range/policy.toml --against people.csv
 verify json: verify released.parquet {POLICY} --json
 verify fails: verify people.csv {POLICY}
 hierarchy: hierarchy check trees/age.csv
-infeasible: anonymize few.csv -o no.csv {QI} --others drop -l 9
-too large: anonymize few.csv -o no.csv {QI} --others drop -k 201
+infeasible: anonymize few.csv -o no.csv {QI} --unlisted drop -l 9
+too large: anonymize few.csv -o no.csv {QI} --unlisted drop -k 201
 no file: assess nowhere.csv --qi age
 no column: assess people.csv --qi nothing
 exists: anonymize people.csv -o levels.csv {POLICY}
@@ -82,7 +82,7 @@ TABLE_POLICY = """
 version = 1
 max_suppression = 0.1
 null_values = ["?"]
-others = "drop"
+unlisted = "drop"
 [columns]
 id = { role = "identifying" }
 age = { role = "quasi", hierarchy = { intervals = [5, 20] } }
@@ -147,13 +147,13 @@ def calls() -> dict[str, str]:
         for style in STYLES.get(bare, ["auto"]):
             name = f"{bare}-{style}"
             made[name] = (
-                f"anonymize {table} -o {name}.csv {QI} --insensitive ward --others drop -k 3 --json "
+                f"anonymize {table} -o {name}.csv {QI} --insensitive ward --unlisted drop -k 3 --json "
                 f"--hierarchies trees --algorithm {algorithm} --style {style} --max-suppression 0.1 "
                 f"--save-policy {name}/policy.toml"
             )
     for number, model in enumerate(MODELS.split()):
         made[model] = (
-            f"anonymize people.csv -o model-{number}.csv {QI} --others drop -k 2 --model {model} "
+            f"anonymize people.csv -o model-{number}.csv {QI} --unlisted drop -k 2 --model {model} "
             "--max-suppression 0.3 --null-value ?"
         )
     return made | dict(line.split(": ", 1) for line in OTHERS.strip().splitlines())

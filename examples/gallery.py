@@ -19,13 +19,13 @@ def main(folder: Path) -> None:
         quasi={"age": None, "sex": None, "zip": ic.Hierarchy.prefix()},
         sensitive={"diagnosis": diagnosis_hierarchy()},
         identifying=identifying,
-        others="drop",
+        unlisted="drop",
     )
     levels = ic.Schema(
         quasi={"age": ic.Hierarchy.intervals(5, 10, 20, 40), "sex": None, "zip": ic.Hierarchy.prefix()},
         sensitive={"diagnosis": diagnosis_hierarchy()},
         identifying=identifying,
-        others="drop",
+        unlisted="drop",
     )
     models = [ic.KAnonymity(5), ic.LDiversity(3), ic.TCloseness(0.6)]
     releases = {
@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
         folder / "one-page.pdf", against_l=varied, at_k=8, about="5,000 made-up patients", force=True
     )
     plane = ic.Schema(
-        quasi={"age": "number", "length_of_stay": "number"}, sensitive=["diagnosis"], others="drop"
+        quasi={"age": "number", "length_of_stay": "number"}, sensitive=["diagnosis"], unlisted="drop"
     )
     cuts = ic.anonymize(table, plane, [ic.KAnonymity(60)])
     for suffix in ("svg", "png"):

@@ -110,7 +110,7 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
     shown = call(package, tmp_path, "-m", "incrowd", "anonymize", "--help")
     assert "pair-anonymity" in "".join(shown.split())  # words are folded at their hyphens
     assert "### pair-anonymity" in call(package, tmp_path, "-m", "incrowd.cli.reference")
-    limits = ("--qi", "age", "--others", "drop", "-k", "2", "--model", "pair-anonymity:m=2")
+    limits = ("--qi", "age", "--unlisted", "drop", "-k", "2", "--model", "pair-anonymity:m=2")
     call(
         package,
         tmp_path,

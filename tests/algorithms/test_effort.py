@@ -157,7 +157,7 @@ def million() -> pl.DataFrame:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_million_distinct_records_are_refused_before_hours_of_comparisons(million, name):
-    schema = ic.Schema(quasi=["number"], others="drop")
+    schema = ic.Schema(quasi=["number"], unlisted="drop")
     wanted = (
         f"^{name}: 1,000,000 records are [0-9,]+ pairs to compare, and it compares 274,877,906,944 at most"
     )
@@ -179,12 +179,12 @@ def test_what_is_compared_grows_as_the_advice_says(million, monkeypatch, name, k
     monkeypatch.setattr(base, "_MOST_PAIRS", 1000**2 // 2)
     algorithm, some = ALGORITHMS.get(name)(), million.head(2000)
     with pytest.raises(ic.ParameterError, match=advice):
-        ic.anonymize(some, ic.Schema(quasi=["number"], others="drop"), [ic.KAnonymity(2)], algorithm)
+        ic.anonymize(some, ic.Schema(quasi=["number"], unlisted="drop"), [ic.KAnonymity(2)], algorithm)
     quasi = "group" if name == "k-member" else "number"
     size = 50 if name == "k-member" else 10
-    release = ic.anonymize(some, ic.Schema(quasi=[quasi], others="drop"), [ic.KAnonymity(size)], algorithm)
+    release = ic.anonymize(some, ic.Schema(quasi=[quasi], unlisted="drop"), [ic.KAnonymity(size)], algorithm)
     assert release.table[quasi].value_counts()["count"].min() >= size
-    mondrian = ic.anonymize(some, ic.Schema(quasi=["number"], others="drop"), [ic.KAnonymity(2)])
+    mondrian = ic.anonymize(some, ic.Schema(quasi=["number"], unlisted="drop"), [ic.KAnonymity(2)])
     assert mondrian.table["number"].value_counts()["count"].min() >= 2
 
 

@@ -158,7 +158,7 @@ def test_datafly_of_anjana(shared_data, run):
         quasi={
             name: ic.Hierarchy.read(folder / "hierarchies" / f"{file}.csv") for name, file in files.items()
         },
-        others="drop",
+        unlisted="drop",
     )
     release = ic.anonymize(frame, asked, [ic.KAnonymity(k)], ic.Datafly(), max_suppression=limit)
     assert list(release.recoding.levels) == expected["transf"]

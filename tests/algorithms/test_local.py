@@ -147,7 +147,7 @@ def test_the_notebook(shared_data, models, partitions, first, last):
     frame = pl.read_csv(
         io.StringIO(text.replace(", ", ",")), has_header=False, new_columns=ADULT, infer_schema_length=None
     )
-    schema = ic.Schema(quasi=["age", "education-num"], sensitive=["income"], others="drop")
+    schema = ic.Schema(quasi=["age", "education-num"], sensitive=["income"], unlisted="drop")
     rules = ic.Mondrian(choose="span", median="below", categories="appearance")
     release = ic.anonymize(frame, schema, models, rules)
     assert release.recoding.count == partitions
@@ -542,7 +542,7 @@ def test_the_last_records_are_suppressed_only_where_that_is_allowed():
 def test_an_output_style_of_its_own_wins():
     table = pl.DataFrame({"n": [1, 2, 1, 2], "c": [*"uuvv"], "s": ["x"] * 4})
     schema = ic.Schema.of(
-        [ic.Attribute("n", "quasi", output="range"), ic.Attribute("c", "quasi", weight=9)], others="drop"
+        [ic.Attribute("n", "quasi", output="range"), ic.Attribute("c", "quasi", weight=9)], unlisted="drop"
     )
     release = ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.CellSuppression())
     assert set(release.table["n"]) == {"[1-2]"}

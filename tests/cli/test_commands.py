@@ -342,7 +342,7 @@ def test_the_whole_adult_table_in_one_command(run, shared_data, tmp_path):
     result = run(
         "anonymize", str(shared_data / "adult" / "adult.all.txt.gz"), "-o", str(target), "--names", ADULT,
         "--delimiter", ", ", "--qi", "age,workclass,education,marital-status,occupation,race,sex,native-country",
-        "--sensitive", "income", "--others", "drop", "-k", "10", "-l", "2", "-t", "0.5", "--save-policy", str(policy),
+        "--sensitive", "income", "--unlisted", "drop", "-k", "10", "-l", "2", "-t", "0.5", "--save-policy", str(policy),
     )  # fmt: skip
     assert result.status == 0, result.err
     assert len(rows(target)) == 48842
@@ -433,7 +433,7 @@ def test_the_account_of_a_release_has_no_cells(run, tmp_path):
     shown = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2")
     assert shown.out.split("Weakest classes")[1].split()[:5] == ["records", "age", "#1", "1", "20"]
     shown = run(
-        "anonymize", str(tmp_path / "t.csv"), "--qi", "age", "--others", "drop", "-k", "4",
+        "anonymize", str(tmp_path / "t.csv"), "--qi", "age", "--unlisted", "drop", "-k", "4",
         "-o", str(tmp_path / "o.csv"), "--json",
     )  # fmt: skip
     document = json.loads(shown.out)
@@ -496,7 +496,7 @@ def test_the_lattice_is_shown_and_written(run, lattice_files, tmp_path):
 
 def test_a_node_is_taken_on_the_command_line(run, lattice_files, tmp_path):
     data, folder = lattice_files
-    common = ("anonymize", data, "--hierarchies", folder, "--others", "drop", "-k", "3")
+    common = ("anonymize", data, "--hierarchies", folder, "--unlisted", "drop", "-k", "3")
     out = tmp_path / "o.csv"
     made = run(*common, "--levels", "age=1,zip=3", "-o", str(out))
     assert made.status == 0, made.err
@@ -590,7 +590,7 @@ def test_compare_shows_a_line_per_setting(run, hospital_csv):
 
 def test_anatomize_writes_two_tables(run, hospital_csv, tmp_path):
     asked = (
-        "anatomize", str(hospital_csv), "--qi", "age,sex,zip", "--sensitive", "diagnosis", "--others", "drop",
+        "anatomize", str(hospital_csv), "--qi", "age,sex,zip", "--sensitive", "diagnosis", "--unlisted", "drop",
         "-l", "4",
     )  # fmt: skip
     result = run(*asked, "-o", str(tmp_path / "out"))
@@ -620,7 +620,7 @@ def test_the_seed_is_that_of_the_command_line(run, hospital_csv, tmp_path):
     released = []
     for number, seed in enumerate(("3", "3", "4")):
         path = tmp_path / f"{number}.csv"
-        asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--others", "drop", "-k", "5")
+        asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--unlisted", "drop", "-k", "5")
         result = run(
             "anonymize", str(hospital_csv), *asked, "--algorithm", "random", "--seed", seed, "-o", str(path)
         )
@@ -633,7 +633,7 @@ def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     released = tmp_path / "out.csv"
     columns = ("--qi", "age,sex,zip", "--sensitive", "diagnosis")
     result = run(
-        "anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "5", "-o", str(released), "--json"
+        "anonymize", str(hospital_csv), *columns, "--unlisted", "drop", "-k", "5", "-o", str(released), "--json"
     )  # fmt: skip
     known = {lost["metric"]: lost for lost in json.loads(result.out)["utility"]}
     told = json.loads(run("utility", str(hospital_csv), str(released), *columns, "--json").out)
@@ -687,7 +687,7 @@ def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
     released, control = tmp_path / "out.csv", tmp_path / "control.csv"
     columns = ("--qi", "age,sex,zip", "--sensitive", "diagnosis")
     hospital(500, 9).write_csv(control)
-    run("anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "20", "-o", str(released))
+    run("anonymize", str(hospital_csv), *columns, "--unlisted", "drop", "-k", "20", "-o", str(released))
     asked = (
         "attack", str(hospital_csv), str(released), *columns, "--control", str(control), "--attacks", "50",
         "--aligned", "--known", "age,sex",
@@ -709,7 +709,7 @@ def test_p29_on_the_command_line(run, hospital_csv, tmp_path):
     assert "P29 score: 0\n" in shown.out
     assert shown.status == 1
     target = tmp_path / "left.csv"
-    made = run(*asked, "--others", "drop", "-o", str(target), "-t", "0.9", "--json")
+    made = run(*asked, "--unlisted", "drop", "-o", str(target), "-t", "0.9", "--json")
     assert made.status == 0, made.err
     told = json.loads(made.out)
     assert told["clean"]
@@ -739,8 +739,8 @@ def test_p29_on_the_command_line(run, hospital_csv, tmp_path):
     assert "classes are left that fail" in once.out
     assert (run(*twice).status, short.exists()) == (0, True)
     short.unlink()
-    assert run(*asked, "--others", "drop", "-o", str(target)).status == 2  # exists
-    nothing = run(*asked, "--others", "drop", "-o", str(short), "-k", "100000")
+    assert run(*asked, "--unlisted", "drop", "-o", str(target)).status == 2  # exists
+    nothing = run(*asked, "--unlisted", "drop", "-o", str(short), "-k", "100000")
     assert (nothing.status, "no class is left" in nothing.err) == (1, True)
 
 
@@ -797,7 +797,7 @@ def test_reports_on_the_command_line(run, hospital_csv, tmp_path):
     assert assessed.status == 1  # and the report says why
     assert "does not satisfy" in page.read_text()
     released = run(
-        "anonymize", str(hospital_csv), *columns, "--others", "drop", "-k", "5", "-o", str(tmp_path / "out.csv"),
+        "anonymize", str(hospital_csv), *columns, "--unlisted", "drop", "-k", "5", "-o", str(tmp_path / "out.csv"),
         "--report", str(told),
     )  # fmt: skip
     assert released.status == 0, released.err
@@ -824,7 +824,7 @@ def test_folders_stream_on_the_command_line(run, hospital_csv, tmp_path):
     for part in range(2):
         table[part * 1500 : part * 1500 + 1500].write_parquet(folder / f"{part}.parquet")
     columns = ("--qi", "age,sex", "--sensitive", "diagnosis")
-    asked = ("-k", "5", "--others", "drop")
+    asked = ("-k", "5", "--unlisted", "drop")
     shown = run("anonymize", str(folder), *columns, *asked, "-o", str(target))
     assert shown.status == 0, shown.err
     whole = tmp_path / "memory.parquet"
@@ -849,7 +849,7 @@ def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
     table[:2500].write_csv(first)
     table[2500:].write_csv(second)
     made = run(
-        "anonymize", str(first), "--qi", "age,sex", "--sensitive", "diagnosis", "--others", "drop", "-k", "5",
+        "anonymize", str(first), "--qi", "age,sex", "--sensitive", "diagnosis", "--unlisted", "drop", "-k", "5",
         "-o", str(tmp_path / "one.csv"), "--recoding", str(tmp_path / "recoding"), "--save-policy", str(policy),
     )  # fmt: skip
     assert made.status == 0, made.err
@@ -896,7 +896,7 @@ def test_folders_on_the_command_line(run, hospital_csv, tmp_path):
     table = pl.read_csv(hospital_csv, infer_schema=False)
     table[:1000].write_csv(folder / "a.csv")
     table[1000:].write_csv(folder / "b.csv")
-    asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--others", "drop", "-k", "5")
+    asked = ("--qi", "age,sex", "--sensitive", "diagnosis", "--unlisted", "drop", "-k", "5")
     one = run("anonymize", str(hospital_csv), *asked, "-o", str(tmp_path / "one.csv"))
     assert one.status == 0, one.err
     many = run("anonymize", str(folder), *asked, "-o", str(tmp_path / "out"), "--memory", "1GiB")

@@ -45,7 +45,7 @@ def test_missing_file(run, table):
 
 
 def test_missing_column(run, table):
-    message = anonymize(run, table, "--qi", "age,height", "--others", "drop", "-k", "2")
+    message = anonymize(run, table, "--qi", "age,height", "--unlisted", "drop", "-k", "2")
     assert "no column 'height'" in message
     assert "'age', 'zip', 'disease'" in message
 
@@ -53,7 +53,7 @@ def test_missing_column(run, table):
 def test_column_without_a_role_is_refused(run, table):
     message = anonymize(run, table, "--qi", "age,zip", "--sensitive", "disease", "-k", "2")
     assert "no role was given to column 'name'" in message
-    assert "others='drop'" in message
+    assert "--unlisted drop" in message
 
 
 def test_same_column_in_two_roles(run, table):
@@ -150,7 +150,9 @@ def test_wrong_parameters(run, table, arguments, problem):
 
 
 def test_a_model_of_sensitive_values_needs_one(run, table):
-    assert "the schema names none" in anonymize(run, table, "--qi", "age,zip", "--others", "drop", "-l", "2")
+    assert "the schema names none" in anonymize(
+        run, table, "--qi", "age,zip", "--unlisted", "drop", "-l", "2"
+    )
 
 
 def test_infeasible_exits_1_and_says_by_how_much(run, table):
@@ -221,8 +223,8 @@ def test_roles_are_given_once(run, table):
     policy.write_text(
         'version = 1\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
-    message = anonymize(run, table, "--policy", str(policy), "--others", "drop", "--null-value", "?")
-    assert "--others, --null-value: the policy file says what the columns are" in message
+    message = anonymize(run, table, "--policy", str(policy), "--unlisted", "drop", "--null-value", "?")
+    assert "--unlisted, --null-value: the policy file says what the columns are" in message
     assert run("assess", str(table), "--policy", str(policy), "--qi", "zip").status == 2
 
 
@@ -237,7 +239,7 @@ def test_a_fault_of_ours_quotes_no_values(run, table, monkeypatch):
 HEADERLESS = [
     ("assess", "--qi", "age", "-k", "2"),
     ("anonymize", "-o", "out.csv", "--qi", "age,sex", "--sensitive", "disease", "-k", "2"),
-    ("anonymize", "-o", "out.csv", "--qi", "age,sex", "--others", "drop", "-k", "2"),
+    ("anonymize", "-o", "out.csv", "--qi", "age,sex", "--unlisted", "drop", "-k", "2"),
     ("anonymize", "-o", "out.csv", "--stream", "--qi", "age", "-k", "2"),
     ("lattice", "--qi", "age", "-k", "2"),
     ("p29", "--qi", "age", "--sensitive", "disease"),

@@ -111,7 +111,7 @@ OPTIONS = [
     ("--style", "x"),
     ("--max-suppression", "nan"),
     ("--max-suppression", "1e400"),
-    ("--others", "x"),
+    ("--unlisted", "x"),
 ]
 
 
@@ -163,7 +163,13 @@ AGE += ["hierarchy = { order = ['a', 'a'] }", "hierarchy = { order = [['a']] }",
 AGE += ["hierarchy = { flat = true, order = ['a'] }", f"hierarchy = {'[' * 2000}{']' * 2000}"]
 AGE += [f"hierarchy = {'{ a = ' * 2000}1{' }' * 2000}", f"a{'.a' * 5000} = 1"]
 TOPS = ["seed = -1", "seed = 1.5", "seed = true", "max_suppression = 2", "max_suppression = nan", "x = 1"]
-TOPS += ["max_suppression = true", "null_values = 3", "null_values = [3]", "others = 'x'", "output = 'fancy'"]
+TOPS += [
+    "max_suppression = true",
+    "null_values = 3",
+    "null_values = [3]",
+    "unlisted = 'x'",
+    "output = 'fancy'",
+]
 TOPS += ["shuffle = 1", "version = 1", "\n".join(f"x{i} = 1" for i in range(3000)), "a = 1e9999999999 x"]
 ENDS = ["l = 3", "[[models]]", "[[models]]\nmodel = 3", "[algorithm]\nname = 3", "[algorithm]\nx = 3"]
 ENDS += ["[[models]]\nmodel = 'l-diversity'\nl = [2]", f"[[models]]\nmodel = 'l-diversity'\nl = {HEX}"]

@@ -66,7 +66,7 @@ def infeasible(table: pl.DataFrame, folder: Path) -> None:
 def another_recoding(table: pl.DataFrame, folder: Path) -> None:
     asked = [ic.KAnonymity(2)]
     release = ic.anonymize(table, ic.Schema(quasi=NAMES), asked)
-    fewer = ic.Policy(ic.Schema(quasi=NAMES[1:], others="drop"), asked)
+    fewer = ic.Policy(ic.Schema(quasi=NAMES[1:], unlisted="drop"), asked)
     ic.apply_recoding(release.recoding, table, fewer)
 
 

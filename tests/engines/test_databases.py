@@ -164,10 +164,10 @@ def test_without_the_driver(monkeypatch):
 def _like(table, frame, names):
     """What is counted of a table is what a frame in memory gives, each column as quasi-identifier."""
     for name in names:
-        schema = ic.Schema(quasi=[name], others="keep")
+        schema = ic.Schema(quasi=[name], unlisted="keep")
         expected = in_order_of_codes(MemoryEngine(frame).count(schema))
         same(expected, in_order_of_codes(SqlEngine(table).count(schema)))
-    schema = ic.Schema(quasi=list(names), others="keep")
+    schema = ic.Schema(quasi=list(names), unlisted="keep")
     release = ic.anonymize(table, schema, [ic.KAnonymity(1)], ic.Datafly())
     expected = ic.anonymize(frame, schema, [ic.KAnonymity(1)], ic.Datafly())
     order = [pl.col(name).fill_null("") for name in names]
@@ -222,7 +222,7 @@ def test_types_of_postgresql(postgres):
         _like(database.table("kinds"), frame, frame.columns)
     # The new table knows neither the enumeration nor the domain.
     with ic.Database(postgres) as database:
-        schema = ic.Schema(quasi=["i2"], others="keep")
+        schema = ic.Schema(quasi=["i2"], unlisted="keep")
         ic.anonymize(database.table("kinds"), schema, [ic.KAnonymity(1)]).into("typed", force=True)
     found = statement(
         postgres,
@@ -255,12 +255,12 @@ def test_types_of_postgresql_that_are_refused(postgres, tmp_path):
         for name in ("day", "stamp", "n", "f"):
             with pytest.raises(ic.SchemaError, match=f"column '{name}' has infinite values"):
                 ic.assess(table, ic.Schema(quasi=[name]))
-        kept = ic.Schema(quasi=["q"], insensitive=["j", "span", "list", "raw", "net"], others="drop")
+        kept = ic.Schema(quasi=["q"], insensitive=["j", "span", "list", "raw", "net"], unlisted="drop")
         release = ic.anonymize(table, kept, [ic.KAnonymity(1)])
         release.write(tmp_path / "out.parquet")
         row = pl.read_parquet(tmp_path / "out.parquet").row(0, named=True)
         assert row == {"q": "a", "j": "{}", "span": "1 day", "list": "{1}", "raw": b"x", "net": "::1/128"}
-        kept = ic.Schema(quasi=["q"], insensitive=["day"], others="drop")
+        kept = ic.Schema(quasi=["q"], insensitive=["day"], unlisted="drop")
         release = ic.anonymize(table, kept, [ic.KAnonymity(1)])
         with pytest.raises(ic.SchemaError, match="column 'day' has infinite values"):
             release.write(tmp_path / "never.parquet")

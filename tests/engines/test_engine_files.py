@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
-    schema = ic.Schema(quasi=QUASI, sensitive=["s", "t"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=QUASI, sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     files = ic.scan(written(frame, folder, parts))
     # What is read again has lost nothing but the codes of categories.
     frame = files.frame.collect()
@@ -82,7 +82,7 @@ def test_keys_are_the_same(folder, frame, null_values, joint, parts, target):
 )
 @examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_releases_are_the_same(folder, tmp_path_factory, frame, null_values, algorithm, k, parts):
-    schema = ic.Schema(quasi=QUASI, sensitive=["s"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=QUASI, sensitive=["s"], null_values=null_values, unlisted="keep")
     files = ic.scan(written(frame, folder, parts))
     frame = files.frame.collect()
 
@@ -115,7 +115,7 @@ def test_columns_of_many_values(tmp_path, monkeypatch):
     schema = ic.Schema(
         quasi=["age", "zip", "sex"],
         sensitive={"diagnosis": diagnosis_hierarchy(), "cost": None},
-        others="drop",
+        unlisted="drop",
     )
     same(
         MemoryEngine(frame).count(schema, joint=True),
@@ -142,7 +142,7 @@ def test_names_that_the_database_knows_otherwise(tmp_path, name):
     frame = pl.DataFrame({"p": [1, 1, 2, 2], name: [4, 3, 3, 3], "s": ["a", "b", "b", "b"]})
     frame.write_parquet(tmp_path / "rows.parquet")
     for quasi in (["p", name], ["p"]):
-        schema = ic.Schema(quasi=quasi, sensitive=["s"], others="keep")
+        schema = ic.Schema(quasi=quasi, sensitive=["s"], unlisted="keep")
         same(MemoryEngine(frame).count(schema), FilesEngine(ic.scan(tmp_path)).count(schema))
 
 
@@ -299,10 +299,10 @@ def test_folders_tell_columns(tmp_path):
         order = files.frame.collect()
         assert order.sort(pl.all()).equals(table.sort(pl.all()))
         schema = ic.Schema(
-            quasi=["age", "year"], sensitive=["diagnosis"], others="drop", null_values=["2022"]
+            quasi=["age", "year"], sensitive=["diagnosis"], unlisted="drop", null_values=["2022"]
         )
         same(MemoryEngine(order).count(schema), FilesEngine(files).count(schema))
-    kept = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], others="drop")
+    kept = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], unlisted="drop")
     release = ic.anonymize(folder, kept, [ic.KAnonymity(5)])
     release.write(tmp_path / "out")
     written = sorted((tmp_path / "out").glob("*.parquet"))
@@ -318,7 +318,7 @@ def test_folders_tell_columns(tmp_path):
 def test_order_that_would_tell_is_refused(tmp_path, role):
     folder, _ = parted(tmp_path)
     quasi = ["age", "year"] if role == "quasi" else ["age"]
-    schema = ic.Schema(quasi=quasi, identifying=["year"] if role == "identifying" else [], others="drop")
+    schema = ic.Schema(quasi=quasi, identifying=["year"] if role == "identifying" else [], unlisted="drop")
     with pytest.raises(ic.SchemaError, match="parted by 'year', which is not released as it is"):
         ic.anonymize(folder, schema, [ic.KAnonymity(2)])
     ic.assess(folder, schema)
@@ -339,7 +339,7 @@ def test_folders_that_do_not_fit(tmp_path):
 
 def test_a_folder_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     folder, _ = parted(tmp_path)
-    schema = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], others="drop")
+    schema = ic.Schema(quasi=["age"], sensitive=["diagnosis"], insensitive=["year"], unlisted="drop")
     release = ic.anonymize(folder, schema, [ic.KAnonymity(5)])
     out = tmp_path / "out"
     out.mkdir()

@@ -49,7 +49,7 @@ class Elsewhere(FetchedEngine):
     st.integers(0, 9),
 )
 def test_keys_are_the_same(frame, null_values, joint, target, seed):
-    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     try:
         expected = MemoryEngine(frame).count(schema, joint=joint, target=target)
     except ic.errors.InputError as error:
@@ -70,7 +70,7 @@ def test_keys_are_the_same(frame, null_values, joint, target, seed):
 
 @given(frames(), st.sampled_from([(), ("NA",)]), st.integers(0, 9))
 def test_what_the_rows_are_joined_with(frame, null_values, seed):
-    schema = ic.Schema(quasi=["p", "Q 'x'"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], null_values=null_values, unlisted="keep")
     engine = Elsewhere(frame, seed)
     frequency = engine.count(schema)
     names = ["p", "Q 'x'"]

@@ -60,7 +60,7 @@ def table(names) -> pl.DataFrame:
 def schema(names):
     """The first half are quasi-identifiers, two more sensitive attributes."""
     half = len(names) // 2
-    return ic.Schema(quasi=names[:half], sensitive=names[half : half + 2], others="keep")
+    return ic.Schema(quasi=names[:half], sensitive=names[half : half + 2], unlisted="keep")
 
 
 def held_by_databases(names):
@@ -143,7 +143,7 @@ def test_odd_names_on_spark(spark):
     # Patterns, quotes, points, names of our own and names that differ by case, in one job.
     names = ["^a$", "a", "*", "A", "a.b", "`a`", "c0", "q0", "", "count", "ä b", 'q"']
     frame = table(names)
-    asked = ic.Schema(quasi=names[:1] + names[4:6], sensitive=["a"], others="keep")
+    asked = ic.Schema(quasi=names[:1] + names[4:6], sensitive=["a"], unlisted="keep")
     one = ic.anonymize(frame, asked, [ic.KAnonymity(2)], max_suppression=0.9)
     held = spark.createDataFrame(
         frame.rename(dict(zip(names, [f"f{j}" for j in range(len(names))], strict=True))).to_arrow()

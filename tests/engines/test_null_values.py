@@ -47,7 +47,7 @@ def table(cleaned=False) -> pl.DataFrame:
 
 
 def schema(quasi, sensitive, null_values=NULLS):
-    return ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, others="keep")
+    return ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, unlisted="keep")
 
 
 HALVES = [(NAMES[:6], NAMES[6:]), (NAMES[6:], NAMES[:6])]

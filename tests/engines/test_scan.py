@@ -16,7 +16,7 @@ from incrowd.samples import diagnosis_hierarchy, hospital
 
 @given(frames(), st.sampled_from([(), ("NA", "")]), st.booleans())
 def test_keys_are_the_same(frame, null_values, joint):
-    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     try:
         expected = MemoryEngine(frame).count(schema, joint=joint)
     except ic.errors.InputError as error:
@@ -35,7 +35,7 @@ def test_keys_are_the_same(frame, null_values, joint):
     st.integers(1, 4),
 )
 def test_releases_are_the_same(frame, null_values, algorithm, k):
-    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s"], null_values=null_values, unlisted="keep")
 
     def made(table):
         try:
@@ -59,7 +59,7 @@ def test_releases_are_the_same(frame, null_values, algorithm, k):
 @given(frames(), st.booleans())
 def test_columns_of_many_values_are_joined(frame, joint):
     """The other way to find places; a hook lowers the number of values from which it is taken."""
-    asked = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], others="keep")
+    asked = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
     found = []
     for limit in (0, 2):
         with pytest.MonkeyPatch.context() as patch:
@@ -92,7 +92,7 @@ def schema():
         quasi={"age": ic.Hierarchy.intervals(10, 20, 40), "sex": None, "zip": ic.Hierarchy.prefix()},
         sensitive={"diagnosis": diagnosis_hierarchy()},
         identifying=["name", "patient_id", "birth_date"],
-        others="drop",
+        unlisted="drop",
     )
 
 
@@ -138,7 +138,7 @@ def test_rows_suppressed_before_stay_so():
 
 def test_what_streaming_cannot_do(files, tmp_path):
     folder, _ = files
-    asked = ic.Schema(quasi=["age"], sensitive=["diagnosis"], others="drop")
+    asked = ic.Schema(quasi=["age"], sensitive=["diagnosis"], unlisted="drop")
     with pytest.raises(ic.TableError, match="not in memory, so its records cannot be parted"):
         ic.anonymize(folder, asked, [ic.KAnonymity(3)], ic.Clustering())
     with pytest.raises(ic.ParameterError, match="cannot be shuffled"):

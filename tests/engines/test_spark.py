@@ -76,7 +76,7 @@ def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
     table = on_spark(spark, nasty)
     names = [name for name in nasty.columns if name != "ID"]
     for quasi, sensitive in ((names[:5], names[5:]), (names[5:], names[:5])):
-        schema = ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, others="keep")
+        schema = ic.Schema(quasi=quasi, sensitive=sensitive, null_values=null_values, unlisted="keep")
         expected = MemoryEngine(nasty).count(schema, joint=True, target="ID")
         found = SparkEngine(table).count(schema, joint=True, target="ID")
         assert not found.in_order
@@ -90,7 +90,7 @@ def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
 @given(frames())
 @examples(2)
 def test_any_table_is_counted_the_same(spark, frame):
-    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], unlisted="keep")
     expected = MemoryEngine(frame).count(schema)
     same(in_order_of_codes(expected), in_order_of_codes(SparkEngine(on_spark(spark, frame)).count(schema)))
 
@@ -123,7 +123,7 @@ def test_releases_are_the_same(spark, nasty, algorithm, broadcast, monkeypatch):
         quasi=quasi,
         sensitive=[next(name for name in nasty.columns if name not in quasi)],
         null_values=NULL_VALUES,
-        others="keep",
+        unlisted="keep",
     )
     models = [ic.KAnonymity(2)]
     one = ic.anonymize(nasty, schema, models, algorithm, max_suppression=0.5)
@@ -215,12 +215,12 @@ def test_points_of_time_do_not_depend_on_the_session(spark):
     kinds = st.StructType([st.StructField(*field) for field in fields])
     table = spark.createDataFrame(frame.to_arrow(), schema=kinds)
     assert table.schema == kinds
-    schema = ic.Schema(quasi=["naive"], sensitive=["utc"], others="keep")
+    schema = ic.Schema(quasi=["naive"], sensitive=["utc"], unlisted="keep")
     same(
         in_order_of_codes(MemoryEngine(frame).count(schema)),
         in_order_of_codes(SparkEngine(table).count(schema)),
     )
-    both = ic.Schema(quasi=["utc", "naive"], others="keep")
+    both = ic.Schema(quasi=["utc", "naive"], unlisted="keep")
     for wanted, blocks in ((both, None), (both, 1), (schema, 1)):
         expected = ic.anonymize(frame, wanted, [ic.KAnonymity(2)])
         made = ic.anonymize(table, wanted, [ic.KAnonymity(2)], blocks=blocks)
@@ -232,7 +232,7 @@ def test_texts_that_a_collation_holds_for_equal(spark):
     table = spark.sql(
         "select c collate UTF8_LCASE q, id from values ('a', 1L), ('A', 2L), ('a', 3L), ('A', 4L) t(c, id)"
     )
-    assessed = ic.assess(table, ic.Schema(quasi=["q"], others="keep"))
+    assessed = ic.assess(table, ic.Schema(quasi=["q"], unlisted="keep"))
     assert (assessed.classes, assessed.smallest) == (2, 2)
     release = ic.anonymize(table, ic.Schema(quasi=["q"], insensitive=["id"]), [ic.KAnonymity(2)])
     assert fetched(release.table).sort("id")["q"].to_list() == ["a", "A", "a", "A"]

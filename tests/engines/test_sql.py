@@ -34,7 +34,7 @@ def where(request):
 )
 def test_keys_are_the_same(where, frame, null_values, joint, target):
     kind, url = where
-    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s", "t"], null_values=null_values, unlisted="keep")
     frame = as_held(kind, frame)
     with holding(kind, frame, url) as table:
         expected = _counted(MemoryEngine(frame), schema, joint, target)
@@ -67,7 +67,7 @@ def _counted(engine, schema, joint, target):
 )
 def test_releases_are_the_same(where, frame, null_values, algorithm, k):
     kind, url = where
-    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s"], null_values=null_values, others="keep")
+    schema = ic.Schema(quasi=["p", "Q 'x'"], sensitive=["s"], null_values=null_values, unlisted="keep")
     frame = as_held(kind, frame)
 
     def made(table):
@@ -97,7 +97,7 @@ def test_releases_are_the_same(where, frame, null_values, algorithm, k):
         # Read as a table of its own, it has the same rows.
         safe = ic.anonymize(
             table.database.table("safe"),
-            ic.Schema(quasi=["other"], others="keep"), [ic.KAnonymity(1)], ic.Datafly(),
+            ic.Schema(quasi=["other"], unlisted="keep"), [ic.KAnonymity(1)], ic.Datafly(),
         )  # fmt: skip
         _same_rows(one.table, safe.table.fetch().with_columns(pl.col("other").cast(pl.Int64)))
 
@@ -138,7 +138,7 @@ def test_names_and_values_with_quotes(where, table):
     frame = pl.DataFrame({name: values[i:] + values[:i] for i, name in enumerate(names)}).with_columns(
         other=pl.Series(range(16))
     )
-    schema = ic.Schema(quasi=names[:4], sensitive=[names[4]], others="keep")
+    schema = ic.Schema(quasi=names[:4], sensitive=[names[4]], unlisted="keep")
     one = ic.anonymize(frame, schema, [ic.KAnonymity(2)])
     with holding(kind, frame, url, table) as found:
         other = ic.anonymize(found, schema, [ic.KAnonymity(2)])
@@ -176,7 +176,7 @@ def test_files(where, tmp_path, suffix):
     frame = as_held(kind, hospital(3000, 1))
     schema = ic.Schema(
         quasi={"age": None, "sex": None, "zip": ic.Hierarchy.prefix()},
-        sensitive=["diagnosis"], identifying=["name", "birth_date"], others="keep",
+        sensitive=["diagnosis"], identifying=["name", "birth_date"], unlisted="keep",
     )  # fmt: skip
     one = ic.anonymize(frame, schema, [ic.KAnonymity(5), ic.LDiversity(2)])
     target = tmp_path / f"out.{suffix}"

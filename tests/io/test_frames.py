@@ -138,7 +138,7 @@ def leaks(table) -> list[str]:
     return [form for form, content in written(table).items() if MARK.encode() in content]
 
 
-SCHEMA = ic.Schema(quasi={"zip": None, "age": None}, sensitive=["s"], identifying=["name"], others="keep")
+SCHEMA = ic.Schema(quasi={"zip": None, "age": None}, sensitive=["s"], identifying=["name"], unlisted="keep")
 
 
 def anonymized(table):
@@ -153,7 +153,7 @@ def applied(table):
 
 
 def anatomized(table):
-    asked = ic.Schema(quasi=["age"], sensitive=["s"], identifying=["name", "zip"], others="keep")
+    asked = ic.Schema(quasi=["age"], sensitive=["s"], identifying=["name", "zip"], unlisted="keep")
     made = ic.anatomize(table, asked, [ic.LDiversity(2)])
     return [made.quasi_table, made.sensitive_table]
 

@@ -123,11 +123,11 @@ def test_entropy_and_recursive_diversity():
         (SCHEMA, [ic.LDiversity(2), ic.KAnonymity(2)], "so k-anonymity cannot hold"),
         (SCHEMA, [ic.LDiversity(2), ic.MaximumRisk(0.5)], "so maximum-risk cannot hold"),
         (
-            ic.Schema(quasi=["age"], sensitive=["zip", "disease"], others="drop"),
+            ic.Schema(quasi=["age"], sensitive=["zip", "disease"], unlisted="drop"),
             [ic.LDiversity(2)],
             "names 2",
         ),
-        (ic.Schema(quasi=["age"], others="drop"), [ic.LDiversity(2)], "names 0"),
+        (ic.Schema(quasi=["age"], unlisted="drop"), [ic.LDiversity(2)], "names 0"),
         (ic.Schema(quasi=["age"], sensitive=["disease"]), [ic.LDiversity(2)], "no role was given"),
     ],
 )

@@ -353,7 +353,7 @@ def test_policies_come_back_from_their_file(tmp_path):
     schema = ic.Schema(
         quasi={f"q {i}": ic.Attribute(f"q {i}", "quasi", output=style, hierarchy=builder)
                for i, (builder, style) in enumerate(zip(builders, itertools.cycle(["set", None]), strict=False))},
-        sensitive={'s"1': "number", "s2": tree}, identifying=["ä"], insensitive=["i"], null_values=["?", ""], others="drop",
+        sensitive={'s"1': "number", "s2": tree}, identifying=["ä"], insensitive=["i"], null_values=["?", ""], unlisted="drop",
     )  # fmt: skip
     policy = ic.Policy(
         schema, (ic.KAnonymity(3), ic.LDiversity(2, attribute="s2"), ic.TCloseness(0.25, "equal")), max_suppression=0.5,
@@ -362,7 +362,7 @@ def test_policies_come_back_from_their_file(tmp_path):
     policy.write(tmp_path / "p.toml")
     read = ic.Policy.read(tmp_path / "p.toml")
     assert read.schema.attributes == schema.attributes
-    assert (read.schema.null_values, read.schema.others) == (("?", ""), "drop")
+    assert (read.schema.null_values, read.schema.unlisted) == (("?", ""), "drop")
     for name in ("models", "algorithm", "max_suppression", "output", "shuffle", "seed"):
         assert getattr(read, name) == getattr(policy, name)
 
@@ -483,7 +483,9 @@ def test_texts_that_look_missing_are_texts_unless_named(tmp_path):
     assert one["zip"].to_list() == ["00501", "00501", "02139", "02139", "02139", "02139"]
     assert one["age"].to_list() == ["NA", "?", "30", None, "", "40"]
     assert one["s"].to_list() == ["None", "NA", "?", None, "x", "x"]
-    named = ic.Schema(quasi={"age": None}, sensitive={"s": None}, null_values=["NA", "?", ""], others="drop")
+    named = ic.Schema(
+        quasi={"age": None}, sensitive={"s": None}, null_values=["NA", "?", ""], unlisted="drop"
+    )
     release = ic.anonymize(tmp_path / "t.csv", named, [ic.KAnonymity(2)])
     # Missing ages are one value; the rest are numbers, in a range.
     assert release.table["age"].to_list() == [None, None, "[30-40]", None, None, "[30-40]"]
@@ -525,7 +527,7 @@ def test_every_row_of_a_file_comes_back_in_its_place(tmp_path_factory, frame, k,
         release = ic.anonymize(numbered, policy)
         release.write(folder / name)
         read = ic.anonymize(
-            folder / name, ic.Policy(ic.Schema(quasi=["place"], others="keep"), (ic.KAnonymity(1),))
+            folder / name, ic.Policy(ic.Schema(quasi=["place"], unlisted="keep"), (ic.KAnonymity(1),))
         )
         assert read.table["place"].cast(pl.Int64).to_list() == list(range(frame.height))
         assert read.table["sick"].to_list() == frame["sick"].to_list()

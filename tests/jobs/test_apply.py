@@ -35,7 +35,7 @@ def tables(draw, least=4):
 
 
 def policy(algorithm, k, models=(), most=1.0):
-    schema = ic.Schema(quasi={"n": None, "t": TREE}, sensitive=["s"], others="keep")
+    schema = ic.Schema(quasi={"n": None, "t": TREE}, sensitive=["s"], unlisted="keep")
     return Policy(schema, (ic.KAnonymity(k), *models), algorithm, most)
 
 
@@ -166,7 +166,7 @@ def test_wrong_calls(tmp_path):
     table = pl.DataFrame({"n": [1.0] * 4, "t": ["a1"] * 4, "s": list("xyxy")})
     asked = policy(ic.Mondrian(), 2)
     release = ic.anonymize(table, asked)
-    other = Policy(ic.Schema(quasi=["n"], sensitive=["s"], others="drop"), asked.models, ic.Mondrian(), 1.0)
+    other = Policy(ic.Schema(quasi=["n"], sensitive=["s"], unlisted="drop"), asked.models, ic.Mondrian(), 1.0)
     with pytest.raises(ic.ParameterError, match="the recoding is one of 'n', 't', and"):
         ic.apply_recoding(release.recoding, table, other)
     with pytest.raises(ic.TableError, match="no readable recoding"):
@@ -266,7 +266,7 @@ def test_what_is_written_is_judged(tmp_path, monkeypatch):
 def test_batches_anywhere_get_the_same(engine, tmp_path):
     rows = hospital(400, 5).select("age", "sex", "diagnosis").with_row_index("id").cast({"id": pl.Int64})
     schema = ic.Schema(
-        quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}, sensitive=["diagnosis"], others="keep"
+        quasi={"age": ic.Hierarchy.intervals(10, 20), "sex": None}, sensitive=["diagnosis"], unlisted="keep"
     )
     asked = Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2)), ic.Mondrian(), 1.0)
     release = ic.anonymize(rows[:250], asked)

@@ -62,7 +62,7 @@ def tables(draw):
 
 def asked(*names: str) -> ic.Schema:
     quasi = {name: TREE if name == "t" else None for name in names or ("n", "t", "c", "d")}
-    return ic.Schema(quasi=quasi, sensitive=["s"], null_values=["NA"], others="keep")
+    return ic.Schema(quasi=quasi, sensitive=["s"], null_values=["NA"], unlisted="keep")
 
 
 def classes_of(frame: pl.DataFrame, names, sensitive: str = "s") -> tuple[list[list[int]], int]:
@@ -256,7 +256,7 @@ def test_one_block_is_the_undivided_recoding(spark, mixed):
         for name in ("t", "c")
     )
     models = [ic.KAnonymity(4), ic.LDiversity(2)]
-    tree = ic.Schema(quasi={"t": None, "c": None}, sensitive=["s"], null_values=["NA"], others="keep")
+    tree = ic.Schema(quasi={"t": None, "c": None}, sensitive=["s"], null_values=["NA"], unlisted="keep")
     for frame, wanted, share in ((mixed, asked(), 0.0), (gone, tree, 0.2), (mixed, schema, 0.0)):
         one = ic.anonymize(frame, wanted, models, max_suppression=share)
         other = ic.anonymize(on_spark(spark, frame), wanted, models, max_suppression=share, blocks=1)

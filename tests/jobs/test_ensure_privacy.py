@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 
-SCHEMA = ic.Schema(quasi=["p", "q"], sensitive={"s": "category", "u": "category"}, others="drop")
+SCHEMA = ic.Schema(quasi=["p", "q"], sensitive={"s": "category", "u": "category"}, unlisted="drop")
 
 
 def test_the_diabetes_study(shared_data):
@@ -120,6 +120,6 @@ def test_wrong_calls():
         with pytest.raises(ic.ParameterError, match=words):
             ic.ensure_privacy(table, SCHEMA, **settings)
     with pytest.raises(ic.SchemaError, match="name a quasi-identifier and a sensitive"):
-        ic.ensure_privacy(table, ic.Schema(quasi=["p"], others="drop"))
+        ic.ensure_privacy(table, ic.Schema(quasi=["p"], unlisted="drop"))
     with pytest.raises(ic.SchemaError, match="no role was given"):
         ic.ensure_privacy(table, ic.Schema(quasi=["p"], sensitive=["s"]))

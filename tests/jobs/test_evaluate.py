@@ -220,7 +220,7 @@ def test_petworks_adult(shared_data):
             "sex",
         )
     }
-    schema = ic.Schema(quasi={"age": None, **quasi}, sensitive=["workclass"], others="drop")
+    schema = ic.Schema(quasi={"age": None, **quasi}, sensitive=["workclass"], unlisted="drop")
     evaluation = ic.evaluate(raw, released, schema)
     assert evaluation.suppressed == 8230
     assert evaluation.utility["suppression"].value == pytest.approx(8230 / 30162)
@@ -252,7 +252,7 @@ def test_pycanon_metrics(shared_data):
         frame = read(folder / setting["file"], ",")
         label = setting["sa"][0]
         schema = ic.Schema(
-            quasi=dict.fromkeys(setting["qi"], "category"), sensitive={label: "category"}, others="drop"
+            quasi=dict.fromkeys(setting["qi"], "category"), sensitive={label: "category"}, unlisted="drop"
         )
         lost = ic.evaluate(frame, frame, schema).utility
         gone = raw_rows - len(frame)

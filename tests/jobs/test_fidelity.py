@@ -111,7 +111,7 @@ def taught() -> pl.DataFrame:
     )
 
 
-LEARNED = ic.Schema(quasi=["n", "c"], others="drop")
+LEARNED = ic.Schema(quasi=["n", "c"], unlisted="drop")
 
 
 def test_what_a_release_teaches(taught):

@@ -29,7 +29,7 @@ TIMES = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
 
 
 def domain_of(values, kind="auto"):
-    schema = Schema.of([Attribute("q", "quasi", kind=kind)], others="drop")
+    schema = Schema.of([Attribute("q", "quasi", kind=kind)], unlisted="drop")
     return MemoryEngine(pl.DataFrame({"q": values})).count(schema).domains[0]
 
 

@@ -17,7 +17,7 @@ from incrowd.report.document import ComparisonRun
 from incrowd.report.one_page import observations
 from incrowd.samples import hospital
 
-SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], others="drop")
+SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
 
 
 @pytest.fixture(scope="module")

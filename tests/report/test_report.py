@@ -38,7 +38,7 @@ def schema():
         quasi={"age": None, "sex": None, "zip": ic.Hierarchy.prefix()},
         sensitive={"diagnosis": diagnosis_hierarchy()},
         identifying=["name", "patient_id", "birth_date"],
-        others="drop",
+        unlisted="drop",
     )
 
 
@@ -225,7 +225,7 @@ def test_the_report_of_an_assessment_names_no_value(table, schema, tmp_path):
 
 
 def test_the_report_of_a_comparison(table, tmp_path):
-    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], others="drop")
+    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
     comparison = ic.compare(
         table, schema, [ic.Mondrian(), ic.Random()], k=[2, 8], seeds=[1, 2], max_suppression=1.0
     )

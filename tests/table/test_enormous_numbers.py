@@ -126,7 +126,7 @@ def test_a_released_number_may_be_larger_than_all_raw_ones():
 
 
 def test_optimal_groups_of_enormous_numbers_and_missing_ones():
-    schema = ic.Schema(quasi=["x"], others="drop")
+    schema = ic.Schema(quasi=["x"], unlisted="drop")
     table = LARGE.with_columns(x=pl.when(pl.int_range(pl.len()) % 6 > 0).then("x"))
     release = ic.anonymize(table, schema, [ic.KAnonymity(3)], ALGORITHMS.get("microaggregation")())
     assert release.table.group_by("x").len()["len"].min() >= 3

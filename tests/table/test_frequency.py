@@ -205,7 +205,7 @@ def test_by_record_has_a_key_for_every_row(rows, seed):
 
 def test_only_keeps_what_its_keys_hold():
     table = pl.DataFrame({"q": ["a", "b", "a", "c"], "s": ["x", "y", "y", "x"], "p": [0, 1, 1, 0]})
-    schema = ic.Schema(quasi=["q"], sensitive=["s"], others="drop")
+    schema = ic.Schema(quasi=["q"], sensitive=["s"], unlisted="drop")
     frequency = engine_for(table).count(schema, joint=True, target="p")
     part = frequency.only(np.array([True, False, True]))
     assert part.to_records() == [{"q": "a", "records": 2}, {"q": "c", "records": 1}]

@@ -49,9 +49,9 @@ def test_every_way_to_name_a_column(tmp_path):
 def test_a_schema_of_its_attributes_is_the_same(order):
     roles = dict(zip("iqsn", ROLES, strict=True))
     attributes = [ic.Attribute(name, roles[name[0]]) for name in order]
-    schema = ic.Schema.of(attributes, null_values=["?"], others="keep")
+    schema = ic.Schema.of(attributes, null_values=["?"], unlisted="keep")
     assert sorted(attribute.name for attribute in schema.attributes) == sorted(order)
-    again = ic.Schema.of(schema.attributes, null_values=schema.null_values, others=schema.others)
+    again = ic.Schema.of(schema.attributes, null_values=schema.null_values, unlisted=schema.unlisted)
     assert again.attributes == schema.attributes
     assert [a.name for a in schema.quasi] == [name for name in order if name.startswith("q")]
 
@@ -74,7 +74,7 @@ def test_a_schema_of_its_attributes_is_the_same(order):
             {"quasi": {"a": ic.Attribute("a", "sensitive")}},
             "column 'a': its Attribute says 'a' as sensitive",
         ),
-        ({"others": "hide"}, "others must be 'drop', 'keep' or None, got 'hide'"),
+        ({"unlisted": "hide"}, "unlisted must be 'drop', 'keep' or None, got 'hide'"),
     ],
 )
 def test_what_does_not_fit_is_said(arguments, problem):
@@ -101,8 +101,8 @@ def test_attributes_take_known_words_only(field, allowed):
 def test_columns_that_may_leave_keep_the_tables_order():
     columns = ["x", "name", "b", "y", "a", "s"]
     named = {"quasi": ["a", "b"], "sensitive": ["s"], "identifying": ["name"]}
-    assert ic.Schema(**named, others="drop").released(columns) == ["b", "a", "s"]
-    assert ic.Schema(**named, others="keep").released(columns) == ["x", "b", "y", "a", "s"]
+    assert ic.Schema(**named, unlisted="drop").released(columns) == ["b", "a", "s"]
+    assert ic.Schema(**named, unlisted="keep").released(columns) == ["x", "b", "y", "a", "s"]
     with pytest.raises(ic.SchemaError, match="no role was given to column 'x', 'y'; name each"):
         ic.Schema(**named).released(columns)
     assert ic.Schema(**named, insensitive=["x", "y"]).released(columns) == ["x", "b", "y", "a", "s"]

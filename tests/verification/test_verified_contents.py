@@ -11,7 +11,7 @@ from incrowd.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"
 POLICY = """version = 1
-others = "drop"
+unlisted = "drop"
 
 [columns.name]
 role = "identifying"
@@ -67,15 +67,15 @@ def test_a_column_that_the_policy_does_not_release_fails(check, name):
     header = ("place", "age", "disease", name or '""')
     result = check(rows, header)
     assert result.problems == (f"the column {name!r} is in the file, and the policy does not release it",)
-    assert not check(rows, header, POLICY.replace('others = "drop"\n', "")).ok
+    assert not check(rows, header, POLICY.replace('unlisted = "drop"\n', "")).ok
     assert check(rows, header, POLICY.replace('"drop"', '"keep"')).ok
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (('others = "drop"', 'other = "drop"'), "'other'"),
-        (('others = "drop"', 'others = "dorp"'), "others is 'dorp'"),
+        (('unlisted = "drop"', 'other = "drop"'), "'other'"),
+        (('unlisted = "drop"', 'unlisted = "dorp"'), "unlisted is 'dorp'"),
         (("version = 1", "version = 1\nk = 5"), "'k'"),
         (('role = "sensitive"', 'role = "sensitive"\nhierachy = "x.txt"'), "'hierachy'"),
         (("intervals = [5, 10]", "intervals = [5, 10], orgin = 1"), "'orgin'"),

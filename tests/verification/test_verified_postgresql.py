@@ -65,7 +65,7 @@ def beside(server, policy, release, table=None):
 @pytest.mark.parametrize("name", TYPED)
 def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_path, name):
     others = [ic.Attribute(other, "insensitive") for other in TYPED if other != name]
-    schema = ic.Schema.of([ic.Attribute(name, "quasi"), *others], others="drop")
+    schema = ic.Schema.of([ic.Attribute(name, "quasi"), *others], unlisted="drop")
     policy = ic.Policy(schema, (ic.KAnonymity(3),))
     policy.write(tmp_path / "policy.toml")
     release = released(server, policy, tmp_path / "safe.parquet")
@@ -90,7 +90,8 @@ def test_releases_of_typed_columns_hold_and_tampered_ones_do_not(server, tmp_pat
 def test_figures_of_typed_sensitive_columns(server, tmp_path, name):
     models = (ic.KAnonymity(2), ic.LDiversity(1), ic.TCloseness(1.0))
     policy = ic.Policy(
-        ic.Schema.of([ic.Attribute("ward", "quasi"), ic.Attribute(name, "sensitive")], others="drop"), models
+        ic.Schema.of([ic.Attribute("ward", "quasi"), ic.Attribute(name, "sensitive")], unlisted="drop"),
+        models,
     )
     policy.write(tmp_path / "policy.toml")
     release = released(server, policy, tmp_path / "safe.parquet")

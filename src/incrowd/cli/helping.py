@@ -13,7 +13,7 @@ __all__ = ["CommandHelp", "GroupHelp"]
 
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "-k", "--algorithms"),
-    "Roles of columns": ("--identifying", "--insensitive", "--others", "--hierarchies", "--null-value"),
+    "Roles of columns": ("--identifying", "--insensitive", "--unlisted", "--hierarchies", "--null-value"),
     "Privacy": ("-l", "-t", "--model", "--max-suppression", "--population"),
     "Search": ("--algorithm", "--levels", "--style", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),

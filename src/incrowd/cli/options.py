@@ -48,10 +48,13 @@ Insensitive = Annotated[
     str | None,
     typer.Option("--insensitive", metavar="A,B,...", help="Columns that are released as they are."),
 ]
-Others = Annotated[
+Unlisted = Annotated[
     str | None,
     typer.Option(
-        "--others", metavar="drop|keep", help="What becomes of columns without a role; refused by default."
+        "--unlisted",
+        "--others",
+        metavar="drop|keep",
+        help="What becomes of columns without a role; refused by default.",
     ),
 ]
 Hierarchies = Annotated[
@@ -269,7 +272,7 @@ class ColumnOptions:
     sensitive: Sensitive = None
     identifying: Identifying = None
     insensitive: Insensitive = None
-    others: Others = None
+    unlisted: Unlisted = None
     hierarchies: Hierarchies = None
     null_value: NullValues = None
 
@@ -304,9 +307,9 @@ class ColumnOptions:
 
         if self.policy is not None:
             return Policy.read(self.policy)
-        return Policy(self._schema(columns, "keep" if lenient and self.others is None else self.others))
+        return Policy(self._schema(columns, "keep" if lenient and self.unlisted is None else self.unlisted))
 
-    def _schema(self, columns: Sequence[str], others: str | None) -> Schema:
+    def _schema(self, columns: Sequence[str], unlisted: str | None) -> Schema:
         from incrowd.hierarchy import find_files
         from incrowd.table.schema import Schema
 
@@ -327,11 +330,11 @@ class ColumnOptions:
         return Schema.of(
             [_attribute(name, role, files) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
-            others=cast("Literal['drop', 'keep'] | None", others),
+            unlisted=cast("Literal['drop', 'keep'] | None", unlisted),
         )
 
 
-MeasuredColumns = Annotated[ColumnOptions, Without("identifying", "insensitive", "others")]
+MeasuredColumns = Annotated[ColumnOptions, Without("identifying", "insensitive", "unlisted")]
 """For commands that release nothing."""
 UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies")]
 """For commands that recode nothing."""

@@ -258,7 +258,7 @@ def ensure_privacy(
             *(Attribute(name, "quasi", kind="category") for name in quasi),
             *(Attribute(name, "sensitive", kind="category") for name in sensitive),
         ],
-        others="keep",
+        unlisted="keep",
     )
     left: pd.DataFrame = ensure(
         df,

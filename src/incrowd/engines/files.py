@@ -166,7 +166,9 @@ class FilesEngine(ScanEngine):
         takes longer than writing them, and what was written is counted anew in any case.
         """
         for name in self._files.partitions:
-            role = schema[name].role if name in schema else "insensitive" if schema.others == "keep" else None
+            role = (
+                schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
+            )
             if role not in ("sensitive", "insensitive"):
                 raise SchemaError(
                     f"the files are parted by {name!r}, which is not released as it is, but the order of "

@@ -294,7 +294,7 @@ def _as_counted(schema: Schema, plainly: Schema) -> Schema:
             for attribute in schema.attributes
         ),
         null_values=schema.null_values,
-        others=schema.others,
+        unlisted=schema.unlisted,
     )
 
 

@@ -50,7 +50,7 @@ def styled(policy: Policy) -> Schema:
             for attribute in policy.schema.attributes
         ),
         null_values=policy.schema.null_values,
-        others=policy.schema.others,
+        unlisted=policy.schema.unlisted,
     )
 
 

@@ -177,7 +177,7 @@ def _labels(evaluation: Evaluation, raw: Any, target: str) -> tuple[NDArray[Any]
 
     quasi = [domain.name for domain in evaluation.frequency.domains]
     engine = engine_for(loaded(raw))
-    schema = Schema.of([Attribute(name, "quasi") for name in quasi], others="keep")
+    schema = Schema.of([Attribute(name, "quasi") for name in quasi], unlisted="keep")
     wanted = schema.target(target, engine.columns)
     counted = engine.count(
         Schema.of([Attribute(quasi[0], "quasi", kind="category"), replace(wanted, role="sensitive")])

@@ -91,7 +91,7 @@ class Policy:
                 for attribute in self.schema.attributes
             ),
             null_values=self.schema.null_values,
-            others=self.schema.others,
+            unlisted=self.schema.unlisted,
         )
         algorithm = self.algorithm if self.algorithm.full_domain else Optimal()
         return replace(self, schema=schema, algorithm=algorithm)
@@ -143,7 +143,7 @@ class Policy:
                     for name, column in checked.columns.items()
                 ),
                 null_values=checked.null_values,
-                others=checked.others,
+                unlisted=checked.unlisted,
             )
             algorithm = dict(checked.algorithm)
             return cls(
@@ -173,8 +173,8 @@ class Policy:
         lines += [f"{name} = {toml_value(getattr(self, name))}" for name in settings]
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
-        if self.schema.others is not None:
-            lines.append(f"others = {toml_value(self.schema.others)}")
+        if self.schema.unlisted is not None:
+            lines.append(f"unlisted = {toml_value(self.schema.unlisted)}")
         for attribute in self.schema.attributes:
             lines += ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
             if attribute.kind != "auto":

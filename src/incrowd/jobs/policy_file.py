@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
+    AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
@@ -50,7 +51,9 @@ class PolicyFile(BaseModel):
     shuffle: StrictBool = False
     seed: StrictInt = Field(0, ge=0)
     null_values: list[StrictStr] = []
-    others: Literal["drop", "keep"] | None = None
+    unlisted: Literal["drop", "keep"] | None = Field(
+        None, validation_alias=AliasChoices("unlisted", "others")
+    )
     columns: dict[str, ColumnTable] = Field(min_length=1)
     models: list[dict[str, Any]] = Field(min_length=1)
     algorithm: dict[str, Any] = {}

@@ -35,7 +35,7 @@ def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
         schema=Schema.of(
             (_published(attribute, counts.get(attribute.name)) for attribute in policy.schema.attributes),
             null_values=policy.schema.null_values,
-            others=policy.schema.others,
+            unlisted=policy.schema.unlisted,
         ),
     )
 

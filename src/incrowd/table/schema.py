@@ -124,7 +124,7 @@ class Schema:
         insensitive: Iterable[str] = (),
         *,
         null_values: Iterable[str] = (),
-        others: Literal["drop", "keep"] | None = None,
+        unlisted: Literal["drop", "keep"] | None = None,
     ) -> None:
         attributes: dict[str, Attribute] = {}
         roles: tuple[tuple[Role, Mapping[str, object] | Iterable[str]], ...] = (
@@ -144,11 +144,11 @@ class Schema:
                     what = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
                     raise SchemaError(f"column {name!r} is {what}; give it one role")
                 attributes[name] = attribute
-        if others not in (None, "drop", "keep"):
-            raise SchemaError(f"others must be 'drop', 'keep' or None, got {others!r}")
+        if unlisted not in (None, "drop", "keep"):
+            raise SchemaError(f"unlisted must be 'drop', 'keep' or None, got {unlisted!r}")
         self._attributes = attributes
         self.null_values: tuple[str, ...] = _null_values(null_values)
-        self.others: Literal["drop", "keep"] | None = others
+        self.unlisted: Literal["drop", "keep"] | None = unlisted
 
     @classmethod
     def of(
@@ -156,7 +156,7 @@ class Schema:
         attributes: Iterable[Attribute],
         *,
         null_values: Iterable[str] = (),
-        others: Literal["drop", "keep"] | None = None,
+        unlisted: Literal["drop", "keep"] | None = None,
     ) -> Schema:
         """Make a schema from attributes."""
         roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
@@ -164,7 +164,7 @@ class Schema:
             if any(attribute.name in named for named in roles.values()):
                 raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
             roles[attribute.role][attribute.name] = attribute
-        return cls(**roles, null_values=null_values, others=others)
+        return cls(**roles, null_values=null_values, unlisted=unlisted)
 
     def __getitem__(self, name: str) -> Attribute:
         return self._attributes[name]
@@ -259,22 +259,26 @@ class Schema:
         Raises
         ------
         SchemaError
-            When a column has no role and `others` does not say what to do with it.
+            When a column has no role and `unlisted` does not say what to do with it.
         """
         self.check_columns(columns)
         unnamed = [name for name in columns if name not in self._attributes]
-        if unnamed and self.others is None:
+        if unnamed and self.unlisted is None:
             # Of a schema without columns nobody knows whether the first line of the file is a header.
             which = named(unnamed) if self._attributes else f"1 to {len(unnamed)}"
             raise SchemaError(
                 f"no role was given to column {which}; name each as quasi, sensitive, identifying "
-                "(dropped) or insensitive (released as it is), or say others='drop' or others='keep'"
+                "(dropped) or insensitive (released as it is), or say "
+                + setting(
+                    "unlisted='drop' or unlisted='keep'",
+                    "--unlisted drop or --unlisted keep (unlisted in a policy file)",
+                )
             )
         return [
             name
             for name in columns
             if (name in self._attributes and self._attributes[name].role != "identifying")
-            or (name not in self._attributes and self.others == "keep")
+            or (name not in self._attributes and self.unlisted == "keep")
         ]
 
 

@@ -228,7 +228,7 @@ def _columns_too_many(policy: Policy, released: Table) -> list[str]:
         for name in released.names
         if roles.get(name) == "identifying"
     ]
-    if policy.others != "keep":
+    if policy.unlisted != "keep":
         more = [name for name in released.names if name not in roles]
         problems += [
             f"the column {name!r} is in the file, and the policy does not release it" for name in more

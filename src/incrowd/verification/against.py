@@ -79,7 +79,7 @@ def _is_passed(name: str, policy: Policy) -> bool:
     roles = {column.name: column.role for column in policy.columns}
     if name in roles:
         return roles[name] in ("sensitive", "insensitive")
-    return policy.others == "keep"
+    return policy.unlisted == "keep"
 
 
 def _pair(

@@ -24,8 +24,8 @@ ROLES = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS = ("auto", "number", "date", "category")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "max_suppression", "output", "shuffle", "seed", "null_values", "others", "columns", "models",
-    "algorithm",
+    "version", "max_suppression", "output", "shuffle", "seed", "null_values", "unlisted", "others",
+    "columns", "models", "algorithm",
 )  # fmt: skip
 _OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels")
 _LARGEST = 1 << 24
@@ -85,7 +85,7 @@ class Policy:
     demands: tuple[Demand, ...]
     max_suppression: float
     null_values: tuple[str, ...]
-    others: str | None
+    unlisted: str | None
     shuffle: bool
     algorithm: dict[str, Any]
 
@@ -135,7 +135,9 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
     columns = _columns(data.get("columns"), folder, style)
     if not any(column.role == "quasi" for column in columns):
         raise PolicyError("names no column of role 'quasi', so there are no classes to check")
-    others = data.get("others")
+    if "others" in data and "unlisted" in data:
+        raise PolicyError("others is the former name of unlisted: write one of them")
+    unlisted = data.get("unlisted", data.get("others"))
     shuffle, seed, algorithm = data.get("shuffle", False), data.get("seed", 0), data.get("algorithm", {})
     if not isinstance(shuffle, bool):
         raise PolicyError("shuffle must be true or false")
@@ -148,7 +150,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         demands=read_demands(data.get("models"), [c.name for c in columns if c.role == "sensitive"]),
         max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
         null_values=tuple(nulls),
-        others=None if others is None else _choice(others, ("drop", "keep"), "others"),
+        unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
         shuffle=shuffle,
         algorithm=algorithm,
     )

@@ -47,9 +47,9 @@ def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
         same = ("name", "role", "kind", "output", "weight", "levels")
         if any(getattr(one, name) != getattr(other, name) for name in same):
             yield Finding("policy", f"{one} was {other}")
-    if (again.schema.null_values, again.schema.others) != (
+    if (again.schema.null_values, again.schema.unlisted) != (
         made.policy.schema.null_values,
-        made.policy.schema.others,
+        made.policy.schema.unlisted,
     ):
         yield Finding("policy", "null values or others differ")
     if made.case["source"] in IN_MEMORY and "budget" not in made.case["algorithm"]:

@@ -110,7 +110,7 @@ def policy_of(case: Case) -> Policy:
     algorithm = dict(case["algorithm"])
     models = [dict(model) for model in case["models"]]
     return Policy(
-        Schema.of(attributes, null_values=case["null_values"], others=case["others"]),
+        Schema.of(attributes, null_values=case["null_values"], unlisted=case["others"]),
         tuple(MODELS.get(model.pop("model")).from_settings(model) for model in models),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["shuffle"], case["seed"],

@@ -59,7 +59,7 @@ def _anonymize(
             *(Attribute(column.name, "quasi", "category", column.tree()) for column in levels),
             *sensitive,
         ],
-        others="keep",
+        unlisted="keep",
     )
     sample = counted if subset is None else read_data(subset, "subsetData")
     release = anonymize(
