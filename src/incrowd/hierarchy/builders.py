@@ -338,6 +338,9 @@ class Order(Builder):
     name: ClassVar[str] = "order"
     names_values = True
 
+    def __repr__(self) -> str:
+        return f"Order({len(self.values):,} values, fanout={self.fanout})"
+
     def __post_init__(self) -> None:
         check_fields(self, "hierarchy order")
         if not self.values or not all(isinstance(value, str) for value in self.values):

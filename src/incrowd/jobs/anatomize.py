@@ -67,6 +67,11 @@ class Anatomy:
     csv_format: CsvFormat | None = None
     source: Any = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"Anatomy({self.privacy.records:,} records in {self.groups:,} groups of {self.l} values or more)"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
         return {

@@ -81,6 +81,9 @@ class AppliedBatch:
     sources: tuple[Any, ...] = field(default=(), repr=False)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
 
+    def __repr__(self) -> str:
+        return f"AppliedBatch({self.records:,} records, {self.suppressed:,} suppressed; every model holds)"
+
     def rows(self) -> pl.DataFrame:
         """Return which rows were suppressed, and why: their numbers and nothing that they hold.
 

@@ -86,6 +86,9 @@ class ClassFigures:
     measures: tuple[ClassMeasure, ...]
     values: tuple[NDArray[Any], ...] = field(repr=False)
 
+    def __repr__(self) -> str:
+        return f"ClassFigures({len(self.records):,} classes, {len(self.measures)} measures)"
+
     def __len__(self) -> int:
         return len(self.records)
 
@@ -178,6 +181,14 @@ class Assessment:
     _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
         default=None, repr=False, compare=False
     )
+
+    def __repr__(self) -> str:
+        asked = [measured.holds for measured in self.privacy if measured.holds is not None]
+        said = f"; {sum(asked)} of {len(asked)} limits are met" if asked else ""
+        return (
+            f"Assessment({self.records:,} records, {self.suppressed:,} suppressed, "
+            f"{self.classes:,} classes of {self.smallest:,} to {self.largest:,}{said})"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the classes, which are the table in short: a copy on disk holds the figures alone."""

@@ -49,6 +49,10 @@ class Comparison:
     records: int
     runs: tuple[ComparisonRun, ...]
 
+    def __repr__(self) -> str:
+        done = sum(run.problem is None for run in self.runs)
+        return f"Comparison({self.records:,} records, {len(self.runs)} runs, {done} with a release)"
+
     def averaged(self) -> list[ComparisonRun]:
         """Average runs that differ in the seed alone; those without a release count if all are so."""
         together: dict[tuple[object, ...], list[ComparisonRun]] = {}

@@ -59,6 +59,10 @@ class ProcessedTable:
     clean: bool
     score: P29Score
 
+    def __repr__(self) -> str:
+        left = self.records - self.deleted
+        return f"ProcessedTable({left:,} of {self.records:,} records left, {self.classes:,} classes)"
+
     @property
     def deleted(self) -> int:
         """Rows that were deleted."""

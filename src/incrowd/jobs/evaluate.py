@@ -48,6 +48,12 @@ class Evaluation:
     frequency: FrequencyTable = field(repr=False)
     recoding: Observed = field(repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation({self.records:,} records, {self.suppressed:,} suppressed, {self.classes:,} classes, "
+            f"{len(self.utility)} metrics)"
+        )
+
     def per_record(self, metric: str) -> NDArray[np.float64] | None:
         """Return what every row lost under a metric: float64[rows]; None where the metric has no such figure.
 

@@ -92,6 +92,9 @@ class Fidelity:
     associations: tuple[Association, ...]
     queries: Queries
 
+    def __repr__(self) -> str:
+        return f"Fidelity({len(self.marginals)} columns, {self.queries.queries} queries)"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""
         from dataclasses import asdict

@@ -63,6 +63,10 @@ class Policy:
     shuffle: bool = parameter("whether the rows are put in a random order", kind=bool, default=False)
     seed: int = SEED.field(0)
 
+    def __repr__(self) -> str:
+        models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
+        return f"Policy({len(self.schema.attributes)} columns; {models}; {self.algorithm.name})"
+
     def __post_init__(self) -> None:
         check_fields(self, "policy")
         for model in self.models:

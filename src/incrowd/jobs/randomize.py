@@ -74,6 +74,9 @@ class RandomizedResponse:
     epsilon: float
     categories: tuple[str | None, ...]
 
+    def __repr__(self) -> str:
+        return f"RandomizedResponse(epsilon={self.epsilon:g}, {len(self.categories)} categories)"
+
     def __init__(self, epsilon: float, categories: Sequence[str | None]) -> None:
         epsilon = EPSILON.check(epsilon, "randomized response", "epsilon")
         if isinstance(categories, str) or len(set(categories)) < len(categories) or len(categories) < 2:
@@ -109,6 +112,9 @@ class RandomizedTable:
     table: Any = field(repr=False)
     epsilons: dict[str, float]
     clipped: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"RandomizedTable({len(self.epsilons)} columns, epsilon {self.epsilon:g})"
 
     @property
     def epsilon(self) -> float:

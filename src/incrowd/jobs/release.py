@@ -82,6 +82,13 @@ class Release:
     sources: tuple[Any, ...] = field(default=(), kw_only=True, repr=False)
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
 
+    def __repr__(self) -> str:
+        found = self.privacy
+        return (
+            f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
+            "every model holds)"
+        )
+
     @property
     def risk(self) -> dict[str, dict[str, float]]:
         """Figures per risk model of the released table."""

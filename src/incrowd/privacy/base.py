@@ -96,6 +96,9 @@ class EquivalenceClass:
     cells: dict[str, str | None]
     records: int
 
+    def __repr__(self) -> str:
+        return f"EquivalenceClass({self.records:,} records)"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; the cells are values of the table."""
         return {"cells": self.cells, "records": self.records}
@@ -149,6 +152,12 @@ class ModelResult:
     weakest: EquivalenceClass | None = field(default=None, compare=False)
     ties: int = 0
     examples: tuple[EquivalenceClass, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        reached = "nothing to measure" if self.value is None else f"{self.quantity}={self.value:g}"
+        said = {None: "", True: f", {self.limit} asked: holds", False: f", {self.limit} asked: fails"}
+        of = "" if self.attribute is None else f" of {self.attribute!r}"
+        return f"ModelResult({self.model}{of}: {reached}{said[self.holds]})"
 
     def shortfall(self) -> str:
         """Say what was reached where what was asked."""

@@ -48,6 +48,9 @@ class Offending:
     records: int
     reasons: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"Offending({self.records:,} records, {len(self.reasons)} reasons)"
+
 
 @dataclass(frozen=True, slots=True)
 class P29Score:
@@ -88,6 +91,10 @@ class P29Score:
     distances: dict[str, float | None]
     reasons: tuple[str, ...]
     offending: tuple[Offending, ...]
+
+    def __repr__(self) -> str:
+        score = "not defined" if self.value is None else f"{self.value:g}"
+        return f"P29Score({score}; {len(self.offending)} classes make it zero)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: figures, and no value of the table but how many classes offend."""

@@ -58,6 +58,9 @@ class Cells:
     loss: NDArray[np.float64]
     depth: NDArray[np.int32]
 
+    def __repr__(self) -> str:
+        return f"Cells({len(self.labels):,} labels)"
+
     def climbed(self, domain: Domain, codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
         """Return the steps from each key's value to its cell: int64[keys].
 

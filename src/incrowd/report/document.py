@@ -51,6 +51,13 @@ class ComparisonRun:
     problem: str | None = None
     spread: dict[str, float] | None = None
 
+    def __repr__(self) -> str:
+        limits = "".join(
+            f", {name}={value:g}" for name in "klt" if (value := getattr(self, name)) is not None
+        )
+        done = f"{self.seconds:.3g} s" if self.problem is None else "no release"
+        return f"ComparisonRun({self.algorithm}{limits}: {done})"
+
     def lost(self, metric: str) -> float:
         """Return the value of a metric.
 

@@ -48,6 +48,10 @@ class Suda:
     sizes: NDArray[np.int64]
     contributions: dict[str, float]
 
+    def __repr__(self) -> str:
+        found = int((self.scores > 0).sum())
+        return f"Suda({found:,} of {len(self.scores):,} records have minimal sample uniques)"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: figures of the table, and of no row."""
         return {

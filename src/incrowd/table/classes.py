@@ -30,6 +30,9 @@ class QuasiValues(NamedTuple):
     most: NDArray[np.int64]
     distinct: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        return f"QuasiValues({len(self.lo):,} classes)"
+
 
 class EquivalenceClasses:
     """The equivalence classes of a table under some recoding.

@@ -57,6 +57,9 @@ class Dictionary:
     kind: Literal["number", "date", "category"] | None = None
     numbers: NDArray[np.float64] | None = None
 
+    def __repr__(self) -> str:
+        return f"Dictionary({len(self.texts):,} values)"
+
 
 @dataclass(frozen=True, eq=False)
 class Domain:
@@ -89,6 +92,9 @@ class Domain:
     hierarchy: Hierarchy | None
     numbers: NDArray[np.float64]
     missing: int
+
+    def __repr__(self) -> str:
+        return f"Domain({self.name!r}, {self.size:,} values)"
 
     @property
     def size(self) -> int:

@@ -89,6 +89,9 @@ class SensitiveCounts:
     totals: NDArray[np.int64]
     rows: NDArray[np.integer] | None = None
 
+    def __repr__(self) -> str:
+        return f"SensitiveCounts({self.domain.name!r}, {self.domain.size:,} values)"
+
     @classmethod
     def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
         """Count a column of ranks, int[rows], per key."""
@@ -137,6 +140,9 @@ class JointCounts:
     codes: tuple[NDArray[np.int32], ...]
     keys: Counts
 
+    def __repr__(self) -> str:
+        return f"JointCounts({len(self.codes[0]) if self.codes else 0:,} combinations)"
+
 
 @dataclass(frozen=True, eq=False)
 class PopulationCounts:
@@ -159,6 +165,9 @@ class PopulationCounts:
     outside: int
     records: int
     people: FrequencyTable | None = None
+
+    def __repr__(self) -> str:
+        return f"PopulationCounts({self.records:,} records)"
 
 
 @dataclass(frozen=True, eq=False)

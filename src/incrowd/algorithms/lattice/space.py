@@ -52,6 +52,9 @@ class SolutionSpace:
     proved: bool
     records: int
 
+    def __repr__(self) -> str:
+        return f"SolutionSpace({self.size:,} nodes, {len(self.nodes):,} looked at; {self.metric})"
+
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one mapping per node: levels by quasi-identifier, then what is known.
 

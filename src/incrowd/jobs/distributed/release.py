@@ -86,6 +86,10 @@ class DistributedRelease:
     kept: Any = field(default=None, repr=False, kw_only=True)
     scale: TableStatistics | None = field(default=None, repr=False, kw_only=True)
 
+    def __repr__(self) -> str:
+        records = self.privacy.records
+        return f"DistributedRelease({records:,} records in {self.blocks:,} blocks; every model holds)"
+
     @property
     def risk(self) -> dict[str, dict[str, float]]:
         """Figures per risk model of the released table; none where its classes do not fit on the driver."""
