@@ -31,6 +31,7 @@ __all__ = [
     "PolicyError",
     "SchemaError",
     "TableError",
+    "did_you_mean",
     "exists_already",
     "listed",
     "named",
@@ -103,6 +104,14 @@ def null_values_setting(text: str = "") -> str:
 def exists_already() -> str:
     """Say of a target that it exists already, and what to do."""
     return "exists already; choose another name or say " + setting("force=True", "--force")
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """Return a question for the end of a message, where a known name is much like the given one."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(given), [str(name) for name in known], n=1, cutoff=0.7)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class IncrowdError(Exception):

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
 
-from incrowd.errors import ParameterError, PolicyError, quoted
+from incrowd.errors import ParameterError, PolicyError, did_you_mean, quoted
 
 __all__ = [
     "COUNT",
@@ -111,7 +111,7 @@ class Parameter:
             if self.high is not None and value > self.high:
                 raise wrong()
         if self.choices and value not in self.choices:
-            raise wrong()
+            raise ParameterError(f"{wrong()}{did_you_mean(value, self.choices)}")
         return value
 
     def parse(self, text: str, owner: str, name: str) -> Any:
@@ -233,6 +233,7 @@ class Configured:
             if name not in known:
                 raise ParameterError(
                     f"{cls.name}: unknown parameter {quoted(name)}; it has {', '.join(known) or 'none'}"
+                    + did_you_mean(name, known)
                 )
         for name in cls.needed():
             if name not in settings:
@@ -330,6 +331,7 @@ class Registry(Generic[E]):
         except KeyError:
             raise PolicyError(
                 f"no {quoted(name)} among the {self.what}: {', '.join(self._entries)}"
+                + did_you_mean(name, self._entries)
             ) from None
 
     def parse(self, text: str) -> E:

@@ -14,7 +14,7 @@ from incrowd.attacks.membership import membership
 from incrowd.attacks.minimality import minimality
 from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
-from incrowd.errors import ParameterError, SchemaError, named
+from incrowd.errors import ParameterError, SchemaError, did_you_mean, named
 from incrowd.parameters import COUNT, SEED
 from incrowd.progress import Progress, Silent
 from incrowd.table.schema import Schema
@@ -251,7 +251,10 @@ def attack(  # noqa: PLR0913
     seed = SEED.check(seed, "attack", "seed")
     unknown = [kind for kind in kinds or () if kind not in _KINDS]
     if unknown:
-        raise ParameterError(f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}")
+        raise ParameterError(
+            f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}"
+            + did_you_mean(unknown[0], KINDS)
+        )
     columns_of = schema if isinstance(schema, Schema) else schema.schema
     secret = _secret(columns_of, secret)
     setting = Setting(raw, release, columns_of, control, seed)

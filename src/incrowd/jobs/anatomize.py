@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
 from incrowd.io.addresses import file_path
+from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.policy import Policy
@@ -163,7 +164,11 @@ def anatomize(
     from incrowd.engines import engine_for
     from incrowd.io.files import read_table
 
-    policy = schema if isinstance(schema, Policy) else Policy(schema, tuple(models), seed=seed)
+    policy = (
+        schema
+        if isinstance(schema, Policy)
+        else Policy(as_schema(schema, " or a Policy"), as_models(models), seed=seed)
+    )
     attribute = _sensitive(policy)
     source = None
     if isinstance(table, str | os.PathLike):

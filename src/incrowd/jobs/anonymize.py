@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.errors import ParameterError
+from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled
@@ -35,8 +36,8 @@ __all__ = ["anonymize", "explore"]
 def anonymize(  # noqa: PLR0913
     table: Any,
     schema: Schema | Policy,
-    models: Sequence[PrivacyModel] = (),
-    algorithm: Algorithm | None = None,
+    models: PrivacyModel | str | Sequence[PrivacyModel | str] = (),
+    algorithm: Algorithm | str | None = None,
     *,
     max_suppression: float = 0.0,
     output: Style = "auto",
@@ -59,9 +60,10 @@ def anonymize(  # noqa: PLR0913
     schema
         The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
     models
-        The privacy models; at least one.
+        The privacy models; at least one. A text such as ``"k-anonymity:5"`` stands for its model.
     algorithm
-        What searches the recoding; Mondrian by default.
+        What searches the recoding; Mondrian by default. A text such as ``"optimal:metric=ncp"`` stands for
+        its algorithm.
     max_suppression
         Largest share of records that may be suppressed, 0..1.
     output
@@ -104,9 +106,9 @@ def anonymize(  # noqa: PLR0913
     if isinstance(schema, Policy):
         policy = schema
     else:
-        policy = Policy(
-            schema, tuple(models), algorithm or Mondrian(), max_suppression, output, shuffle, seed
-        )
+        schema = as_schema(schema, " or a Policy")
+        chosen = Mondrian() if algorithm is None else as_algorithm(algorithm)
+        policy = Policy(schema, as_models(models), chosen, max_suppression, output, shuffle, seed)
     if levels:
         policy = policy.with_levels(levels)
     clock = Clock(progress or Silent())

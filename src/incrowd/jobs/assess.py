@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, listed
+from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
@@ -333,7 +334,7 @@ class Assessment:
 def assess(
     table: Any,
     schema: Schema,
-    models: Sequence[PrivacyModel] = (),
+    models: PrivacyModel | str | Sequence[PrivacyModel | str] = (),
     *,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -368,8 +369,9 @@ def assess(
     InputError
         When a table cannot be read or does not fit the schema.
     """
-    classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
-    return replace(assess_classes(classes, models), _measured=(classes, tuple(models)))
+    models = as_models(models)
+    classes = _read(table, as_schema(schema), models, population, csv_format, driver_keys, progress)
+    return replace(assess_classes(classes, models), _measured=(classes, models))
 
 
 def assess_table(

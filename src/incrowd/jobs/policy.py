@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
-from incrowd.errors import InputError, ParameterError, named
+from incrowd.errors import InputError, ParameterError, did_you_mean, named
 from incrowd.io.addresses import file_path
+from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.parameters import SEED, SHARE, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
@@ -68,12 +69,10 @@ class Policy:
         return f"Policy({len(self.schema.attributes)} columns; {models}; {self.algorithm.name})"
 
     def __post_init__(self) -> None:
+        as_schema(self.schema)
+        object.__setattr__(self, "models", as_models(self.models))
+        object.__setattr__(self, "algorithm", as_algorithm(self.algorithm))
         check_fields(self, "policy")
-        for model in self.models:
-            if not isinstance(model, PrivacyModel):
-                raise ParameterError(
-                    f"models: {type(model).__name__} is no privacy model; use ic.KAnonymity(5)"
-                )
 
     def with_levels(self, levels: Mapping[str, int]) -> Policy:
         """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
@@ -86,7 +85,10 @@ class Policy:
         names = [attribute.name for attribute in self.schema.quasi]
         for name in levels:
             if name not in names:
-                raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {named(names)}")
+                raise ParameterError(
+                    f"levels: {name!r} is no quasi-identifier; those are {named(names)}"
+                    + did_you_mean(name, names)
+                )
         schema = Schema.of(
             (
                 replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
@@ -102,6 +104,7 @@ class Policy:
 
     def with_models(self, models: Sequence[PrivacyModel]) -> Policy:
         """Add models; each takes the place of those of the same name."""
+        models = as_models(models)
         named = {model.name for model in models}
         kept = (model for model in self.models if model.name not in named)
         return replace(self, models=(*kept, *models))

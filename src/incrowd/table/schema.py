@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from incrowd.errors import ParameterError, SchemaError, named, setting
+from incrowd.errors import ParameterError, SchemaError, did_you_mean, named, setting
 from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
@@ -310,7 +310,7 @@ def require_columns(
     if not missing:
         return
     if have.intersection(wanted) or have.intersection(known):
-        has = f"it has {named(columns)}"
+        has = f"it has {named(columns)}{did_you_mean(missing[0], columns)}"
     else:
         has = (
             f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "
