@@ -47,9 +47,11 @@ def released_file(outputs: Outputs, output: Path, data: Path | Address, *, strea
     TableError
         When it overlaps with what is read, exists or cannot be written.
     """
+    from incrowd.io.formats import refuse_other_format
     from incrowd.io.streams import is_scan
     from incrowd.io.targets import is_folder
 
+    refuse_other_format(output)
     many = isinstance(data, Path) and (stream or is_scan(data))
     return outputs.add(output, folder=many and is_folder(output))
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.columns import column_named, repeated_columns
+from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.targets import writing
 
@@ -142,6 +143,7 @@ def read_table(
             return pl.read_parquet(data, hive_partitioning=False), csv_format
         except pl.exceptions.PolarsError:
             raise TableError(f"{path}: not a readable Parquet file") from None
+    refuse_content(path, data[:LONGEST_SIGNATURE])
     if data[:2] == _GZIP:
         try:
             data = gzip.decompress(data)
@@ -317,7 +319,7 @@ def null_text(columns: int) -> str:
 
 
 def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
-    """Refuse to write columns to a CSV that have no text of their own there.
+    """Refuse to write a CSV under another format's name, or columns that have no text of their own there.
 
     Raises
     ------
@@ -325,6 +327,7 @@ def require_text(target: Path, types: Mapping[str, pl.DataType]) -> None:
     """
     import polars as pl
 
+    refuse_other_format(target)
     for name, dtype in types.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
             raise TableError(

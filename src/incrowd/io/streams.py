@@ -33,6 +33,7 @@ from incrowd.io.files import (
     null_text,
     require_text,
 )
+from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
@@ -355,10 +356,11 @@ def _as_plain(file: Path, plain: Path, encoding: str) -> Path:
     """Return a CSV in UTF-8 without a byte order mark: the file, if it is one, or a copy."""
     try:
         with file.open("rb") as opened:
-            start = opened.read(3)
+            start = opened.read(LONGEST_SIGNATURE)
+        refuse_content(file, start)
         zipped = start[:2] == b"\x1f\x8b"
         name = codecs.lookup(encoding).name
-        if not zipped and name == "utf-8" and start != codecs.BOM_UTF8:
+        if not zipped and name == "utf-8" and not start.startswith(codecs.BOM_UTF8):
             for _ in _decoded(file, encoding, zipped=False):
                 pass
             return file

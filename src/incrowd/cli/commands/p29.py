@@ -52,7 +52,7 @@ def p29(
     from incrowd.privacy import P29
 
     written = outputs.outputs_of(data, policy=columns.policy, force=force)
-    target = outputs.added(written, output)
+    target = None if output is None else outputs.released_file(written, output, data, stream=False)
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format = source.read(data)

@@ -41,7 +41,7 @@ def randomize(
 
     mechanisms, budget = mechanisms_from_toml(spec)
     written = outputs.outputs_of(data, spec, force=force)
-    target = written.add(output)
+    target = outputs.released_file(written, output, data, stream=False)
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format = source.read(data)

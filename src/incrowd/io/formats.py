@@ -1,0 +1,80 @@
+"""Files of other programs, which are told by name or by their first bytes, and are no CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from incrowd.errors import TableError
+
+__all__ = ["LONGEST_SIGNATURE", "refuse_content", "refuse_other_format"]
+
+_NAMES = {
+    "an Excel workbook": ".xlsx .xlsm .xlsb .xls",
+    "an OpenDocument file": ".ods",
+    "an SPSS file": ".sav .zsav .por",
+    "a Stata file": ".dta",
+    "a SAS file": ".sas7bdat .xpt",
+    "an R file": ".rds .rda .rdata",
+    "an Arrow file": ".arrow .feather .ipc",
+    "an ORC file": ".orc",
+    "an Avro file": ".avro",
+    "a JSON file": ".json .jsonl .ndjson",
+    "a YAML file": ".yaml .yml",
+    "a TOML file": ".toml",
+    "an XML file": ".xml",
+    "a page": ".html .htm",
+    "a PDF": ".pdf",
+    "a document": ".docx .doc .odt .md",
+    "a database": ".db .sqlite .sqlite3 .duckdb .mdb",
+    "an archive": ".zip .7z .rar .tar .bz2 .xz .zst",
+    "a pickle": ".pkl .pickle",
+    "an HDF5 file": ".h5 .hdf5",
+    "a NumPy file": ".npy .npz",
+}
+_BY_SUFFIX = {suffix: kind for kind, suffixes in _NAMES.items() for suffix in suffixes.split()}
+
+_SIGNATURES = (
+    (b"PK\x03\x04", "an Excel workbook or another zip archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
+    (b"$FL2", "an SPSS file"),
+    (b"$FL3", "an SPSS file"),
+    (b"<stata_dta>", "a Stata file"),
+    (b"HEADER RECORD*******LIB", "a SAS transport file"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"ARROW1", "an Arrow file"),
+    (b"%PDF-", "a PDF"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+)
+
+
+LONGEST_SIGNATURE = max(len(mark) for mark, _ in _SIGNATURES)
+"""Bytes from the start of a file that tell its format."""
+
+
+def refuse_content(path: Path, start: bytes) -> None:
+    """Refuse to read a file as a CSV whose first bytes are those of another format.
+
+    Raises
+    ------
+    TableError
+    """
+    for mark, kind in _SIGNATURES:
+        if start.startswith(mark):
+            raise TableError(f"{path}: this is {kind} and no CSV; save the table as .csv or .parquet first")
+
+
+def refuse_other_format(target: Path) -> None:
+    """Refuse to write a CSV under the name of another format.
+
+    Raises
+    ------
+    TableError
+    """
+    kind = _BY_SUFFIX.get(target.suffix.lower())
+    if kind is not None:
+        raise TableError(
+            f"{target}: the name is that of {kind}, which is not written; name the table .csv, .csv.gz or "
+            ".parquet"
+        )
