@@ -69,7 +69,10 @@ def test_what_is_allowed_in_words(declared, words):
         ({"size": 1, "fine": 1}, "mill: fine must be true or false, got 1"),
         ({"size": 1, "fine": "true"}, "mill: fine must be true or false, got 'true'"),
         ({"size": 1, "owner": 3}, "mill: owner must be a text, got 3"),
-        ({"size": 1, "sise": 2}, "mill: unknown parameter 'sise'; it has size, share, grain, fine, owner"),
+        (
+            {"size": 1, "sise": 2},
+            "mill: unknown parameter 'sise'; it has size, share, grain, fine, owner; did you mean 'size'?",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(settings, problem):

@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from pypdf import PdfReader
+from rich.console import Console
 
 from incrowd.samples import hospital
 
@@ -239,40 +240,74 @@ def test_encoding_comes_back(run, tmp_path):
     assert target.read_bytes() == "stadt;wert\nKöln;1\nKöln;2\n".encode("latin-1")
 
 
-def test_demo_from_end_to_end(run, tmp_path):
+def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
     target = tmp_path / "demo"
     result = run("demo", "--rows", "2000", "-o", str(target))
     assert result.status == 0, result.err
-    assert "Before and after" in result.out
+    assert result.out.startswith("The release satisfies all 4 conditions asked for.\n")
     assert "agrees" in result.out
     seal, *names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     assert seal.startswith("_incrowd-files-")
     assert names == [
         "hierarchies/09-diagnosis.json",
-        "internal/DO-NOT-PUBLISH.txt",
-        "internal/hierarchies/09-diagnosis.json",
-        "internal/policy.toml",
-        "internal/recoding/keys.parquet",
-        "internal/recoding/recoding.json",
+        "people.csv",
         "policy.toml",
-        "release.csv",
-        "release.json",
-        "report.html",
+        *(
+            f"release/{name}"
+            for name in (
+                "hierarchies/09-diagnosis.json",
+                "internal/DO-NOT-PUBLISH.txt",
+                "internal/hierarchies/09-diagnosis.json",
+                "internal/policy.toml",
+                "internal/recoding/keys.parquet",
+                "internal/recoding/recoding.json",
+                "policy.toml",
+                "release.csv",
+                "release.json",
+                "report.html",
+            )
+        ),
     ]
     source = hospital(2000, 0)
     for name in ("release.csv", "release.json", "policy.toml"):
-        text = (target / name).read_text()
+        text = (target / "release" / name).read_text()
         assert not any(person in text for person in source["name"])
         assert not any(person in text for person in source["patient_id"])
     classes = Counter(
         tuple(row[name] for name in ("age", "sex", "zip", "marital_status", "admission_date"))
-        for row in rows(target / "release.csv")
+        for row in rows(target / "release" / "release.csv")
     )
     assert min(classes.values()) >= 5
     refused = run("demo", "--rows", "2000", "-o", str(target))
     assert refused.status == 2
     assert "--force" in refused.err
     assert run("demo", "--rows", "2000", "-o", str(target), "--force").status == 0
+    # What it says to try next works as printed; the raw table does not meet the limits.
+    monkeypatch.chdir(target)
+    commands = [line.split()[1:] for line in result.out.splitlines() if line.startswith("  incrowd ")]
+    assert [run(*command).status for command in commands] == [1, 0, 0]
+
+
+def test_the_verdict_comes_first_and_fits_a_screen(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "incrowd.cli.tables.console", lambda: Console(width=80, highlight=False, markup=False)
+    )
+    first = run("demo", "--rows", "2000")
+    assert first.out.splitlines()[0] == "The release satisfies all 4 conditions asked for."
+    assert len(first.out.splitlines()) <= 24
+    monkeypatch.chdir("incrowd-demo")
+    roles = ("--policy", "policy.toml")
+    raw = run("assess", "people.csv", *roles)
+    assert raw.out.startswith("The table does not satisfy what was asked for: k-anonymity, l-diversity.\n")
+    written = run("anonymize", "people.csv", *roles, "-o", "mine.csv")
+    for told in (raw, written):
+        assert len(told.out.splitlines()) <= 23, "one line is the prompt's"
+        assert "weakest class for k-anonymity" in told.out
+    for command, table in ((("assess", "people.csv"), "Class sizes"), (("demo", "-o", "again"), "Lost")):
+        assert table not in run(*command, *(roles if command[0] == "assess" else ("--rows", "2000"))).out
+    assert "Class sizes" in run("assess", "people.csv", *roles, "--full").out
+    assert "Before and after" in run("anonymize", "people.csv", *roles, "-o", "full.csv", "--full").out
 
 
 def test_init_drafts_a_policy_that_runs(run, hospital_csv, tmp_path):
@@ -401,7 +436,7 @@ def test_models_with_a_population_on_the_command_line(run, tmp_path):
     sample.write_csv(tmp_path / "sample.csv")
     data = str(tmp_path / "sample.csv")
     columns = ["--qi", "age,zip", "--sensitive", "s", "--population", str(tmp_path / "people.csv")]
-    shown = run("assess", data, *columns)
+    shown = run("assess", data, *columns, "--full")
     assert shown.status == 0
     assert "k-map" in shown.out
     assert "delta-presence" in shown.out
@@ -430,7 +465,7 @@ def test_the_account_of_a_release_has_no_cells(run, tmp_path):
     """What was weakest before recoding is raw: an assessment shows it, a release does not."""
     frame = pl.DataFrame({"age": [20, 21, 22, 77], "s": ["x", "y", "x", "y"]})
     frame.write_csv(tmp_path / "t.csv")
-    shown = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2")
+    shown = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "-k", "2", "--full")
     assert shown.out.split("Weakest classes")[1].split()[:5] == ["records", "age", "#1", "1", "20"]
     shown = run(
         "anonymize", str(tmp_path / "t.csv"), "--qi", "age", "--unlisted", "drop", "-k", "4",

@@ -19,7 +19,7 @@ HEADINGS = {
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Writing": (
         "--into", "--recoding", "--save-policy", "--report", "--internal", "--rows", "--escape-formulas",
-        "--force", "--one-page", "--at-k", "--csv", "--json",
+        "--force", "--full", "--one-page", "--at-k", "--csv", "--json",
     ),
 }  # fmt: skip
 """Options that several commands have. What one command has alone stands under a heading of its own."""

@@ -171,6 +171,7 @@ Escape = Annotated[
         help="In a CSV, put ' before texts that a spreadsheet would run as formulas; see docs/limits.md.",
     ),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Also show every figure that was measured, in tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 
 

@@ -19,6 +19,7 @@ from incrowd.table.documents import figure
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+    from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
@@ -33,6 +34,7 @@ __all__ = [
     "progress",
     "quantity_text",
     "risk_table",
+    "search_text",
     "show_assessment",
     "show_release",
     "show_rows",
@@ -239,18 +241,17 @@ def show_release(out: Console, release: Release) -> None:
     out.print()
     out.print(loss_table(release.utility, [domain.name for domain in release.recoding.domains]))
     out.print()
-    if release.lattice is not None:
-        space = release.lattice
-        chosen = ", ".join(
-            f"{name}={level}" for name, level in zip(space.names, space.best.levels, strict=True)
-        ) if space.best is not None else ""  # fmt: skip
-        out.print(
-            f"levels: {chosen}; {len(space.nodes):,} of {space.size:,} nodes looked at, "
-            + ("proved optimal" if space.proved else "not proved optimal")
-            + f" for {space.metric}"
-        )
     stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in release.seconds.items())
     out.print(f"{sum(release.seconds.values()):.2f} s: {stages}")
+
+
+def search_text(space: SolutionSpace) -> str:
+    """Say which node of the lattice was chosen, of how many that were looked at."""
+    best = () if space.best is None else space.best.levels
+    chosen = ", ".join(f"{name}={level}" for name, level in zip(space.names, best, strict=False))
+    proved = "proved optimal" if space.proved else "not proved optimal"
+    looked = f"{len(space.nodes):,} of {space.size:,} nodes looked at"
+    return f"levels: {chosen}; {looked}, {proved} for {space.metric}"
 
 
 def show_rows(out: Console, title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

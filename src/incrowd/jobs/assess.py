@@ -241,7 +241,7 @@ class Assessment:
             "internal": False,
             "title": "Privacy of a table as it stands",
             "verdict": {"holds": self.holds if asked else None, "text": verdict(asked, what="table")},
-            "sentences": _sentences(self, asked),
+            "sentences": self.sentences(),
             "records": self.records,
             "suppressed": self.suppressed,
             "columns": {"released": [{"name": name, "role": roles[name]} for name in shown], "dropped": 0},
@@ -258,6 +258,10 @@ class Assessment:
             "policy": None,
             "reproduce": versions(None),
         }
+
+    def sentences(self) -> list[str]:
+        """Say in sentences how private the table is; no value of it is in them."""
+        return _sentences(self, [measured for measured in self.privacy if measured.limit is not None])
 
     def size_entry(self) -> dict[str, Any]:
         """Return the sizes of classes as reports have them."""

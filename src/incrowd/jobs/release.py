@@ -109,6 +109,14 @@ class Release:
             "seconds": self.seconds,
         }
 
+    def sentences(self) -> list[str]:
+        """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
+
+        The first is about the records, then comes one for each condition. No value of the table is in them.
+        """
+        asked = [measured for measured in self.privacy.privacy if measured.limit is not None]
+        return _sentences(self, asked, _columns(self))
+
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
         """Summarize the release: a row per class and sensitive value in it, with the number of records.
 
@@ -151,7 +159,7 @@ class Release:
             "internal": internal,
             "title": "Release of an anonymized table",
             "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
-            "sentences": _sentences(self, asked, columns),
+            "sentences": self.sentences(),
             "records": after.records,
             "suppressed": after.suppressed,
             "columns": columns,

@@ -57,6 +57,7 @@ def anonymize(
     ] = False,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Write a table that satisfies privacy models, and tell the loss.
@@ -65,6 +66,7 @@ def anonymize(
     """
     from dataclasses import replace
 
+    from incrowd.cli.summary import show_release_summary
     from incrowd.cli.tables import console, progress, show_release
     from incrowd.errors import ParameterError
     from incrowd.jobs.anonymize import anonymize as release_of
@@ -124,10 +126,13 @@ def anonymize(
         outputs.print_json(release.to_dict())
         return
     out = console()
-    show_release(out, release)
-    out.print()
+    show_release_summary(out, release)
+    if full:
+        out.print()
+        show_release(out, release)
+        out.print()
     seconds = time.perf_counter() - began
     out.print(
         f"written: {output or into} ({release.privacy.records:,} rows), every model holds; "
-        f"{seconds:.2f} s with reading and writing",
+        f"{seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )

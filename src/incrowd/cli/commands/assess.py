@@ -34,12 +34,14 @@ def assess(
     ] = False,
     report: options.Report = None,
     force: options.Force = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Measure how private a table is as it stands.
 
     With limits (-k, -l, -t, --model, --policy) the exit status is 1 when one is not met.
     """
+    from incrowd.cli.summary import show_assessment_summary
     from incrowd.cli.tables import console, progress, show_assessment
     from incrowd.jobs.assess import assess as measure
 
@@ -61,7 +63,10 @@ def assess(
             document["by_class"] = assessment.by_class().to_dict()
         outputs.print_json(document)
     else:
-        show_assessment(console(), assessment)
+        show_assessment_summary(console(), assessment)
+        if full:
+            console().print()
+            show_assessment(console(), assessment)
         if by_class:
             show_classes(console(), assessment.by_class())
     if not assessment.holds:

@@ -1,0 +1,91 @@
+"""What a terminal shows first: the verdict, what it means, and a few figures on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from incrowd.cli.tables import number, search_text
+from incrowd.jobs.statements import model_sentence, verdict
+
+if TYPE_CHECKING:
+    from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.release import Release
+    from incrowd.privacy import EquivalenceClass, ModelResult
+
+__all__ = ["show_assessment_summary", "show_release_summary"]
+
+_CONDITIONS = 6
+"""Conditions that are told one by one."""
+_COLUMNS = 8
+"""Columns of which a class's cells are told."""
+
+
+def show_release_summary(out: Console, release: Release) -> None:
+    """Print the verdict on a release, what was asked and reached, what an attacker gets and what was lost."""
+    before, after = release.before, release.privacy
+    asked = _asked(after.privacy)
+    _show(out, asked, "release", release.sentences())
+    _show_weakest(out, asked)
+    out.print(
+        f"Before and after: equivalence classes {before.classes:,} and {after.classes:,}, smallest class "
+        f"{before.smallest:,} and {after.smallest:,}, unique records {before.unique:,} and {after.unique:,}."
+    )
+    if release.lattice is not None:
+        out.print(search_text(release.lattice))
+
+
+def show_assessment_summary(out: Console, assessment: Assessment) -> None:
+    """Print the verdict on a table as it stands, how easily people are found in it, and its weakest class."""
+    asked = _asked(assessment.privacy)
+    _show(out, asked, "table", assessment.sentences())
+    _show_weakest(out, asked or assessment.privacy)
+
+
+def _show(out: Console, asked: Sequence[ModelResult], what: str, sentences: Sequence[str]) -> None:
+    """Print the verdict, the conditions in one sentence, and the report's other sentences."""
+    failed = any(each.holds is False for each in asked)
+    style = "bold red" if failed else "bold green" if asked else "bold"
+    out.print(Text(verdict(asked, what=what), style))
+    if asked:
+        out.print(_conditions(asked))
+    one_by_one = {model_sentence(each) for each in asked}
+    for sentence in sentences:
+        if sentence not in one_by_one:
+            out.print(sentence)
+
+
+def _asked(measured: Iterable[ModelResult]) -> list[ModelResult]:
+    return [each for each in measured if each.limit is not None]
+
+
+def _conditions(asked: Sequence[ModelResult]) -> str:
+    """Say in one sentence what was asked and what was reached."""
+    told = []
+    for each in asked[:_CONDITIONS]:
+        of = f" of {each.attribute}" if each.attribute else ""
+        reached = number(each.value)
+        fails = "" if each.holds else " FAILS"
+        told.append(f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)}){fails}")
+    more = f" and {len(asked) - _CONDITIONS} more" if len(asked) > _CONDITIONS else ""
+    return "Reached: " + ", ".join(told) + more + "."
+
+
+def _show_weakest(out: Console, measured: Sequence[ModelResult]) -> None:
+    """Describe the class that decides the first condition."""
+    for each in measured:
+        if each.weakest is not None:
+            alike = f" ({each.ties - 1:,} more are as weak)" if each.ties > 1 else ""
+            out.print(f"The weakest class for {each.model}{alike}: {_in_words(each.weakest)}.")
+            return
+
+
+def _in_words(weakest: EquivalenceClass) -> str:
+    cells = list(weakest.cells.items())
+    told = ", ".join(f"{name} {'missing' if cell is None else cell}" for name, cell in cells[:_COLUMNS])
+    more = f" and {len(cells) - _COLUMNS} more" if len(cells) > _COLUMNS else ""
+    records = f"{weakest.records:,} record{'' if weakest.records == 1 else 's'}"
+    return f"{records} with {told}{more}"
