@@ -730,11 +730,12 @@ def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
     shown = run(*asked)
     assert shown.status == 0, shown.err
     lines = shown.out.splitlines()
-    assert [line.split()[0] for line in lines[2:8]] == [
-        "singling-out-univariate", "singling-out-multivariate", "linkability", "inference", "membership", "linkage"
+    assert [line.split()[0] for line in lines[2:9]] == [
+        "singling-out-univariate", "singling-out-multivariate", "linkability", "inference", "membership", "linkage",
+        "order",
     ]  # fmt: skip
     told = json.loads(run(*asked, "--json").out)
-    assert [entry["name"] for entry in told["attacks"]] == [line.split()[0] for line in lines[2:8]]
+    assert [entry["name"] for entry in told["attacks"]] == [line.split()[0] for line in lines[2:9]]
     assert all(0 <= entry["risk"]["value"] <= 1 for entry in told["attacks"][:5])
 
 
@@ -956,3 +957,14 @@ def test_folders_on_the_command_line(run, hospital_csv, tmp_path):
     assert nodes[0] == nodes[1]
     no_stream = run("assess", str(hospital_csv), "--qi", "age", "--memory", "1GiB")
     assert (no_stream.status, "--memory is for rows that stream" in no_stream.err) == (2, True)
+
+
+def test_rows_in_the_order_of_a_quasi_identifier_are_told(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame({"minute": range(100, 300), "age": [20, 30, 40, 50] * 50, "s": ["a", "b"] * 100})
+    frame.write_csv("calls.csv")
+    roles = ("--qi", "minute,age", "--sensitive", "s", "-k", "5")
+    shown = run("anonymize", "calls.csv", "-o", "out.csv", *roles)
+    assert "in the order of 'minute'" in shown.out
+    assert "(--shuffle)" in shown.out
+    assert "in the order of" not in run("anonymize", "calls.csv", "-o", "b.csv", *roles, "--shuffle").out

@@ -12,6 +12,7 @@ from incrowd.attacks.linkability import linkability
 from incrowd.attacks.linkage import linkage
 from incrowd.attacks.membership import membership
 from incrowd.attacks.minimality import minimality
+from incrowd.attacks.order import order, ordered_columns
 from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
 from incrowd.errors import ParameterError, SchemaError, did_you_mean, named
@@ -106,6 +107,11 @@ _KINDS = {
         lambda call: call.known is not None,
         lambda call: linkage(call.setting, call.known or [], call.attacks),
     ),
+    "order": _Kind(
+        "as many rows as the raw table, and a quasi-identifier of numbers or dates",
+        lambda call: call.setting.records == call.setting.people and bool(ordered_columns(call.setting)),
+        lambda call: order(call.setting),
+    ),
     "composition-by-order": _Kind(
         "also=",
         lambda call: len(call.releases) > 1 and call.by_order,
@@ -178,7 +184,8 @@ def attack(  # noqa: PLR0913
         by default.
     kinds
         Names of the attacks to try, from `KINDS`. By default, all that the tables allow, except minimality,
-        which anonymizes the table many times. Composition by order is left out if the numbers of rows differ.
+        which anonymizes the table many times. Order and composition by order are left out if the numbers of
+        rows differ.
     seed
         Seed of all choices.
     progress
@@ -225,6 +232,8 @@ def attack(  # noqa: PLR0913
 
     *Linkage* links people of the raw table to the nearest released record, by the columns that are known. The
     guess is right if the record is theirs.
+
+    *Order* takes the rows for sorted; see `incrowd.attacks.order.order`.
 
     *Composition by order* joins released rows by their number. The guess is right if a record is unique then.
 

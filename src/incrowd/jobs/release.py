@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
-from incrowd.errors import TableError
+from incrowd.errors import TableError, named, setting
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.bins import attribute_entry
 from incrowd.jobs.checks import judge
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
+from incrowd.jobs.row_order import columns_in_order
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.table.documents import envelope, to_json
 from incrowd.utility import MetricResult
@@ -373,6 +374,12 @@ def _sentences(release: Release, asked: Sequence[ModelResult], columns: dict[str
         found.append(
             f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
             "above."
+        )
+    ordered = [] if release.policy.shuffle else columns_in_order(release.frequency)
+    if ordered:
+        found.append(
+            f"The rows are in the order of {named(ordered)}, so the rows around a row tell more of it than "
+            f"its cells do. Shuffle them ({setting('shuffle=True', '--shuffle')})."
         )
     if columns["dropped"]:
         number = columns["dropped"]
