@@ -186,8 +186,12 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
 
 
 def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> Path:
-    """Write a table that verify reads beside a release."""
-    if all(dtype == pl.String for dtype in frame.dtypes):
+    """Write a table that verify reads beside a release.
+
+    A CSV of one column holds no empty text: there it is a missing value (docs/architecture.md).
+    """
+    texts = all(dtype == pl.String for dtype in frame.dtypes)
+    if texts and not (frame.width == 1 and (frame.to_series() == "").any()):
         path = path.with_suffix(".csv")
         path.write_bytes(csv_bytes(frame, delimiter, encoding))
     else:
