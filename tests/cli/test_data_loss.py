@@ -132,7 +132,7 @@ CASES = [
     # Two outputs of one name, or one in the other.
     (f"{FILE} -o x --save-policy x", "another output of this call has that name"),
     (f"{FILE} -o x.csv --save-policy X.csv", "another output of this call has that name"),
-    (f"{FILE} -o x.json --report x.json", "another output of this call has that name"),
+    (f"{FILE} -o x.json --report x.json", "the name is that of a JSON file"),
     (f"{FILE} -o x --recoding x", "another output of this call has that name"),
     (f"{FILE} -o x.csv --recoding r --save-policy r", "another output of this call has that name"),
     (f"{FOLDER} -o out --save-policy out/p.toml", "lies in out, another output of this call"),

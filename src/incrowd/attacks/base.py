@@ -49,6 +49,10 @@ class Attack:
     risk: Rate | None
     figures: dict[str, float] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        rates = f"{self.main.value:.3f} right, {self.baseline.value:.3f} without it"
+        return f"Attack({self.name}: {self.attacks:,} guesses, {rates})"
+
     @property
     def stronger_than_guessing(self) -> bool:
         """Whether the release helped; if not, its figures say little about the risk."""

@@ -65,8 +65,8 @@ def order(setting: Setting) -> Attack:
 
 
 def _bounds(column: Column) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the cells; a cell that says nothing has none."""
-    low, high = (np.asarray(end, np.float64) for end in (column.low, column.high))
+    """Return the ends of the cells as distances are computed with; a cell that says nothing has none."""
+    low, high = (np.asarray(column.place(end), np.float64) for end in (column.low, column.high))
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
@@ -103,7 +103,8 @@ def _runs(low: NDArray[np.float64], high: NDArray[np.float64]) -> Iterator[tuple
 
 
 def _values(column: Column) -> NDArray[np.float64]:
-    return np.unique(column.values[~np.isnan(column.values)])
+    """Return the distinct numbers of the raw table, as distances are computed with."""
+    return np.unique(column.place(column.values[~np.isnan(column.values)]))
 
 
 def _left(
@@ -112,7 +113,7 @@ def _left(
     """Return how many values are left of each row: float64[rows]; infinite where its own is not."""
     known = _values(column)
     left = np.searchsorted(known, high, "right") - np.searchsorted(known, low, "left")
-    values = column.values[:people]
+    values = column.place(column.values[:people])
     return np.where((low <= values) & (values <= high), left, np.inf)
 
 

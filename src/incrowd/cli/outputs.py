@@ -51,9 +51,10 @@ def released_file(outputs: Outputs, output: Path, data: Path | Address, *, strea
     from incrowd.io.streams import is_scan
     from incrowd.io.targets import is_folder
 
-    refuse_other_format(output)
     many = isinstance(data, Path) and (stream or is_scan(data))
-    return outputs.add(output, folder=many and is_folder(output))
+    target = outputs.add(output, folder=many and is_folder(output))
+    refuse_other_format(output)
+    return target
 
 
 def added(
