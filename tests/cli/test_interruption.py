@@ -149,6 +149,32 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
         )
 
 
+def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
+    """It comes when the run has ended by the first, and whoever is called as a process has no handlers."""
+    (tmp_path / "people.csv").write_text("age\n30\n30\n")
+    code = (
+        "import os, signal, sys, time\n"
+        "import incrowd.jobs.assess as job\n"
+        "from incrowd.cli.interruption import Interruption\n"
+        "real = Interruption.stop\n"
+        "def stop(self):\n"
+        "    real(self)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "Interruption.stop = stop\n"
+        "def slow(*a, **k):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(30)\n"
+        "job.assess = slow\n"
+        "from incrowd.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "assess", "people.csv", "--qi", "age"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (143, "incrowd: terminated before it was done\n")
+
+
 def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres):
     slow = ("DROP VIEW IF EXISTS slow", "CREATE VIEW slow AS SELECT 'a' AS q FROM pg_sleep(300)")
     statement(postgres, *slow, "DROP TABLE IF EXISTS quick", "CREATE TABLE quick AS SELECT 'b' AS q")

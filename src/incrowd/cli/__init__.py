@@ -83,10 +83,11 @@ def main() -> None:
         raise
     finally:
         options.close_sessions()
-        watch.stop()
         if stopped or watch.number is not None:
-            # Whatever a library made of the exception, and however long its threads would go on.
+            # Whatever a library made of the exception, and however long its threads would go on. The handlers
+            # stay: a second signal would end a process without them by another status.
             watch.leave()
+        watch.stop()
 
 
 def _run(watch: Interruption) -> None:

@@ -70,7 +70,9 @@ class Interruption:
             os.write(2, f"incrowd: {_SIGNALS[number]} before it was done\n".encode())
         os._exit(128 + number)
 
-    def _raise(self, number: int, frame: FrameType | None) -> NoReturn:
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        if self._leaving.locked():
+            return  # the process ends already
         self.number = number
         raise SystemExit(128 + number)
 
