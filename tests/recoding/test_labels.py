@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from incrowd.engines.memory import MemoryEngine
-from incrowd.recoding.labels import range_label, read_range, read_set, set_label
+from incrowd.recoding.labels import mean_labels, range_label, read_range, read_set, set_label
 from incrowd.table.exact import moment_of
 from incrowd.table.schema import Attribute, Schema
 
@@ -89,3 +91,17 @@ def test_what_is_no_range_is_none(label):
 @pytest.mark.parametrize("label", [None, "", "{", "a", "{a", "a}", "[1-2]", "*"])
 def test_what_is_no_set_is_none(label):
     assert read_set(label) is None
+
+
+@example([(1e290, 1), (0.1, 2), (-1e290, 1)])
+@given(st.lists(st.tuples(st.floats(-1e290, 1e290), st.integers(1, 2**26)), min_size=2, max_size=6))
+def test_a_mean_of_doubles_is_rounded_once(numbers):
+    values, weights = zip(*dict(numbers).items(), strict=True)
+    domain = domain_of([*values, 1.5])
+    codes = [domain.places.tolist().index(float(Fraction(v) / 2**domain.exponent)) for v in values]
+    counts = SimpleNamespace(
+        indptr=np.array([0, len(codes)]), codes=np.array(codes), counts=np.array(weights)
+    )
+    [label] = mean_labels(domain, counts)
+    mean = sum(Fraction(v) * w for v, w in zip(values, weights, strict=True)) / sum(weights)
+    assert abs(Fraction(label) - mean) <= max(abs(mean) / 2**51, Fraction(1, 10**6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -161,9 +162,17 @@ def mean_labels(domain: Domain, counts: Any) -> list[str | None]:
             labels.append(domain.values[int(codes[0])])
             continue
         numbers = domain.places[codes[known]]
-        mean = float((numbers * weights[known]).sum() / weights[known].sum())
+        mean = _exact_sum(numbers, weights[known]) / int(weights[known].sum())
         labels.append(_number_text(mean, domain.exponent) if domain.kind == "number" else _date_text(mean))
     return labels
+
+
+def _exact_sum(numbers: NDArray[np.float64], weights: NDArray[np.int64]) -> float:
+    """Add up numbers times weights, rounded once at the end: 1e300 + 0.1 - 1e300 is 0.1, not 0."""
+    mantissas, exponents = np.frexp(numbers)
+    # Products of 26 bits by a weight below 2^27 are exact.
+    coarse = np.ldexp(np.rint(np.ldexp(mantissas, 26)), exponents - 26)
+    return math.fsum(np.concatenate([coarse * weights, (numbers - coarse) * weights]).tolist())
 
 
 def _number_text(value: float, exponent: int) -> str:

@@ -165,7 +165,10 @@ class _Comparison:
         return sum(count for text, value, count in found if (text, value) in missed)
 
     def _true_means(self, number: int) -> set[str | None]:
-        """Return the cells that are, in every class that has them, its mean or a most frequent value."""
+        """Return the cells that are, in every class that has them, its mean or a most frequent value.
+
+        A sum of doubles is rounded in proportion to the largest of them, which may cancel out.
+        """
         keys = ", ".join(f"q{n}" for n in range(len(self.pairs)))
         q, w = f"q{number}", f"w{number}"
         rows = self.con.execute(
@@ -176,13 +179,15 @@ class _Comparison:
                     {q} AS cell,
                     sum(TRY_CAST(value AS DOUBLE) * n) / sum(n) FILTER (TRY_CAST(value AS DOUBLE) IS NOT NULL)
                         AS mean,
+                    max(abs(TRY_CAST(value AS DOUBLE))) AS extent,
                     sum((TRY_CAST(value AS DATE) - DATE '1970-01-01') * n)
                         / sum(n) FILTER (TRY_CAST(value AS DATE) IS NOT NULL) AS day,
                     coalesce(max(n) FILTER (value IS NOT DISTINCT FROM {q}), 0) = max(n) AS is_mode
                 FROM counted GROUP BY {keys}
             )
             SELECT cell, bool_and(coalesce(
-                is_mode OR abs(TRY_CAST(cell AS DOUBLE) - mean) <= 1e-6 * greatest(1, abs(mean))
+                is_mode
+                OR abs(TRY_CAST(cell AS DOUBLE) - mean) <= greatest(1e-6, 1e-6 * abs(mean), 1e-12 * extent)
                 OR abs((TRY_CAST(cell AS DATE) - DATE '1970-01-01') - day) <= 1, false))
             FROM summed GROUP BY cell
             """
