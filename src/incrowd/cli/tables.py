@@ -37,7 +37,6 @@ __all__ = [
     "search_text",
     "show_assessment",
     "show_release",
-    "show_rows",
     "verdict",
 ]
 
@@ -252,16 +251,6 @@ def search_text(space: SolutionSpace) -> str:
     proved = "proved optimal" if space.proved else "not proved optimal"
     looked = f"{len(space.nodes):,} of {space.size:,} nodes looked at"
     return f"levels: {chosen}; {looked}, {proved} for {space.metric}"
-
-
-def show_rows(out: Console, title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a few rows of a table."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in names:
-        table.add_column(Text(name), overflow="ellipsis", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text("" if value is None else str(value)) for value in row))
-    out.print(table)
 
 
 class _Bar:
