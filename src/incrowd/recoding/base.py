@@ -14,6 +14,7 @@ from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.addresses import file_path
 from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
+from incrowd.table.documents import envelope
 from incrowd.table.frequency import smallest_codes
 from incrowd.table.missing import null_values_of
 
@@ -105,8 +106,7 @@ class Recoding(ABC):
         import polars as pl
 
         document = {
-            "format": "incrowd recoding",
-            "version": FORMAT_VERSION,
+            **envelope("recoding", FORMAT_VERSION),
             "confidential": "holds values of the table before recoding; keep it where the data is kept",
             "kind": self.kind,
             "decisions": self.decisions(),
