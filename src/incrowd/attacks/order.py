@@ -48,14 +48,15 @@ def order(setting: Setting) -> Attack:
         column = setting.columns[name]
         low, high = _bounds(column)
         tight = _tightened(low, high, random)
-        alone, together = (_left(column, *ends, setting.people) for ends in ((low, high), tight))
+        known = _values(column)
+        alone, together = (_left(column, known, *ends, setting.people) for ends in ((low, high), tight))
         figures |= {
             f"{name} pinned": float((together == 1).mean()),
             f"{name} pinned by cells": float((alone == 1).mean()),
-            f"{name} width": _width(column, *tight),
-            f"{name} width of cells": _width(column, low, high),
+            f"{name} width": _width(known, *tight),
+            f"{name} width of cells": _width(known, low, high),
         }
-        near = max(_NEAR * len(_values(column)), 1)
+        near = max(_NEAR * len(known), 1)
         found = int((together <= near).sum()), int((alone <= near).sum())
         if found[0] - found[1] >= best[0] - best[1]:
             best = found
@@ -108,18 +109,20 @@ def _values(column: Column) -> NDArray[np.float64]:
 
 
 def _left(
-    column: Column, low: NDArray[np.float64], high: NDArray[np.float64], people: int
+    column: Column,
+    known: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    people: int,
 ) -> NDArray[np.float64]:
-    """Return how many values are left of each row: float64[rows]; infinite where its own is not."""
-    known = _values(column)
+    """Return how many known values are left of each row: float64[rows]; infinite where its own is not."""
     left = np.searchsorted(known, high, "right") - np.searchsorted(known, low, "left")
     values = column.place(column.values[:people])
     return np.where((low <= values) & (values <= high), left, np.inf)
 
 
-def _width(column: Column, low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
-    """Return the mean width of intervals, as a share of the column's."""
-    known = _values(column)
+def _width(known: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> float:
+    """Return the mean width of intervals, as a share of that of the known values."""
     extent = float(known[-1] - known[0]) or 1.0
     inside = np.minimum(high, known[-1]) - np.maximum(low, known[0])
     return float(np.mean(inside.clip(0) / extent))
