@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import IncrowdError, ParameterError, TableError
 from incrowd.jobs.anonymize import anonymize
-from incrowd.jobs.arguments import as_algorithms, as_models, as_numbers, as_schema
+from incrowd.jobs.arguments import as_algorithms, as_numbers, as_schema
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.statements import versions
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
@@ -212,7 +212,7 @@ def compare(  # noqa: PLR0913
     from incrowd.engines import engine_for, loaded
 
     policy = schema if isinstance(schema, Policy) else Policy(as_schema(schema, " or a Policy"))
-    policy = policy.with_models(as_models(models))
+    policy = policy.with_models(models)
     algorithms = as_algorithms(algorithms)
     k, l, t, seeds = (as_numbers(each) for each in (k, l, t, seeds))  # noqa: E741
     if max_suppression is not None:
