@@ -65,6 +65,17 @@ def test_the_report_of_a_release(release):
     assert document["sentences"][-1] == "3 identifying columns were left out."
 
 
+def test_the_sentences_of_the_conditions_can_be_left_out(table, schema, release):
+    assessment = ic.assess(table, schema, [ic.KAnonymity(8), ic.LDiversity(2)])
+    for told, left in (
+        (release.sentences(), release.sentences(conditions=False)),
+        (assessment.sentences(), assessment.sentences(conditions=False)),
+    ):
+        gone = [line for line in told if line not in left]
+        assert [line.split(" ")[0] for line in gone] == ["k-anonymity", "l-diversity"]
+        assert left == [line for line in told if line not in gone]
+
+
 def test_a_page_stands_alone(release):
     page = to_html(release.document())
     assert page.count("<svg") == 5

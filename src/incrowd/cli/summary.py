@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from incrowd.cli.tables import number, search_text
-from incrowd.jobs.statements import model_sentence, verdict
+from incrowd.jobs.statements import verdict
 
 if TYPE_CHECKING:
     from incrowd.jobs.assess import Assessment
@@ -28,7 +28,7 @@ def show_release_summary(out: Console, release: Release) -> None:
     """Print the verdict on a release, what was asked and reached, what an attacker gets and what was lost."""
     before, after = release.before, release.privacy
     asked = _asked(after.privacy)
-    _show(out, asked, "release", release.sentences())
+    _show(out, asked, "release", release.sentences(conditions=False))
     _show_weakest(out, asked)
     out.print(
         f"Before and after: equivalence classes {before.classes:,} and {after.classes:,}, smallest class "
@@ -41,21 +41,19 @@ def show_release_summary(out: Console, release: Release) -> None:
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:
     """Print the verdict on a table as it stands, how easily people are found in it, and its weakest class."""
     asked = _asked(assessment.privacy)
-    _show(out, asked, "table", assessment.sentences())
+    _show(out, asked, "table", assessment.sentences(conditions=False))
     _show_weakest(out, asked or assessment.privacy)
 
 
 def _show(out: Console, asked: Sequence[ModelResult], what: str, sentences: Sequence[str]) -> None:
-    """Print the verdict, the conditions in one sentence, and the report's other sentences."""
+    """Print the verdict, the conditions in one sentence, and other sentences."""
     failed = any(each.holds is False for each in asked)
     style = "bold red" if failed else "bold green" if asked else "bold"
     out.print(Text(verdict(asked, what=what), style))
     if asked:
         out.print(_conditions(asked))
-    one_by_one = {model_sentence(each) for each in asked}
     for sentence in sentences:
-        if sentence not in one_by_one:
-            out.print(sentence)
+        out.print(sentence)
 
 
 def _asked(measured: Iterable[ModelResult]) -> list[ModelResult]:

@@ -259,9 +259,16 @@ class Assessment:
             "reproduce": versions(None),
         }
 
-    def sentences(self) -> list[str]:
-        """Say in sentences how private the table is; no value of it is in them."""
-        return _sentences(self, [measured for measured in self.privacy if measured.limit is not None])
+    def sentences(self, *, conditions: bool = True) -> list[str]:
+        """Say in sentences how private the table is; no value of it is in them.
+
+        Parameters
+        ----------
+        conditions
+            Whether there is a sentence for each condition that was asked for.
+        """
+        asked = [measured for measured in self.privacy if measured.limit is not None]
+        return _sentences(self, asked if conditions else [])
 
     def size_entry(self) -> dict[str, Any]:
         """Return the sizes of classes as reports have them."""

@@ -110,13 +110,18 @@ class Release:
             "seconds": self.seconds,
         }
 
-    def sentences(self) -> list[str]:
+    def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
 
         The first is about the records, then comes one for each condition. No value of the table is in them.
+
+        Parameters
+        ----------
+        conditions
+            Whether the sentences of the single conditions are among them.
         """
         asked = [measured for measured in self.privacy.privacy if measured.limit is not None]
-        return _sentences(self, asked, _columns(self))
+        return _sentences(self, asked if conditions else [], _columns(self))
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
         """Summarize the release: a row per class and sensitive value in it, with the number of records.
