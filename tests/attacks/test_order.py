@@ -147,7 +147,9 @@ def test_columns_that_are_sorted_or_stand_together_are_named():
 
 def test_the_account_of_a_release_says_so():
     raw = calls()
-    told = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5)).sentences()
+    release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
+    told = release.sentences()
     assert any("in the order of 'minute'" in line and "shuffle=True" in line for line in told)
+    assert release._in_order is release._in_order, "looked for once, though many ask"
     hidden = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), shuffle=True)
     assert not any("in the order of" in line for line in hidden.sentences())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
@@ -110,6 +111,21 @@ class Release:
             "seconds": self.seconds,
         }
 
+    @cached_property
+    def _columns(self) -> dict[str, Any]:
+        """The columns that left by name and role, and how many did not."""
+        schema = self.policy.schema
+        released = [
+            {"name": name, "role": schema[name].role if name in schema else "insensitive"}
+            for name in engine_for(self.table).columns
+        ]
+        return {"released": released, "dropped": len(schema.having("identifying"))}
+
+    @cached_property
+    def _in_order(self) -> list[str]:
+        """The quasi-identifiers of which the order of the rows tells."""
+        return [] if self.policy.shuffle else columns_in_order(self.frequency)
+
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
 
@@ -121,7 +137,7 @@ class Release:
             Whether the sentences of the single conditions are among them.
         """
         asked = [measured for measured in self.privacy.privacy if measured.limit is not None]
-        return _sentences(self, asked if conditions else [], _columns(self))
+        return _sentences(self, asked if conditions else [])
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
         """Summarize the release: a row per class and sensitive value in it, with the number of records.
@@ -158,7 +174,6 @@ class Release:
         after, before, policy = self.privacy, self.before, self.policy
         asked = [measured for measured in after.privacy if measured.limit is not None]
         floor = 0 if internal else _floor(policy)
-        columns = _columns(self)
         return {
             **envelope("report"),
             "kind": "release",
@@ -168,7 +183,7 @@ class Release:
             "sentences": self.sentences(),
             "records": after.records,
             "suppressed": after.suppressed,
-            "columns": columns,
+            "columns": self._columns,
             "models": [model_entry(measured, cells=True) for measured in asked],
             "measured": [
                 model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
@@ -339,7 +354,7 @@ class Release:
                 self.lattice.save(internal / "lattice.parquet")
 
 
-def _sentences(release: Release, asked: Sequence[ModelResult], columns: dict[str, Any]) -> list[str]:
+def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
     after, before = release.privacy, release.before
     quasi = ", ".join(after.quasi)
     share = after.suppressed / after.records if after.records else 0.0
@@ -374,32 +389,22 @@ def _sentences(release: Release, asked: Sequence[ModelResult], columns: dict[str
             "(loss metric; 0% is "
             "the raw table, 100% nothing left)."
         )
+    columns = release._columns
     left = [column["name"] for column in columns["released"] if column["role"] != "quasi"]
     if left:
         found.append(
             f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
             "above."
         )
-    ordered = [] if release.policy.shuffle else columns_in_order(release.frequency)
-    if ordered:
+    if release._in_order:
         found.append(
-            f"The rows are in the order of {named(ordered)}, so the rows around a row tell more of it than "
-            f"its cells do. Shuffle them ({setting('shuffle=True', '--shuffle')})."
+            f"The rows are in the order of {named(release._in_order)}, so the rows around a row tell more of "
+            f"it than its cells do. Shuffle them ({setting('shuffle=True', '--shuffle')})."
         )
     if columns["dropped"]:
         number = columns["dropped"]
         found.append(f"{number} identifying {'columns were' if number > 1 else 'column was'} left out.")
     return found
-
-
-def _columns(release: Release) -> dict[str, Any]:
-    """Name the columns that left, and count those that did not."""
-    schema = release.policy.schema
-    released = [
-        {"name": name, "role": schema[name].role if name in schema else "insensitive"}
-        for name in engine_for(release.table).columns
-    ]
-    return {"released": released, "dropped": len(schema.having("identifying"))}
 
 
 def _floor(policy: Policy) -> int:
