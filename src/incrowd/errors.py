@@ -37,6 +37,7 @@ __all__ = [
     "named",
     "null_values_setting",
     "on_the_command_line",
+    "open_roles",
     "quoted",
     "setting",
 ]
@@ -99,6 +100,23 @@ def null_values_setting(text: str = "") -> str:
     shown = f" {text}" if text else ""
     argument = f"null_values=[{text}]" if text else "null_values"
     return setting(argument, f"--null-value{shown} (null_values in a policy file)")
+
+
+def open_roles(names: Iterable[str]) -> str:
+    """Say of columns that their role is still a question (`role = "?"`), and how to answer it.
+
+    Examples
+    --------
+    >>> print(open_roles(["ward"]).partition(";")[0])
+    1 column has no role yet (role = "?"): 'ward'
+    """
+    every = list(names)
+    have = "1 column has" if len(every) == 1 else f"{len(every):,} columns have"
+    return (
+        f'{have} no role yet (role = "?"): {named(every)}; answer each with quasi (who knows a person may '
+        "know it: generalized), sensitive (protected by the models), insensitive (released as it is) or "
+        "identifying (left out)"
+    )
 
 
 def exists_already() -> str:

@@ -19,9 +19,9 @@ from pydantic import (
     field_validator,
 )
 
-from incrowd.errors import PolicyError
+from incrowd.errors import PolicyError, open_roles
 from incrowd.io.addresses import read_bytes
-from incrowd.table.schema import Kind, Role, Style
+from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 
 __all__ = ["PolicyFile", "read_toml", "validate"]
 
@@ -96,6 +96,8 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     PolicyError
         With the place and the problem of every wrong setting.
     """
+    if questions := _questions(document):
+        raise PolicyError(f"{source}: {open_roles(questions)}")
     try:
         checked = PolicyFile.model_validate(dict(document))
     except ValidationError as error:
@@ -111,3 +113,15 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if not isinstance(model.get("model"), str):
             raise PolicyError(f'{source}: models.{number}: name the model, e.g. model = "k-anonymity"')
     return checked
+
+
+def _questions(document: Mapping[str, Any]) -> list[str]:
+    """Name the columns whose role a draft asks about."""
+    columns = document.get("columns")
+    if not isinstance(columns, Mapping):
+        return []
+    return [
+        str(name)
+        for name, entry in columns.items()
+        if isinstance(entry, Mapping) and entry.get("role") == OPEN_ROLE
+    ]

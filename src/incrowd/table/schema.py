@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from incrowd.errors import ParameterError, SchemaError, did_you_mean, named, setting
+from incrowd.errors import ParameterError, SchemaError, did_you_mean, named, open_roles, setting
 from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "OPEN_ROLE",
     "ROLES",
     "STYLES",
     "Attribute",
@@ -34,6 +35,8 @@ Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+OPEN_ROLE = "?"
+"""The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
 STYLE = Parameter(str, "output style", choices=STYLES)
 WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
 
@@ -74,6 +77,8 @@ class Attribute:
             check_fields(self, f"column {self.name!r}")
         except ParameterError as error:
             raise SchemaError(str(error)) from None
+        if self.role == OPEN_ROLE:
+            raise SchemaError(open_roles([self.name]))
         if self.levels is not None:
             low, high = self.levels
             if low < 0 or (high is not None and high < low):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import PolicyError, named
+from incrowd.errors import PolicyError, named, open_roles
 from incrowd.verification.demands import Demand, read_demands
 from incrowd.verification.recipes import recipe_named
 
@@ -165,6 +165,9 @@ def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) ->
 def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
     if not isinstance(data, dict) or not data:
         raise PolicyError("names no columns: add a table [columns.NAME] with a role for each")
+    asked = [name for name, entry in data.items() if isinstance(entry, dict) and entry.get("role") == "?"]
+    if asked:
+        raise PolicyError(open_roles(asked))
     columns = []
     for name, entry in data.items():
         where = f"column {name!r}"
