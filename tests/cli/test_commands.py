@@ -326,9 +326,41 @@ def test_init_drafts_a_policy_that_runs(run, hospital_csv, tmp_path):
         assert f'[columns.{column}]\nrole = "{role}"  # ' in text
     for values in (hospital(3000, 1)["name"], hospital(3000, 1)["diagnosis"]):
         assert not any(value in text for value in values)
+    assert '[columns.admission_type]\nrole = "?"  # ' in text
+    refused = run("anonymize", str(hospital_csv), "--policy", str(policy), "-o", str(target))
+    assert (refused.status, target.exists()) == (2, False)
+    assert "'admission_type'; answer each with" in refused.err
+    policy.write_text(text.replace('role = "?"', 'role = "insensitive"'))
     result = run("anonymize", str(hospital_csv), "--policy", str(policy), "-o", str(target))
     assert result.status == 0, result.err
     assert run("verify", str(target), "--policy", str(policy)).status == 0
+
+
+def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wide = hospital(500, 1)
+    for number in range(60):
+        wide = wide.with_columns(pl.lit("?").alias(f"a_rather_long_name_of_a_column_{number}"))
+    wide = wide.with_columns(subject=pl.Series([f"S{row // 2}" for row in range(500)]))
+    wide.write_csv("people.csv")
+    told = run("init", "people.csv", "-o", "policy.toml")
+    lines = told.out.splitlines()
+    assert len(lines) <= 22
+    assert max(map(len, lines)) < 80
+    for part in (
+        "people.csv: 500 rows, 73 columns",
+        "left out (3): patient_id, name, subject",
+        "sensitive (3): diagnosis, length_of_stay, cost",
+        "QUESTIONS (61):",
+        "! people may have several rows, and figures count rows; ids: subject",
+        "! probably missing values, see null_values: '?'",
+        '1. Answer all 61 questions (role = "?") in policy.toml',
+        "2. incrowd assess people.csv --policy policy.toml",
+    ):
+        assert part in told.out
+    piped = run("init", "people.csv")
+    assert piped.out == Path("policy.toml").read_text(), "the draft alone, for a pipe"
+    assert "QUESTIONS (61)" in piped.err
 
 
 @pytest.mark.parametrize("what", ["models", "algorithms", "metrics", "risks"])

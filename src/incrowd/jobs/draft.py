@@ -1,157 +1,84 @@
-"""Drafting a policy: guessed roles of a table's columns, each with its reason.
+"""Drafting a policy: guessed roles of a table's columns, each with its reason, and questions.
 
-The guesses are on the safe side. A column that others could know is a quasi-identifier. No column is guessed
-insensitive. The draft shows names and counts, never values.
+What cannot be known from outside is a question (`role = "?"`), and no job runs until it is answered. The
+draft shows names and counts, never values.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incrowd.errors import InputError, TableError, setting
+from incrowd.errors import TableError, setting
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_value
-from incrowd.table.schema import Attribute, Role
+from incrowd.jobs.profile import Profile, profile_of
+from incrowd.jobs.roles import Guess, guess_role
+from incrowd.jobs.words import is_usual
+from incrowd.table.fillers import TEXTS
+from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.table.domain import Domain
+__all__ = ["Draft", "draft_policy"]
 
-__all__ = ["Guess", "draft_policy", "guess_columns"]
-
-_IDENTIFYING = (
-    "name|surname|forename|firstname|lastname|ssn|passport|email|e_mail|mail|phone|telephone|mobile|fax|iban|"
-    "account|address|street|url|ip|licen[cs]e|insurance_number|mrn|id|uuid|guid|identifier|nr|patient_nbr"
+_PARTS = (
+    ("identifying", "Left out of every release."),
+    ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
+    ("sensitive", "Sensitive: released as they are, protected by the models."),
+    (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has one of the four roles above."),
 )
-_QUASI = (
-    "age|birth|born|dob|birthday|yob|sex|gender|zip|zipcode|postcode|postal|plz|city|town|county|state|region|"
-    "country|nationality|citizenship|race|ethnic|ethnicity|religion|marital|education|occupation|job|profession|"
-    "workclass|employer|language|household|children|height|weight|date|admission|discharge|visit|relationship|"
-    "hours|school|grade"
-)
-_SENSITIVE = (
-    "diag|diagnosis|diagnoses|disease|condition|illness|symptom|medication|drug|treatment|therapy|procedure|"
-    "test|result|hiv|income|salary|wage|wages|cost|costs|charge|charges|debt|score|crime|offence|offense|"
-    "conviction|vote|party|stay|outcome|readmitted|death|died"
-)
-
-_UNIQUE_SHARE = 0.9
-_MANY = 20
+_SURE = frozenset(TEXTS)
+"""Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
 
 
 @dataclass(frozen=True)
-class Guess:
-    """What a column seems to be.
+class Draft:
+    """A drafted policy, with what was found.
 
     Attributes
     ----------
-    name
-        The column.
-    role
-        The guessed role.
-    reason
-        Why, in words.
-    hierarchy
-        A recipe as a policy file holds it, where one suits.
+    guesses
+        One per column.
+    rows
+        Rows of the table.
+    null_values
+        Texts that the draft takes for missing.
+    fillers
+        Columns, fillers in them and their share, as they were before.
+    text
+        The policy file.
     """
 
-    name: str
-    role: Role
-    reason: str
-    hierarchy: dict[str, object] | None = None
+    guesses: tuple[Guess, ...]
+    rows: int
+    null_values: tuple[str, ...]
+    fillers: tuple[tuple[str, str, float], ...]
+    text: str
+
+    def having(self, role: str) -> list[str]:
+        """Name the columns of a role, ``?`` for questions."""
+        return [guess.name for guess in self.guesses if guess.role == role]
+
+    @property
+    def repeated(self) -> list[str]:
+        """Columns that are ids of people who have several rows."""
+        return [guess.name for guess in self.guesses if guess.repeated]
 
 
-def _matches(words: str, column: str) -> str | None:
-    """Find a listed word among the words of a column's name."""
-    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", column)
-    for part in parts:
-        if re.fullmatch(words, part.lower()):
-            return str(part.lower())
-    whole = "".join(parts).lower()
-    return whole if re.fullmatch(words, whole) else None
-
-
-def guess_columns(table: pl.DataFrame, null_values: tuple[str, ...] = ()) -> list[Guess]:
-    """Guess the role of every column.
+def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] = ()) -> Draft:
+    """Draft a policy file with comments.
 
     Parameters
     ----------
     table
         The table as read.
-    null_values
-        Texts that mean missing.
-    """
-    from incrowd.engines.memory import dictionary
-    from incrowd.table.domain import Domain
-
-    guesses = []
-    for name in table.columns:
-        domain: Domain | None = None
-        try:
-            found, _ = dictionary(table[name], name, null_values)
-            domain, _ = Domain.build(Attribute(name, "quasi"), found)
-        except InputError:
-            guesses.append(Guess(name, "identifying", "its type is neither text, number nor date"))
-            continue
-        guesses.append(_guess(name, domain, table.height))
-    return guesses
-
-
-def _guess(name: str, domain: Domain, rows: int) -> Guess:
-    distinct = domain.size
-    share = distinct / max(rows, 1)
-    counted = f"{distinct:,} distinct values in {rows:,} rows"
-    sensitive = _matches(_SENSITIVE, name)
-    quasi = _matches(_QUASI, name)
-    identifying = _matches(_IDENTIFYING, name)
-    if identifying and not (quasi and domain.kind != "category"):
-        return Guess(name, "identifying", f"the name says {identifying!r}")
-    if sensitive:
-        return Guess(name, "sensitive", f"the name says {sensitive!r}; {counted}")
-    recipe = _recipe(name, domain)
-    if quasi:
-        return Guess(name, "quasi", f"the name says {quasi!r}; {counted}", recipe)
-    if share > _UNIQUE_SHARE and domain.kind == "category":
-        return Guess(name, "identifying", f"nearly every record has a value of its own ({counted})")
-    return Guess(name, "quasi", f"nothing says that it is unknown to others; {counted}", recipe)
-
-
-def _recipe(name: str, domain: Domain) -> dict[str, object] | None:
-    """Choose a recipe that suits the values; numbers are better cut freely."""
-    if domain.kind == "date":
-        return {"dates": ["month", "quarter", "year", "decade"]}
-    if domain.kind == "number":
-        return None
-    texts = [value for value in domain.values if value is not None]
-    lengths = {len(text) for text in texts}
-    digits = bool(texts) and all(re.fullmatch(r"[0-9-]+", text) for text in texts)
-    if domain.size > _MANY and digits and len(lengths) <= 2:
-        return {"prefix": True}
-    return None
-
-
-def _row_for_header(table: pl.DataFrame) -> int:
-    """Return the place, from 1, of a column whose name looks like a value of it; 0 where none does.
-
-    Such is a number, a date, an address of mail, or a text that stands in the column, too.
-    """
-    for place, name in enumerate(table.columns, 1):
-        text = name.strip()
-        value_like = re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text) is not None
-        if not text or value_like or bool((table[name].cast(str, strict=False) == name).any()):
-            return place
-    return 0
-
-
-def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] = ()) -> str:
-    """Draft a policy file with comments.
-
-    Parameters
-    ----------
     source
         Name of the table's file, for the head line.
+    null_values
+        Texts that mean missing.
 
     Raises
     ------
@@ -164,12 +91,39 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
             f"{table.width}); name the columns with "
             f"{setting('CsvFormat(names=...)', '--names')}, or rename that column"
         )
-    guesses = guess_columns(table, null_values)
-    has_sensitive = any(guess.role == "sensitive" for guess in guesses)
+    profiles = [profile_of(table[name], name, null_values) for name in table.columns]
+    fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
+    sure = {text for _, text, _ in fillers if text in _SURE}
+    missing = tuple(dict.fromkeys([*null_values, *sorted(sure)]))
+    if missing != null_values:
+        # Without its fillers a column may turn out to hold numbers or dates.
+        again = {name for name, text, _ in fillers if text in sure}
+        profiles = [
+            profile_of(table[column.name], column.name, missing) if column.name in again else column
+            for column in profiles
+        ]
+        fillers += [
+            (column.name, text, share)
+            for column in profiles
+            if column.name in again
+            for text, share in column.fillers
+            if text not in sure
+        ]
+    guesses = tuple(guess_role(column) for column in profiles)
+    fillers = list(dict.fromkeys(fillers))
+    text = _written(guesses, profiles, source, missing, fillers)
+    return Draft(guesses, table.height, missing, tuple(fillers), text)
+
+
+def _written(
+    guesses: Sequence[Guess],
+    profiles: Sequence[Profile],
+    source: str,
+    null_values: tuple[str, ...],
+    fillers: Sequence[tuple[str, str, float]],
+) -> str:
     lines = [
         f"# A draft for {source!r}: read every line, the roles are guesses.".replace("\n", " "),
-        "# Roles: identifying (never released), quasi (known to others, generalized), sensitive (protected,",
-        "# released as it is), insensitive (released as it is).",
         f"version = {POLICY_VERSION}",
         "",
         "# The largest share of records that may be suppressed, 0 to 1.",
@@ -177,30 +131,99 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
         "# Released cells: auto, range, ancestor, set or mean.",
         'output = "auto"',
         "seed = 0",
-        "# Texts that mean missing; an empty field without quotes does anyway.",
+        "# Texts that mean missing in every column; an empty field without quotes does anyway.",
+        *_told_fillers(fillers, null_values),
         f"null_values = {toml_value(list(null_values))}",
     ]
-    for guess in guesses:
-        lines += [
-            "",
-            f"[columns.{toml_key(guess.name)}]",
-            f"role = {toml_value(guess.role)}  # {guess.reason}",
-        ]
-        if guess.hierarchy is not None:
-            lines.append(f"hierarchy = {toml_value(guess.hierarchy)}")
-    lines += [
-        "",
-        "# Every class of records that look alike has at least k of them.",
-        "[[models]]",
-        'model = "k-anonymity"',
-        "k = 5",
+    for role, about in _PARTS:
+        chosen = [guess for guess in guesses if guess.role == role]
+        if not chosen:
+            continue
+        lines += ["", f"# --- {about}"]
+        if role == OPEN_ROLE:
+            lines += _how_to_answer()
+        for guess in chosen:
+            lines += ["", *_column(guess)]
+    lines += _models(guesses)
+    lines += ["", "[algorithm]", 'name = "mondrian"']
+    return "\n".join(lines) + "\n"
+
+
+def _how_to_answer() -> list[str]:
+    return [
+        "# May somebody who knows a person know it?     quasi",
+        "# Must nobody learn it about a person?         sensitive",
+        "# Neither, so it may leave as it is?           insensitive",
+        "# Is it not needed, or does it name people?    identifying (left out)",
+        '# To leave all of them out, delete these tables and write unlisted = "drop" above.',
     ]
+
+
+def _column(guess: Guess) -> list[str]:
+    lines = [f"[columns.{toml_key(guess.name)}]", f"role = {toml_value(guess.role)}  # {guess.reason}"]
+    if guess.hierarchy is not None:
+        lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
+    elif guess.recipe:
+        lines.append(f"# {guess.recipe}")
+    return lines
+
+
+def _models(guesses: Iterable[Guess]) -> list[str]:
+    roles = [guess.role for guess in guesses]
+    people = [guess.name for guess in guesses if guess.repeated]
+    rows = (
+        [f"# k counts rows: a person of {', '.join(map(repr, people))} with many rows counts many times."]
+        if people
+        else []
+    )
     diversity = [
         "# Every class has at least l distinct values of every sensitive attribute.",
         "[[models]]",
         'model = "l-diversity"',
         "l = 2",
     ]
-    lines += ["", *diversity] if has_sensitive else ["", *(f"# {line}".rstrip() for line in diversity)]
-    lines += ["", "[algorithm]", 'name = "mondrian"']
-    return "\n".join(lines) + "\n"
+    if "sensitive" not in roles:
+        diversity = [f"# {line}" for line in diversity]
+    return [
+        "",
+        "# Every class of records that look alike has at least k of them.",
+        *rows,
+        "[[models]]",
+        'model = "k-anonymity"',
+        "k = 5",
+        "",
+        *diversity,
+    ]
+
+
+def _told_fillers(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:
+    """Say which well-known fillers were met, and whether they are taken for missing below."""
+    lines = []
+    for text in dict.fromkeys(text for _, text, _ in fillers):
+        columns = [(column, share) for column, found, share in fillers if found == text]
+        first, share = max(columns, key=lambda each: each[1])
+        where = f"{share:.0%} of {first!r}" + (f" and {len(columns) - 1} more columns" if columns[1:] else "")
+        meant = "so it is named here" if text in null_values else "add it here if it does"
+        told = f"# {toml_value(text)} fills {where} and probably means missing; {meant}."
+        lines.append(told.replace("\n", " "))
+    return lines
+
+
+def _row_for_header(table: pl.DataFrame) -> int:
+    """Return the place, from 1, of a column whose name looks like a value of it; 0 where none does.
+
+    Such is a number, a date, an address of mail, or a text that stands in the column, too. A single such
+    text does no harm (a flag may be set to its own name) where another column has a name that columns have.
+    """
+    met = []
+    for place, name in enumerate(table.columns, 1):
+        text = name.strip()
+        if not text or re.fullmatch(r"[-+]?[0-9][0-9.,:/T +-]*|[^@ ]+@[^@ ]+", text):
+            return place
+        if bool((table[name].cast(str, strict=False) == name).any()):
+            met.append(place)
+    if len(met) == 1 and any(
+        is_usual(name) for place, name in enumerate(table.columns, 1) if place != met[0]
+    ):
+        return 0
+    return met[0] if met else 0

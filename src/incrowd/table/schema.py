@@ -35,7 +35,7 @@ Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
-OPEN_ROLE = "?"
+OPEN_ROLE: Literal["?"] = "?"
 """The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
 STYLE = Parameter(str, "output style", choices=STYLES)
 WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
@@ -77,7 +77,7 @@ class Attribute:
             check_fields(self, f"column {self.name!r}")
         except ParameterError as error:
             raise SchemaError(str(error)) from None
-        if self.role == OPEN_ROLE:
+        if str(self.role) == OPEN_ROLE:
             raise SchemaError(open_roles([self.name]))
         if self.levels is not None:
             low, high = self.levels

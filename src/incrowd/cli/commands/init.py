@@ -10,9 +10,19 @@ import typer
 from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
-    pass
+    from incrowd.jobs.draft import Draft
 
 __all__ = ["init"]
+
+_TOLD = (
+    ("identifying", "left out"),
+    ("quasi", "quasi-identifiers"),
+    ("sensitive", "sensitive"),
+    ("?", "QUESTIONS"),
+)
+_WIDTH = 78
+_LINES = 2
+"""Lines of names per role."""
 
 
 def init(
@@ -24,9 +34,9 @@ def init(
     null_value: options.NullValues = None,
     force: options.Force = False,
 ) -> None:
-    """Draft a policy: guessed roles and hierarchies, with reasons.
+    """Draft a policy: guessed roles and hierarchies, and questions.
 
-    Read it before you use it.
+    Answer every role = "?" before you use it, and read the rest.
     """
     from incrowd.io.targets import writing
     from incrowd.jobs.draft import draft_policy
@@ -34,10 +44,55 @@ def init(
     written = outputs.outputs_of(data, force=force)
     target = outputs.added(written, output)
     table, _ = source.read(data)
-    text = draft_policy(table, data.name, tuple(null_value or ()))
+    draft = draft_policy(table, data.name, tuple(null_value or ()))
     if target is None:
-        typer.echo(text, nl=False)
+        typer.echo(draft.text, nl=False)
     else:
         with written, writing(target) as place:
-            place.write_text(text, encoding="utf-8")
-        typer.echo(f"written: {output}; check every role before you use it")
+            place.write_text(draft.text, encoding="utf-8")
+    # The draft itself may go through a pipe.
+    for line in _account(draft, data, output):
+        typer.echo(line, err=target is None)
+
+
+def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
+    """Say on one screen what was found, what is asked, and what to run next."""
+    policy = "policy.toml" if output is None else str(output)
+    lines = [f"{data.name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
+    for role, title in _TOLD:
+        names = draft.having(role)
+        if names:
+            lines += _wrapped(f"{title} ({len(names)}): ", names)
+    if draft.repeated:
+        lines += _wrapped("! people may have several rows, and figures count rows; ids: ", draft.repeated)
+    fillers = list(dict.fromkeys(text for _, text, _ in draft.fillers))
+    if fillers:
+        lines += _wrapped("! probably missing values, see null_values: ", [repr(text) for text in fillers])
+    open_ = len(draft.having("?"))
+    lines.append("" if output is None else f"written: {output}")
+    if open_:
+        questions = "the question" if open_ == 1 else f"all {open_} questions"
+        lines.append(f'1. Answer {questions} (role = "?") in {policy}; check the other roles.')
+    else:
+        lines.append(f"1. Check every role in {policy}.")
+    lines.append(f"2. incrowd assess {data} --policy {policy}")
+    lines.append(f"3. incrowd anonymize {data} --policy {policy} -o release.csv")
+    return lines
+
+
+def _wrapped(title: str, names: list[str]) -> list[str]:
+    """List names after a title on two lines at most; of many the first ones and how many more."""
+    from textwrap import wrap
+
+    for shown in range(len(names), -1, -1):
+        more = f"and {len(names) - shown} more" if shown < len(names) else ""
+        told = title + ", ".join([*(_short(name) for name in names[:shown]), *([more] if more else [])])
+        lines = wrap(told, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        if len(lines) <= _LINES:
+            return lines
+    return [title]
+
+
+def _short(name: str) -> str:
+    plain = " ".join(name.split())
+    return plain if len(plain) <= 30 else plain[:27] + "..."

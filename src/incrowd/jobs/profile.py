@@ -1,0 +1,161 @@
+"""What the values of a column look like: how many there are, how they are spread, and what form they have.
+
+A profile has counts and forms. It never leaves the process with a value in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.errors import InputError
+from incrowd.table.exact import NUMBER
+from incrowd.table.fillers import probable_fillers
+from incrowd.table.schema import Attribute
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.table.domain import Domain
+
+__all__ = ["Profile", "profile_of"]
+
+_SAMPLE = 2_000
+"""Distinct texts whose form is looked at."""
+_CODE = re.compile(r"(?=[^\s]*[0-9])[A-Za-z0-9_./:#-]{2,40}")
+_WORDY = 5
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A column by its values.
+
+    Attributes
+    ----------
+    name
+    rows
+        Rows of the table.
+    known
+        Rows with a value.
+    distinct
+        Different values, the missing one left out.
+    kind
+        ``number``, ``date``, ``category``, or None for what is neither text, number nor date.
+    whole
+        Whether all numbers are whole.
+    codes
+        Whether the texts have the form of codes: digits in all of them, no blanks, two lengths at most.
+    digits
+        Whether the texts are digits (and dashes) alone.
+    prose
+        Whether the texts are long, of several words, and mostly distinct.
+    sequence
+        Whether the numbers are 1, 2, 3, ... without a gap, each once.
+    spread
+        For numbers: the values below which 1 % and 99 % of the records lie.
+    width
+        Digits of whole numbers if nearly all have as many, as those of codes have; else 0.
+    mixed
+        Whether nearly all of the texts, but not all, are numbers.
+    words
+        The distinct texts in small letters, where there are few; for comparisons only.
+    fillers
+        Probable fillers with their share.
+    """
+
+    name: str
+    rows: int
+    known: int
+    distinct: int
+    kind: str | None
+    whole: bool = False
+    codes: bool = False
+    digits: bool = False
+    prose: bool = False
+    sequence: bool = False
+    spread: tuple[float, float] = (0.0, 0.0)
+    width: int = 0
+    mixed: bool = False
+    words: frozenset[str] = frozenset()
+    fillers: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Distinct values per row that has one."""
+        return self.distinct / max(self.known, 1)
+
+    @property
+    def counted(self) -> str:
+        """Distinct values and rows in words."""
+        values = "value" if self.distinct == 1 else "distinct values"
+        return f"{self.distinct:,} {values} in {self.rows:,} rows"
+
+
+def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Profile:
+    """Look at the values of a column."""
+    from incrowd.engines.memory import dictionary
+    from incrowd.table.domain import Domain
+
+    rows = len(series)
+    try:
+        found, places = dictionary(series, name, null_values)
+        domain, ranks = Domain.build(Attribute(name, "quasi"), found)
+    except InputError:
+        return Profile(name, rows, rows - series.null_count(), series.n_unique(), None)
+    totals = np.bincount(ranks[places], minlength=domain.size)
+    known = np.array([value is not None for value in domain.values], np.bool_)
+    fillers = tuple(probable_fillers(domain, totals))
+    held = int(totals[known].sum())
+    distinct = int(known.sum())
+    if domain.kind == "category":
+        form = _form_of_texts(domain, totals, held)
+    elif domain.kind == "number":
+        form = _form_of_numbers(domain, totals, {text for text, _ in fillers})
+    else:
+        form = {}
+    return Profile(name, rows, held, distinct, domain.kind, fillers=fillers, **form)
+
+
+def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> dict[str, Any]:
+    texts = [value for value in domain.values if value is not None]
+    step = max(len(texts) // _SAMPLE, 1)
+    sample = texts[::step]
+    if not sample:
+        return {}
+    lengths = np.array([len(text) for text in sample])
+    words = np.array([len(text.split()) for text in sample])
+    usual = np.isin(lengths, np.argsort(-np.bincount(lengths))[:2]).mean()
+    decimal = np.mean([re.fullmatch(r"[+-]?[0-9]*[.,][0-9]+", text) is not None for text in sample])
+    number = np.mean([re.fullmatch(NUMBER, text) is not None for text in sample])
+    matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
+    return {
+        "codes": bool(matching > 0.97 and (usual > 0.9 or lengths.mean() > 6)),
+        "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
+        "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
+        "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(held, 1)),
+        "words": frozenset(text.strip().lower() for text in texts) if len(texts) <= 80 else frozenset(),
+    }
+
+
+def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str]) -> dict[str, Any]:
+    usable = np.array([value is not None and value not in odd for value in domain.values], np.bool_)
+    numbers, records = domain.numbers[usable], totals[usable]
+    if not len(numbers) or not np.isfinite(numbers).all():
+        return {}
+    whole = bool((numbers == np.rint(numbers)).all())
+    cumulated = np.cumsum(records)
+    low, high = (numbers[np.searchsorted(cumulated, share * cumulated[-1])] for share in (0.01, 0.99))
+    once = int(cumulated[-1]) == len(numbers)
+    gapless = bool(whole and numbers[-1] - numbers[0] + 1 == len(numbers) and numbers[0] in (0, 1))
+    digits = np.floor(np.log10(np.maximum(np.abs(numbers), 1))).astype(np.int64) + 1
+    usual = int(np.median(digits))
+    return {
+        "whole": whole,
+        "sequence": once and gapless and len(numbers) > 5,
+        "spread": (float(low), float(high)),
+        "width": usual if whole and (digits == usual).mean() > 0.99 else 0,
+    }

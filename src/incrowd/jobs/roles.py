@@ -1,0 +1,275 @@
+"""Guessing the role of a column from its name and its values; what cannot be known stays a question.
+
+The guesses are on the safe side. A column that nobody can judge from outside is no quasi-identifier and not
+insensitive: its role is ``?``, and no job runs until somebody has answered. Reasons have names and counts,
+never values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from incrowd.jobs.profile import Profile
+from incrowd.jobs.words import IDS, NAMES, PEOPLE, PERSONAL, SENSITIVE, about, says, tokens, words_of
+from incrowd.table.schema import OPEN_ROLE, Role
+
+__all__ = ["Guess", "guess_role"]
+
+_UNIQUE = 0.9
+"""Distinct values per row from which nearly every row has a value of its own."""
+_REPEATED = 0.02
+"""Distinct values per row from which ids may be those of people who have several rows."""
+_MOSTLY = 0.3
+_FEW_ROWS = 20
+_MANY = 20
+_LONG = 5
+
+_SEXES = (
+    frozenset(words_of("m male man men mann männlich maennlich h homme hombre masculino maschio masculin 1")),
+    frozenset(
+        words_of("f female woman women w frau weiblich femme mujer femenino feminino femmina féminin 2")
+    ),
+)
+_VALUES = {
+    "marital status": frozenset(
+        words_of(
+            """
+            single married divorced widowed separated ledig verheiratet geschieden verwitwet célibataire marié
+            mariée divorcé divorcée veuf veuve soltero soltera casado casada divorciado divorciada viudo viuda
+            celibe nubile coniugato coniugata vedovo vedova solteiro solteira
+            """
+        )
+    ),
+    "origin": frozenset(
+        words_of(
+            """
+            white black asian hispanic latino caucasian african-american africanamerican asian-pac-islander
+            """
+        )
+    ),
+    "place": frozenset(
+        words_of(
+            """
+            al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc
+            nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy dc pr
+            """
+        )
+    ),
+}
+"""Values that say what a column is about; for places the states of the USA."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a column seems to be.
+
+    Attributes
+    ----------
+    name
+        The column.
+    role
+        The guessed role, or ``?`` where only somebody who knows the table can say.
+    reason
+        Why, in words.
+    hierarchy
+        A recipe as a policy file holds it, where one suits.
+    recipe
+        Why this recipe, or why none.
+    repeated
+        Whether it is an id of people who have several rows.
+    """
+
+    name: str
+    role: Role | Literal["?"]
+    reason: str
+    hierarchy: dict[str, object] | None = None
+    recipe: str = ""
+    repeated: bool = False
+
+
+def guess_role(column: Profile) -> Guess:
+    """Guess the role of a column."""
+    for rule in (_unreadable, _day, _personal, _identifier, _known, _protected, _telling, _known_by_values):
+        guess = rule(column)
+        if guess is not None:
+            return guess
+    return Guess(column.name, OPEN_ROLE, f"{_question(column)}; {column.counted}")
+
+
+# --- rules, the first that knows an answer decides ---------------------------------------------------
+
+
+def _unreadable(column: Profile) -> Guess | None:
+    if column.kind is None:
+        return Guess(column.name, "identifying", "its type is neither text, number nor date")
+    return None
+
+
+def _personal(column: Profile) -> Guess | None:
+    """Names, addresses and numbers that stand for one person."""
+    word = says(PERSONAL, column.name)
+    if word and column.distinct > 2:
+        return Guess(column.name, "identifying", f"the name says {word!r}; {column.counted}")
+    if not set(tokens(column.name)) & set(NAMES) or column.kind != "category":
+        return None
+    if column.share > _MOSTLY or tokens(column.name) in (["name"], ["nombre"], ["nom"], ["nome"]):
+        return Guess(column.name, "identifying", f"seems to be names; {column.counted}")
+    return None
+
+
+def _day(column: Profile) -> Guess | None:
+    if column.kind != "date":
+        return None
+    word = about(column.name)
+    what = f"the name says {word!r}" if word else "a day: others may know what happened on it"
+    return _quasi(column, f"{what}; {column.counted}")
+
+
+def _identifier(column: Profile) -> Guess | None:
+    """Codes that the name calls an id, if the values are as many as ids are."""
+    words = tokens(column.name)
+    person = says(PEOPLE, column.name)
+    ends = bool(words) and words[-1] in IDS
+    if not (person or ends) or (column.kind == "number" and not column.whole):
+        return None
+    strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
+    if column.distinct < max(_FEW_ROWS, _REPEATED * column.known):
+        return None
+    if not strong and not (column.codes or column.width >= 3 or column.sequence):
+        return None
+    if about(column.name) and not person:
+        return None
+    if column.share > _UNIQUE:
+        return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
+    return _repeats(column, "an id by its name")
+
+
+def _known(column: Profile) -> Guess | None:
+    """Recognize what somebody who knows the person plausibly knows, by its name."""
+    word = about(column.name)
+    if word is None or column.prose:
+        return None
+    if column.kind == "category" and column.share > _MOSTLY and column.known > _FEW_ROWS and not column.codes:
+        return Guess(
+            column.name, OPEN_ROLE, f"the name says {word!r}, but most values are rare; {column.counted}"
+        )
+    return _quasi(column, f"others may know it: {word}; {column.counted}")
+
+
+def _protected(column: Profile) -> Guess | None:
+    word = says(SENSITIVE, column.name)
+    if word is None or column.prose:
+        return None
+    return Guess(column.name, "sensitive", f"the name says {word!r}; {column.counted}")
+
+
+def _telling(column: Profile) -> Guess | None:
+    """Recognize what tells people apart by its values alone."""
+    if column.known <= _FEW_ROWS:
+        return None
+    if column.prose:
+        return Guess(column.name, "identifying", f"free text, which may name people; {column.counted}")
+    own = column.share > _UNIQUE
+    if column.mixed:
+        return None
+    if own and column.sequence:
+        return Guess(column.name, "identifying", f"numbers the rows; {column.counted}")
+    if own and (column.kind == "category" or (column.whole and column.width >= _LONG)):
+        return Guess(column.name, "identifying", f"nearly every row has its own value; {column.counted}")
+    code = column.codes or (column.whole and column.width >= _LONG)
+    if code and column.share > _MOSTLY and not own:
+        return _repeats(column, "codes with few rows each")
+    if code and column.distinct > 50 and column.share > _REPEATED:
+        return Guess(
+            column.name,
+            OPEN_ROLE,
+            f"ids of people who have several rows (identifying), or codes such as zips; {column.counted}",
+        )
+    return None
+
+
+def _known_by_values(column: Profile) -> Guess | None:
+    """Recognize what somebody who knows the person plausibly knows, by its values."""
+    words = column.words
+    if column.kind == "category" and 2 <= len(words) <= 6 and all(words & sex for sex in _SEXES):
+        return _quasi(column, f"the values are sexes; {column.counted}")
+    for what, known in _VALUES.items():
+        least = 15 if what == "place" else 3
+        if len(words & known) >= least and len(words & known) >= 0.6 * len(words):
+            return _quasi(column, f"the values look like {what}; {column.counted}")
+    return None
+
+
+def _repeats(column: Profile, why: str) -> Guess:
+    return Guess(
+        column.name,
+        "identifying",
+        f"{why}, and it repeats: {column.counted}; figures count rows, not people",
+        repeated=True,
+    )
+
+
+def _question(column: Profile) -> str:
+    """Say what may be behind a column that neither name nor values explain."""
+    if column.distinct <= 1:
+        return "tells rows nothing apart"
+    if column.kind == "number":
+        low, high = column.spread
+        if column.share > _UNIQUE and column.known > _FEW_ROWS:
+            return "nearly every row has its own number, so who knows it finds the row"
+        if column.whole and 10 < high <= 110 and low >= 0 and column.distinct > 30:
+            return "could be an age, a count or a score"
+        return "a number that somebody may know, or must not learn"
+    if column.mixed:
+        return "numbers but for a few texts: name those that mean missing in null_values"
+    if column.share > _MOSTLY and column.known > _FEW_ROWS:
+        return "many rare texts, which may tell who it is"
+    return "may others know it, or must they not learn it"
+
+
+# --- recipes ------------------------------------------------------------------------------------------
+
+
+def _quasi(column: Profile, reason: str) -> Guess:
+    recipe, why = _recipe(column)
+    return Guess(column.name, "quasi", reason, recipe, why)
+
+
+def _recipe(column: Profile) -> tuple[dict[str, object] | None, str]:
+    """Choose a recipe that suits the values, with the reason."""
+    if column.kind == "date":
+        return {"dates": ["month", "quarter", "year", "decade"]}, "a date climbs the calendar"
+    if column.kind == "number":
+        widths = _widths(column)
+        if not widths:
+            return {"flat": True}, "too few different numbers for intervals: the value or nothing"
+        return {"intervals": widths}, "numbers go into nested intervals of these widths"
+    if column.distinct > _MANY and (column.digits or column.codes):
+        return {"prefix": True}, "codes are masked from the right, one character a level"
+    if column.distinct > _MANY:
+        return None, (
+            f"no recipe suits {column.distinct:,} words; without a hierarchy file cells become sets, or * in "
+            "a full-domain recoding"
+        )
+    return None, ""
+
+
+def _widths(column: Profile) -> list[float]:
+    """Return four widths that double, the first about a fortieth to a twentieth of the usual range."""
+    low, high = column.spread
+    extent = high - low
+    if extent <= 0 or (column.whole and extent < 4):
+        return []
+    rough = extent / 20
+    power = 10.0 ** math.floor(math.log10(rough))
+    width = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.75)
+    if column.whole:
+        width = max(width, 2.0)
+    found: list[float] = []
+    while width < extent and len(found) < 4:
+        plain = float(f"{width:.6g}")
+        found.append(int(plain) if plain.is_integer() else plain)
+        width *= 2
+    return found

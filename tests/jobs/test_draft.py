@@ -1,0 +1,174 @@
+"""Drafts of policies: what names and values of columns say, and what stays a question."""
+
+from __future__ import annotations
+
+import tomllib
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.jobs.draft import Draft, draft_policy
+
+ROWS = 2_000
+RNG = np.random.default_rng(5)
+IDS = np.repeat(np.arange(ROWS // 2), 2)
+
+
+def drafted(**columns: object) -> dict[str, dict[str, object]]:
+    """Return the columns' tables of a draft."""
+    return dict(tomllib.loads(draft_of(**columns).text)["columns"])
+
+
+def draft_of(**columns: object) -> Draft:
+    return draft_policy(pl.DataFrame(columns), "people.csv")
+
+
+def roles(**columns: object) -> dict[str, object]:
+    return {name: entry["role"] for name, entry in drafted(**columns).items()}
+
+
+def texts(form: str, numbers: object) -> list[str]:
+    return [form.format(number) for number in np.asarray(numbers).tolist()]
+
+
+def some(*values: object) -> list[object]:
+    return [values[place] for place in RNG.integers(0, len(values), ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    {
+        "USUBJID": texts("GT{:04}", IDS),
+        "patient_nbr": texts("{}", IDS * 37 + 9),
+        "Kundennummer": texts("K{:05}", IDS),
+        "subject_id": texts("{}", IDS + 1),
+        "x7": texts("AB-{:06}", IDS * 13 + 5),
+    }.items(),
+)
+def test_ids_of_people_that_repeat_are_left_out_with_a_warning(name, values):
+    draft = draft_of(**{name: values, "age": RNG.integers(0, 90, ROWS)})
+    assert draft.having("identifying") == draft.repeated == [name]
+    assert "figures count rows, not people" in draft.text
+    assert f"# k counts rows: a person of {name!r}" in draft.text
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    {
+        "Nachname": some("Huber", "Maier", "Koch"),
+        "fake_first_name": some("Ann", "Bob", "Cy"),
+        "correo": texts("p{}@example.org", IDS),
+        "encounter_id": texts("{}", np.arange(ROWS) * 7 + 3),
+        "q": texts("GT{:04}", np.arange(ROWS)),
+        "v1": texts("{}", np.arange(1, ROWS + 1)),
+    }.items(),
+)
+def test_identifiers_by_name_or_by_values(name, values):
+    draft = draft_of(**{name: values})
+    assert draft.having("identifying") == [name]
+    assert draft.repeated == []
+
+
+def test_what_neither_name_nor_values_tell_is_a_question():
+    asked = roles(
+        admission_type_id=some("1", "2", "6"),
+        clinic_name=some("ward a", "ward b"),
+        fnlwgt=RNG.integers(10_000, 900_000, ROWS),
+        amount=RNG.normal(100, 20, ROWS),
+        metformin=some("No", "Up", "Steady"),
+        study=["GT01"] * ROWS,
+        job_req_any=some(0, 1),
+        hours=RNG.integers(1, 99, ROWS),
+        reviews=texts("many rare words {}", RNG.integers(0, 1_500, ROWS)),
+    )
+    assert set(asked.values()) == {"?"}
+
+
+def test_what_others_know_is_recognized_in_several_languages_and_by_values():
+    known = roles(
+        Geburtsdatum=["1980-01-02", "1981-03-04"] * (ROWS // 2),
+        sexo=some("a", "b"),
+        codice=some("m", "f"),
+        c3=some("single", "married", "divorced"),
+        ville=some("Lyon", "Lille"),
+        profissao=some("medico", "juiz"),
+        Staatsangehörigkeit=some("AT", "DE"),
+        edad=RNG.integers(0, 90, ROWS),
+        titolo_istruzione=some("laurea", "diploma"),
+        race_general=some("A", "B"),
+    )
+    assert set(known.values()) == {"quasi"}, known
+
+
+def test_free_text_is_dropped_with_the_reason():
+    notes = texts("the patient of room {} said that it hurts at night", np.arange(ROWS))
+    draft = draft_of(remarks=notes)
+    assert draft.having("identifying") == ["remarks"]
+    assert "free text, which may name people" in draft.text
+
+
+def test_every_quasi_identifier_of_numbers_dates_or_codes_gets_a_recipe():
+    found = drafted(
+        age=RNG.integers(0, 95, ROWS),
+        lat=RNG.normal(45, 0.1, ROWS),
+        birth_date=texts("19{:02}-01-02", RNG.integers(30, 99, ROWS)),
+        zip=texts("{:05}", RNG.integers(0, 400, ROWS)),
+        children=RNG.integers(0, 3, ROWS),
+        sex=some("m", "f"),
+    )
+    assert {name: entry.get("hierarchy") for name, entry in found.items()} == {
+        "age": {"intervals": [5, 10, 20, 40]},
+        "lat": {"intervals": [0.02, 0.04, 0.08, 0.16]},
+        "birth_date": {"dates": ["month", "quarter", "year", "decade"]},
+        "zip": {"prefix": True},
+        "children": {"flat": True},
+        "sex": None,
+    }
+
+
+def test_well_known_fillers_are_taken_for_missing_and_numbers_are_only_told():
+    ages = [*range(20, 80)] * 33 + [999] * 20
+    draft = draft_of(
+        age=ages, weight=(["?"] * 1_900 + texts("{}", range(100)))[:ROWS], country=some("NA", "DE", "FR")
+    )
+    assert tomllib.loads(draft.text)["null_values"] == ["?"]
+    assert "[columns.weight]" in draft.text
+    assert "# \"?\" fills 95% of 'weight' and probably means missing; so it is named here." in draft.text
+    assert "# \"999\" fills 1% of 'age' and probably means missing; add it here if it does." in draft.text
+    assert "NA" not in {text for _, text, _ in draft.fillers}, "a code of a country among others"
+
+
+def test_a_draft_without_questions_runs_and_one_with_questions_is_refused(tmp_path):
+    table = pl.DataFrame(
+        {"age": RNG.integers(0, 90, ROWS), "sex": some("m", "f"), "diagnosis": some("a", "b", "c")}
+    )
+    (tmp_path / "policy.toml").write_text(draft_policy(table, "people.csv").text)
+    release = ic.anonymize(table, ic.Policy.read(tmp_path / "policy.toml"))
+    assert release.privacy.holds
+    asked = draft_policy(table.with_columns(ward=pl.Series(some("x", "y"))), "people.csv")
+    (tmp_path / "policy.toml").write_text(asked.text)
+    with pytest.raises(ic.PolicyError, match=r"1 column has no role yet .*'ward'"):
+        ic.Policy.read(tmp_path / "policy.toml")
+
+
+def test_a_draft_never_shows_a_value():
+    table = pl.DataFrame(
+        {
+            "name": texts("Zebedee{}", np.arange(ROWS)),
+            "ward": some("Xanadu", "Yonder"),
+            "income": RNG.integers(70_001, 70_009, ROWS),
+            "sex": some("male", "female"),
+            "note": texts("secret words of person {} in this very room", np.arange(ROWS)),
+        }
+    )
+    text = draft_policy(table, "people.csv").text
+    for value in ("Zebedee", "Xanadu", "Yonder", "7000", "secret words"):
+        assert value not in text
+
+
+def test_a_flag_that_is_set_to_its_own_name_is_no_missing_header():
+    assert roles(MDC=some("MDC", "other"), race=some("A", "B"))["race"] == "quasi"
+    with pytest.raises(ic.TableError, match="column 2 of 2"):
+        draft_of(Alice=some("Bob", "Carol"), flu=some("flu", "cold"))
