@@ -248,7 +248,8 @@ class Setting:
         for attribute in attributes:
             own = replace(attribute, role="sensitive", levels=None, output=None, weight=1)
             known = counted(mine, own, nulls)
-            seen = counted(theirs, Attribute(attribute.name, "sensitive", kind="category"), nulls)
+            shown = replace(attribute.as_released(), levels=None, output=None, weight=1)
+            seen = counted(theirs, replace(shown.as_texts(), role="sensitive"), nulls)
             self.columns[attribute.name] = Column(
                 known.domain, known.rank_of_row(), seen.domain.values, seen.rank_of_row()
             )

@@ -127,7 +127,9 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
 
     quasi = Schema.of(schema.quasi, null_values=schema.null_values)
     try:
-        everybody = engine_for(loaded(population)).count(quasi.measured())
+        # People have their values as they came, not as cells of a release.
+        plainly = Schema.of((each.as_texts() for each in schema.quasi), null_values=schema.null_values)
+        everybody = engine_for(loaded(population)).count(plainly)
     except InputError as error:
         raise type(error)(f"population: {error}") from None
     return replace(frequency, population=cover(frequency, everybody, quasi.quasi))

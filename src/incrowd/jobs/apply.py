@@ -25,7 +25,7 @@ from incrowd.table.documents import envelope
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
-from incrowd.table.schema import Attribute, Schema
+from incrowd.table.schema import Schema
 from incrowd.table.union import Part, Shown, together
 
 if TYPE_CHECKING:
@@ -208,7 +208,10 @@ def apply_recoding(
     kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
     plainly = Schema.of(
         [
-            *(Attribute(name, "quasi", kind) for name, kind in zip(names, kinds, strict=True)),
+            *(
+                replace(attribute.as_texts(), kind=kind, output=None, weight=1.0, levels=None)
+                for attribute, kind in zip(schema.quasi, kinds, strict=True)
+            ),
             *schema.sensitive,
         ],
         null_values=schema.null_values,

@@ -146,6 +146,9 @@ class Policy:
                         output=column.output,
                         weight=column.weight,
                         levels=_levels(column.levels),
+                        format=column.format,
+                        decimal=column.decimal,
+                        thousands=column.thousands,
                     )
                     for name, column in checked.columns.items()
                 ),
@@ -186,6 +189,11 @@ class Policy:
             lines += ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
             if attribute.kind != "auto":
                 lines.append(f"kind = {toml_value(attribute.kind)}")
+            lines += [
+                f"{name} = {toml_value(value)}"
+                for name in ("format", "decimal", "thousands")
+                if (value := getattr(attribute, name)) is not None
+            ]
             if isinstance(attribute.hierarchy, Builder):
                 lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
             elif attribute.hierarchy is not None:

@@ -19,9 +19,10 @@ from pydantic import (
     field_validator,
 )
 
-from incrowd.errors import PolicyError, open_roles
+from incrowd.errors import PolicyError, named, open_roles
 from incrowd.io.addresses import read_bytes
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
+from incrowd.table.spellings import open_spelling
 
 __all__ = ["PolicyFile", "read_toml", "validate"]
 
@@ -38,6 +39,9 @@ class ColumnTable(BaseModel):
     hierarchy: StrictStr | dict[str, Any] | None = None
     output: Style | None = None
     weight: float = Field(1.0, ge=0, allow_inf_nan=False, strict=True)
+    format: StrictStr | None = None
+    decimal: StrictStr | None = None
+    thousands: StrictStr | None = None
     levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
 
 
@@ -96,8 +100,11 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     PolicyError
         With the place and the problem of every wrong setting.
     """
-    if questions := _questions(document):
+    if questions := _questions(document, "role"):
         raise PolicyError(f"{source}: {open_roles(questions)}")
+    for what in ("format", "decimal"):
+        if questions := _questions(document, what):
+            raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
     try:
         checked = PolicyFile.model_validate(dict(document))
     except ValidationError as error:
@@ -115,13 +122,13 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     return checked
 
 
-def _questions(document: Mapping[str, Any]) -> list[str]:
-    """Name the columns whose role a draft asks about."""
+def _questions(document: Mapping[str, Any], what: str) -> list[str]:
+    """Name the columns of which a draft asks for a setting."""
     columns = document.get("columns")
     if not isinstance(columns, Mapping):
         return []
     return [
         str(name)
         for name, entry in columns.items()
-        if isinstance(entry, Mapping) and entry.get("role") == OPEN_ROLE
+        if isinstance(entry, Mapping) and entry.get(what) == OPEN_ROLE
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +17,7 @@ from incrowd.errors import HierarchyError, SchemaError, null_values_setting
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.schema import Attribute
+from incrowd.table.spellings import read_spelled
 
 __all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "rank_values"]
 
@@ -119,6 +120,8 @@ class Domain:
         SchemaError
             When the column was declared a number or a date and has a value that is none.
         """
+        if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
+            return cls._spelled(attribute, found)
         kind, numbers = _kind(attribute, found)
         count = len(found.texts)
         ranks = np.full(count + 1, -1, np.int64)
@@ -171,6 +174,18 @@ class Domain:
             by_rank = np.append(by_rank, np.nan)
         texts = (*values, None) if found.has_missing else tuple(values)
         return cls(attribute.name, kind, texts, tree, by_rank, missing), ranks
+
+    @classmethod
+    def _spelled(cls, attribute: Attribute, found: Dictionary) -> tuple[Domain, NDArray[np.int64]]:
+        """Rank texts by what they say in the column's spelling; several may say the same."""
+        spelling = attribute.spelling
+        values, numbers, places = read_spelled(found.texts, spelling, attribute.name)
+        kind: Literal["number", "date"] = "date" if spelling.format else "number"
+        # The spelling declares the kind.
+        asked = kind if attribute.kind == "auto" else attribute.kind
+        plain = replace(attribute, kind=asked, format=None, decimal=None, thousands=None)
+        domain, ranks = cls.build(plain, Dictionary(values, found.has_missing, kind, numbers))
+        return domain, ranks[np.append(places, len(values))]
 
     @property
     def height(self) -> int:

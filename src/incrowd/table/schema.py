@@ -11,6 +11,7 @@ from incrowd.errors import ParameterError, SchemaError, did_you_mean, named, ope
 from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
+from incrowd.table.spellings import Spelling, check_spelling
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Builder, Hierarchy
@@ -62,6 +63,11 @@ class Attribute:
         How much the column's loss counts where an algorithm minimizes one, >= 0.
     levels
         Least and largest level of full-domain recoding, both included; None for the largest is the top.
+    format
+        How dates and times are written in texts, as `datetime.strptime` takes it: ``%d.%m.%Y``.
+    decimal, thousands
+        How numbers are written in texts: the sign before decimals (``.`` or ``,``), and what groups digits in
+        threes. A sign of a currency or of percent that all numbers have is left out.
     """
 
     name: str
@@ -71,6 +77,9 @@ class Attribute:
     output: Style | None = None
     weight: float = WEIGHT.field(1.0)
     levels: tuple[int, int | None] | None = None
+    format: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -91,6 +100,22 @@ class Attribute:
             if value not in allowed:
                 known = ", ".join(str(item) for item in allowed if item)
                 raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+        check_spelling(self.name, self.spelling, self.kind)
+
+    @property
+    def spelling(self) -> Spelling:
+        """How its texts are written, where that is declared."""
+        return Spelling(self.format, self.decimal, self.thousands)
+
+    def as_released(self) -> Attribute:
+        """Return how its cells in a release are read: those of a quasi-identifier are texts."""
+        if self.role != "quasi":
+            return self
+        return replace(self.as_texts(), format=None, decimal=None, thousands=None)
+
+    def as_texts(self) -> Attribute:
+        """Return it without kind and hierarchy: values are told apart by their text, read by its spelling."""
+        return replace(self, kind="category", hierarchy=None)
 
 
 class Schema:
@@ -219,15 +244,7 @@ class Schema:
     def measured(self) -> Schema:
         """Return the schema under which a table is measured: quasi-identifiers as they are written."""
         kept = [attribute for attribute in self.attributes if attribute.role in ("quasi", "sensitive")]
-        return Schema.of(
-            (
-                replace(attribute, kind="category", hierarchy=None)
-                if attribute.role == "quasi"
-                else attribute
-                for attribute in kept
-            ),
-            null_values=self.null_values,
-        )
+        return Schema.of((attribute.as_released() for attribute in kept), null_values=self.null_values)
 
     def target(self, name: str, columns: Sequence[str]) -> Attribute:
         """Return the column that a release is to predict.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +49,7 @@ def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDA
         met = [np.unique(shown[j][0][live]) for shown, live, _ in parts]
         texts = [shown[j][1][cell] for (shown, _, _), cells in zip(parts, met, strict=True) for cell in cells]
         distinct = dict.fromkeys(text for text in texts if text is not None)
-        plain = replace(attribute, kind="category", hierarchy=None)
-        domain, ranks = Domain.build(plain, Dictionary(list(distinct), None in texts))
+        domain, ranks = Domain.build(attribute.as_released(), Dictionary(list(distinct), None in texts))
         place = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
         domains.append(domain)
         columns = []

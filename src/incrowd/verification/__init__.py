@@ -23,7 +23,7 @@ from incrowd.errors import SchemaError, TableError, named
 from incrowd.verification.against import compare
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.cells import Shapes
-from incrowd.verification.classes import count_records, group
+from incrowd.verification.classes import count_records, group, group_of
 from incrowd.verification.databases import is_address
 from incrowd.verification.models import Measuring
 from incrowd.verification.people import People
@@ -31,6 +31,7 @@ from incrowd.verification.policy import Column, Policy, read_policy
 from incrowd.verification.result import Finding, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
+from incrowd.verification.spellings import respell
 from incrowd.verification.tables import load, title_of
 
 if TYPE_CHECKING:
@@ -134,11 +135,13 @@ def verify(  # noqa: PLR0913
                     everything=False,
                 )  # fmt: skip
                 _refuse_lacking(people, quasi)
+                _respell(con, people, policy)
             if beside is not None:
                 raw = load(
                     con, "raw", beside, against_table, [column.name for column in policy.columns],
                     CsvFormat(delimiter, encoding, tuple(names)), scratch, everything=True,
                 )  # fmt: skip
+                _respell(con, raw, policy)
             return _checked(con, policy, released, people, raw)
         finally:
             con.close()
@@ -177,6 +180,9 @@ def _checked(
     records, suppressed, classes = count_records(con)
     if records == 0:
         raise TableError(f"{released.title}: the file holds no records")
+    for place, column in enumerate(sensitive):
+        if column.spelling is not None and _is_text(released, column.name):
+            respell(con, "member", f"s{place}", column.name, column.spelling, ())
     attributes = {
         column.name: Attribute(con, place, column, released.types[released.place(column.name)])
         for place, column in enumerate(sensitive)
@@ -211,6 +217,18 @@ def _checked(
         problems=tuple(problems),
         unchecked=tuple(unchecked),
     )
+
+
+def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> None:
+    """Write the raw values of quasi-identifiers plainly, as cells of a release are."""
+    for column in policy.named("quasi"):
+        if column.spelling is not None and column.name in table.names and _is_text(table, column.name):
+            place = f"c{table.place(column.name)}"
+            respell(con, table.name, place, column.name, column.spelling, policy.null_values)
+
+
+def _is_text(table: Table, name: str) -> bool:
+    return group_of(table.types[table.place(name)]) == "text"
 
 
 def _needs_values(model: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from incrowd.errors import PolicyError, named, open_roles
 from incrowd.verification.demands import Demand, read_demands
 from incrowd.verification.recipes import recipe_named
+from incrowd.verification.spellings import Spelling, spelling_of
 
 __all__ = ["SUPPRESSED", "Column", "Policy", "read_policy"]
 
@@ -27,7 +28,7 @@ _SETTINGS = (
     "version", "max_suppression", "output", "shuffle", "seed", "null_values", "unlisted", "others",
     "columns", "models", "algorithm",
 )  # fmt: skip
-_OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels")
+_OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands")
 _LARGEST = 1 << 24
 """Bytes of a policy that is read."""
 
@@ -46,6 +47,8 @@ class Column:
         How its cells are written: its own style, else that of the policy.
     levels
         Least and largest level of full-domain recoding; None for no bound.
+    spelling
+        How its texts write numbers or dates, where the policy says so.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Column:
     hierarchy: Path | dict[str, Any] | None = None
     style: str = "auto"
     levels: tuple[int, int | None] | None = None
+    spelling: Spelling | None = None
 
     @property
     def is_by_number(self) -> bool:
@@ -174,6 +178,10 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
         if not isinstance(entry, dict):
             raise PolicyError(f"{where} must be a table with a role")
         _refuse_unknown(entry, _OF_COLUMN, f"{where}: ")
+        spelling = spelling_of(entry, where)
+        kind = _choice(entry.get("kind", "auto"), KINDS, f"kind of {where}")
+        if spelling is not None and kind == "auto":
+            kind = "number" if spelling.format is None else "date"
         hierarchy = entry.get("hierarchy")
         if isinstance(hierarchy, str):
             hierarchy = folder / hierarchy
@@ -186,10 +194,11 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
             Column(
                 name=name,
                 role=_choice(entry.get("role"), ROLES, f"role of {where}"),
-                kind=_choice(entry.get("kind", "auto"), KINDS, f"kind of {where}"),
+                kind=kind,
                 hierarchy=hierarchy,
                 style=_choice(entry.get("output", style), STYLES, f"output of {where}"),
                 levels=_levels(entry.get("levels"), where),
+                spelling=spelling,
             )
         )
     return tuple(columns)

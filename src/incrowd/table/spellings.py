@@ -1,0 +1,261 @@
+"""Spellings: numbers and dates in texts that are written otherwise than `1234.5` and `2020-03-05`.
+
+A column declares its spelling (`format`, or `decimal` and `thousands`). Its texts are then read once, where
+the distinct values of a column are ranked, whatever engine met them. From there on a value has one text: the
+plain number, the day, or the point of time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import ParameterError, SchemaError, null_values_setting, quoted
+
+__all__ = ["OPEN", "Spelling", "check_spelling", "open_spelling", "read_spelled"]
+
+OPEN = "?"
+"""A spelling that a draft asks about; no schema has it."""
+
+_DIRECTIVES = frozenset("YymdHIMSfpbBjaA%")
+"""Letters of a pattern that are read, as `datetime.strptime` reads them."""
+_TIMES = frozenset("HIMSfp")
+_DECIMALS = (".", ",")
+_THOUSANDS = (",", ".", " ", "'", "_")
+_BLANKS = "[ \\u00a0\\u202f]"
+_UNIT = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|%|‰)"
+_DAY = 86_400
+_LONGEST = 400
+"""Characters of a number that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a column writes its numbers or dates.
+
+    Attributes
+    ----------
+    format
+        A pattern for dates and times as `datetime.strptime` takes it, e.g. ``%d.%m.%Y``.
+    decimal
+        What stands before the decimals of numbers: ``.`` or ``,``.
+    thousands
+        What groups digits in threes: ``,``, ``.``, a blank, ``'`` or ``_``.
+    """
+
+    format: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.format is not None or self.decimal is not None or self.thousands is not None
+
+    @property
+    def kind(self) -> str:
+        """What the texts are: ``date`` or ``number``."""
+        return "number" if self.format is None else "date"
+
+    def read(self, text: str) -> str | None:
+        """Return the plain text of a value; None where it is not written so.
+
+        Examples
+        --------
+        >>> Spelling(format="%d.%m.%Y").read("5.3.2020")
+        '2020-03-05'
+        >>> Spelling(decimal=",", thousands=".").read("1.234,50")
+        '1234.5'
+        """
+        if self.format is not None:
+            moment = self.moment(text)
+            return None if moment is None else _iso(moment, timed=self.is_timed)
+        return self.number(text)[0]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the pattern has a time of the day."""
+        return bool(_TIMES & set(_letters(self.format or "")))
+
+    def moment(self, text: str) -> dt.datetime | None:
+        """Read a day or a point of time."""
+        try:
+            return dt.datetime.strptime(text.strip(), self.format or "")
+        except ValueError:
+            return None
+
+    def number(self, text: str) -> tuple[str | None, str]:
+        """Read a number, and the unit that stands at it: a sign of a currency or of percent."""
+        found = _numbers(self.decimal or ".", self.thousands).fullmatch(text.strip())
+        if found is None or len(text) > _LONGEST or (found["before"] and found["after"]):
+            return None, ""
+        whole = re.sub(r"[^0-9]", "", found["whole"]).lstrip("0") or "0"
+        part = (found["part"] or "").rstrip("0")
+        plain = f"{whole}.{part}" if part else whole
+        minus = found["sign"] in ("-", "−") and plain != "0"
+        return ("-" if minus else "") + plain, found["before"] or found["after"] or ""
+
+
+def check_spelling(column: str, spelling: Spelling, kind: str) -> None:
+    """Check what a column says of its spelling.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if not spelling:
+        return
+    try:
+        _check(spelling, kind)
+    except ParameterError as error:
+        raise SchemaError(f"column {column!r}: {error}") from None
+
+
+def _check(spelling: Spelling, kind: str) -> None:
+    given = (spelling.format, spelling.decimal, spelling.thousands)
+    if OPEN in given:
+        what = "format" if spelling.format == OPEN else "decimal"
+        raise ParameterError(open_spelling(what))
+    if spelling.format is not None:
+        if spelling.decimal is not None or spelling.thousands is not None:
+            raise ParameterError("format is for dates, decimal and thousands are for numbers: name one kind")
+        _check_format(spelling.format)
+    for name, value, allowed in (
+        ("decimal", spelling.decimal, _DECIMALS),
+        ("thousands", spelling.thousands, _THOUSANDS),
+    ):
+        if value is not None and value not in allowed:
+            raise ParameterError(
+                f"{name} must be one of {', '.join(map(repr, allowed))}, got {quoted(value)}"
+            )
+    if spelling.thousands is not None and spelling.thousands == (spelling.decimal or "."):
+        raise ParameterError(
+            "decimal and thousands are the same sign; say decimal = ',' or another thousands"
+        )
+    if kind not in ("auto", "category", spelling.kind):
+        setting = "format" if spelling.format is not None else "decimal and thousands"
+        raise ParameterError(f"{setting} makes it a {spelling.kind}, but kind says {kind}")
+
+
+def open_spelling(what: str) -> str:
+    """Say that a spelling is still a question, and how to answer it."""
+    if what == "format":
+        return (
+            'the order of day and month is not known yet (format = "?"); write format = "%d/%m/%Y" if the '
+            'day comes first, or "%m/%d/%Y" if the month does, with the signs that the column has'
+        )
+    return (
+        'the decimal sign is not known yet (decimal = "?"); write decimal = "," if 1,234 is a little more '
+        'than one, or thousands = "," if it is more than a thousand'
+    )
+
+
+def _check_format(pattern: str) -> None:
+    if not isinstance(pattern, str):
+        raise ParameterError(f"format must be a text such as '%d.%m.%Y', got {quoted(pattern)}")
+    letters = _letters(pattern)
+    wrong = [letter for letter in letters if letter not in _DIRECTIVES]
+    if wrong or re.search(r"(^|[^%])(%%)*%$", pattern):
+        known = " ".join(f"%{letter}" for letter in sorted(_DIRECTIVES - {"%"}))
+        raise ParameterError(
+            f"format {pattern!r}: {'%' + wrong[0] if wrong else '%'} is not read; {known} are"
+        )
+    if not {"Y", "y"} & set(letters) or len(set(letters)) < len(letters):
+        raise ParameterError(f"format {pattern!r}: give the year (%Y or %y), and each part once")
+
+
+def _letters(pattern: str) -> list[str]:
+    return [letter for letter in re.findall(r"%(.)", pattern) if letter != "%"]
+
+
+@lru_cache(maxsize=64)
+def _numbers(decimal: str, thousands: str | None) -> re.Pattern[str]:
+    mark = {None: None, " ": _BLANKS, "'": "['’]"}.get(thousands, re.escape(thousands or ""))
+    grouped = "" if mark is None else f"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+|"
+    blank = f"{_BLANKS}?"
+    return re.compile(
+        rf"(?P<sign>[+\-−]?)(?:(?P<before>{_UNIT}){blank})?"
+        rf"(?P<whole>{grouped}[0-9]+)(?:{re.escape(decimal)}(?P<part>[0-9]+))?(?:{blank}(?P<after>{_UNIT}))?"
+    )
+
+
+def _iso(moment: dt.datetime, *, timed: bool) -> str:
+    if not timed:
+        return moment.date().isoformat()
+    text = moment.isoformat(timespec="seconds")
+    return f"{text}.{moment.microsecond:06}".rstrip("0") if moment.microsecond else text
+
+
+def read_spelled(
+    texts: Sequence[str], spelling: Spelling, column: str
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
+    """Read the distinct texts of a column by its spelling.
+
+    Returns
+    -------
+    values
+        The plain texts, distinct and in order.
+    numbers
+        float64[values]: their numbers, or days since 1970.
+    places
+        int64[texts]: the place of each text among the values.
+
+    Raises
+    ------
+    SchemaError
+        When texts are not written so, or have different units; they are counted, not repeated.
+    """
+    plain = [spelling.read(text) for text in texts]
+    if spelling.format is None:
+        units = {spelling.number(text)[1] for text in texts}
+        if len(units) > 1:
+            raise SchemaError(
+                f"column {column!r}: its numbers have {len(units)} different units (signs of currencies, "
+                "percent, or none); give them one unit first, or declare the column a category"
+            )
+    elif spelling.is_timed and all(text is None or text.endswith("T00:00:00") for text in plain):
+        # As of columns that are stored as points of time.
+        plain = [None if text is None else text[:10] for text in plain]
+    wrong = sum(text is None for text in plain)
+    if wrong:
+        raise SchemaError(_not_so(column, spelling, wrong, len(plain)))
+    read = [text for text in plain if text is not None]
+    measured = {text: _measure(text, spelling) for text in read}
+    values = sorted(measured, key=measured.__getitem__)
+    place = {text: number for number, text in enumerate(values)}
+    numbers = np.array([_double(measured[text]) for text in values], np.float64)
+    return values, numbers, np.array([place[text] for text in read], np.int64)
+
+
+def _double(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _measure(text: str, spelling: Spelling) -> Fraction:
+    if spelling.format is None:
+        return Fraction(text)
+    moment = dt.datetime.fromisoformat(text)
+    days = moment.toordinal() - dt.date(1970, 1, 1).toordinal()
+    seconds = (moment.hour * 60 + moment.minute) * 60 + moment.second
+    return days + Fraction(seconds * 1_000_000 + moment.microsecond, _DAY * 1_000_000)
+
+
+def _not_so(column: str, spelling: Spelling, wrong: int, total: int) -> str:
+    if spelling.format is not None:
+        what = f"dates written {spelling.format!r}"
+    else:
+        marks = f"decimal {spelling.decimal or '.'!r}"
+        marks += f", thousands {spelling.thousands!r}" if spelling.thousands is not None else ""
+        what = f"numbers with {marks}"
+    return (
+        f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
+        f"with {null_values_setting()}, or correct the spelling"
+    )

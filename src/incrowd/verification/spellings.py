@@ -1,0 +1,139 @@
+"""Numbers and dates that a policy declares to be written in a way of their own, read a second time.
+
+A column's distinct texts are read one by one, with other means than those of the code that made the release:
+numbers by taking signs away, dates by the standard library. Cells of a release are plain; raw values, values
+of a population, and sensitive values are not.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import PolicyError, SchemaError
+from incrowd.verification.missing import means_missing
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Spelling", "respell", "spelling_of"]
+
+_CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
+_BLANKS = " \u00a0\u202f"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a column writes its numbers or dates; what the policy does not say is None."""
+
+    format: str | None
+    decimal: str | None
+    thousands: str | None
+
+    def plain(self, text: str) -> str | None:
+        """Return a text as a release would write it; None where it is not spelled so."""
+        return self._number(text.strip()) if self.format is None else self._day(text.strip(), self.format)
+
+    def _day(self, text: str, pattern: str) -> str | None:
+        try:
+            read = datetime.datetime.strptime(text, pattern)
+        except ValueError:
+            return None
+        if not re.search("%[HIMSfp]", pattern.replace("%%", "")):
+            return f"{read.date()}"
+        return f"{read:%H:%M:%S}".join(
+            (f"{read.date()}T", f".{read.microsecond:06}" if read.microsecond else "")
+        )
+
+    def _number(self, text: str) -> str | None:
+        for unit in _CURRENCIES:
+            signed = text[:1] if text[:1] in "+-−" else ""
+            if text.startswith(unit, len(signed)):
+                rest = text[len(signed) + len(unit) :]
+                text = signed + (rest[1:] if rest[:1] in tuple(_BLANKS) else rest)
+                if not rest or not text[len(signed) :][:1].isdigit():
+                    return None
+                break
+            if text.endswith(unit):
+                rest = text[: -len(unit)]
+                text = rest[:-1] if rest[-1:] in tuple(_BLANKS) else rest
+                break
+        text = text.replace("−", "-")
+        whole, point, part = text.partition(self.decimal or ".")
+        if self.thousands is not None:
+            marks = {" ": _BLANKS, "'": "'’"}.get(self.thousands, self.thousands)
+            first, *others = re.split(f"[{re.escape(marks)}]", whole)
+            if others and (not 1 <= len(first.lstrip("+-")) <= 3 or any(len(each) != 3 for each in others)):
+                return None
+            whole = first + "".join(others)
+        if not re.fullmatch("[+-]?[0-9]+", whole) or (point and not re.fullmatch("[0-9]+", part)):
+            return None
+        try:
+            number = Decimal(f"{whole}.{part or 0}")
+        except InvalidOperation:
+            return None
+        digits = format(number, "f")
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        return "0" if digits in ("-0", "") else digits
+
+
+def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
+    """Read what a policy says of a column's spelling.
+
+    Raises
+    ------
+    PolicyError
+        It contradicts itself, or is still a question.
+    """
+    given = {name: entry.get(name) for name in ("format", "decimal", "thousands")}
+    if all(value is None for value in given.values()):
+        return None
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise PolicyError(f"{name} of {where} must be a text")
+        if value == "?":
+            raise PolicyError(
+                f'{name} of {where} is still a question ("?"): write how the values are spelled'
+            )
+    if given["format"] is not None and (given["decimal"] or given["thousands"]):
+        raise PolicyError(f"{where}: format is for dates, decimal and thousands are for numbers")
+    if given["format"] is None and given["thousands"] == (given["decimal"] or "."):
+        raise PolicyError(f"{where}: decimal and thousands are the same sign")
+    return Spelling(**given)
+
+
+def respell(
+    con: duckdb.DuckDBPyConnection, table: str, cell: str, name: str, spelling: Spelling, nulls: Sequence[str]
+) -> None:
+    """Rewrite a column of texts in a table of the connection as a release would write its values.
+
+    Raises
+    ------
+    SchemaError
+        When texts are not spelled so; they are counted, not repeated.
+    """
+    missing = means_missing(cell, nulls) if nulls else "false"
+    rows = con.execute(
+        f"SELECT DISTINCT {cell} FROM {table} WHERE {cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
+    ).fetchall()
+    texts = [text for (text,) in rows]
+    plain = [spelling.plain(text) for text in texts]
+    wrong = sum(text is None for text in plain)
+    if wrong:
+        raise SchemaError(
+            f"column {name!r}: {wrong} of {len(texts)} distinct values are not spelled as the policy says; "
+            "name those that mean missing in null_values"
+        )
+    if plain and all(text is not None and text.endswith("T00:00:00") for text in plain):
+        plain = [text.partition("T")[0] for text in plain if text is not None]
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE respelled AS SELECT unnest(?::VARCHAR[]) AS raw, "
+        "unnest(?::VARCHAR[]) AS plain",
+        [texts, plain],
+    )
+    con.execute(f"UPDATE {table} SET {cell} = plain FROM respelled WHERE {table}.{cell} = raw")
+    con.execute("DROP TABLE respelled")
