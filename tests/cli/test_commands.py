@@ -354,7 +354,7 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
         "QUESTIONS (61):",
         "! people may have several rows, and figures count rows; ids: subject",
         "! probably missing values, see null_values: '?'",
-        '1. Answer all 61 questions (role = "?") in policy.toml',
+        '1. Answer all 61 questions ("?") in policy.toml',
         "2. incrowd assess people.csv --policy policy.toml",
     ):
         assert part in told.out

@@ -172,3 +172,49 @@ def test_a_flag_that_is_set_to_its_own_name_is_no_missing_header():
     assert roles(MDC=some("MDC", "other"), race=some("A", "B"))["race"] == "quasi"
     with pytest.raises(ic.TableError, match="column 2 of 2"):
         draft_of(Alice=some("Bob", "Carol"), flu=some("flu", "cold"))
+
+
+def test_spellings_are_written_and_what_the_texts_do_not_tell_is_asked():
+    day = RNG.integers(1, 12, ROWS)
+    draft = draft_of(
+        admitted=texts("{:02}.03.2020", day + 10),
+        seen=texts("{:02}/04/2020", day),
+        seen_at=texts("2020-03-05 00:{:02}:00", day),
+        born=texts("197005{:02}", day),
+        income=texts("1.{:03},50", RNG.integers(100, 999, ROWS)),
+        zip=texts("0{:04}", RNG.integers(1, 400, ROWS)),
+        age=[*texts("{}", RNG.integers(20, 60, ROWS - 1)), "NA"],
+    )
+    columns = tomllib.loads(draft.text)["columns"]
+    assert {name: entry.get("format") for name, entry in columns.items()} == {
+        "admitted": "%d.%m.%Y",
+        "seen": "?",
+        "seen_at": "%Y-%m-%d %H:%M:%S",
+        "born": "%Y%m%d",
+        "income": None,
+        "zip": None,
+        "age": None,
+    }
+    assert (columns["income"]["decimal"], columns["income"]["thousands"]) == (",", ".")
+    assert 'format = "%d/%m/%Y" or format = "%m/%d/%Y"' in draft.text
+    assert draft.unread == ["seen"]
+    assert tomllib.loads(draft.text)["null_values"] == ["NA"], "a filler among numbers, however few have it"
+    assert columns["age"]["hierarchy"] == {"intervals": [2, 4, 8, 16]}
+    assert {columns[name]["role"] for name in ("admitted", "seen", "seen_at", "born")} == {"quasi"}
+
+
+def test_a_draft_with_spellings_runs_once_it_is_answered(tmp_path):
+    table = pl.DataFrame(
+        {"admitted": texts("{:02}.03.2020", RNG.integers(1, 28, ROWS)), "sex": some("m", "f")}
+    )
+    (tmp_path / "policy.toml").write_text(draft_policy(table, "people.csv").text)
+    table.write_csv(tmp_path / "people.csv")
+    release = ic.anonymize(tmp_path / "people.csv", ic.Policy.read(tmp_path / "policy.toml"))
+    assert release.frequency.domains[0].kind == "date"
+
+
+def test_what_nearly_every_row_has_is_no_sensitive_attribute():
+    assert roles(test_id=["covid"] * (ROWS - 5) + ["other"] * 5, result=some("a", "b")) == {
+        "test_id": "?",
+        "result": "sensitive",
+    }

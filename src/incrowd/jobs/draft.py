@@ -18,6 +18,7 @@ from incrowd.jobs.roles import Guess, guess_role
 from incrowd.jobs.words import is_usual
 from incrowd.table.fillers import TEXTS
 from incrowd.table.schema import OPEN_ROLE
+from incrowd.table.spellings import Spelling
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,6 +62,16 @@ class Draft:
     def having(self, role: str) -> list[str]:
         """Name the columns of a role, ``?`` for questions."""
         return [guess.name for guess in self.guesses if guess.role == role]
+
+    @property
+    def spelled(self) -> list[str]:
+        """Columns that write numbers or dates in another way, and are not left out."""
+        return [guess.name for guess in self.guesses if len(guess.ways) == 1 and guess.role != "identifying"]
+
+    @property
+    def unread(self) -> list[str]:
+        """Columns whose texts do not tell how they write numbers or dates."""
+        return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role != "identifying"]
 
     @property
     def repeated(self) -> list[str]:
@@ -165,7 +176,21 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
     elif guess.recipe:
         lines.append(f"# {guess.recipe}")
-    return lines
+    return lines + (_spelling(guess.ways) if guess.role != "identifying" else [])
+
+
+def _spelling(ways: Sequence[Spelling]) -> list[str]:
+    """Write how numbers or dates are written, or ask where the texts do not tell."""
+    if not ways:
+        return []
+    if len(ways) == 1:
+        return [f"{name} = {toml_value(value)}" for name, value in ways[0].settings().items()]
+    told = " or ".join(
+        ", ".join(f"{name} = {toml_value(value)}" for name, value in way.settings().items()) for way in ways
+    )
+    if ways[0].format is not None:
+        return [f'format = "?"  # QUESTION, the order of day and month: {told}']
+    return [f'decimal = "?"  # QUESTION, what the signs in its numbers mean: {told}']
 
 
 def _models(guesses: Iterable[Guess]) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from incrowd.errors import InputError
 from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import probable_fillers
+from incrowd.table.recognition import Recognized, recognize, recognize_digits
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
+    from incrowd.table.spellings import Spelling
 
 __all__ = ["Profile", "profile_of"]
 
@@ -63,8 +65,12 @@ class Profile:
         Whether nearly all of the texts, but not all, are numbers.
     words
         The distinct texts in small letters, where there are few; for comparisons only.
+    top
+        Share of the most frequent value among the rows that have one.
     fillers
         Probable fillers with their share.
+    ways
+        How its numbers or dates are written, where not plainly; several where the texts do not tell.
     """
 
     name: str
@@ -81,7 +87,9 @@ class Profile:
     width: int = 0
     mixed: bool = False
     words: frozenset[str] = frozenset()
+    top: float = 0.0
     fillers: tuple[tuple[str, float], ...] = ()
+    ways: tuple[Spelling, ...] = ()
 
     @property
     def share(self) -> float:
@@ -104,20 +112,48 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
     try:
         found, places = dictionary(series, name, null_values)
         domain, ranks = Domain.build(Attribute(name, "quasi"), found)
+        totals = np.bincount(ranks[places], minlength=domain.size)
+        fillers = dict(probable_fillers(domain, totals))
+        seen = _recognized(domain)
+        ways: tuple[Spelling, ...] = ()
+        if seen is not None:
+            # Among numbers and dates a filler is one however few records have it.
+            rank = {value: place for place, value in enumerate(domain.values)}
+            fillers |= {text: int(totals[rank[text]]) / rows for text in seen.fillers}
+            ways = seen.ways
+            if len(ways) == 1 and not seen.fillers:
+                way = ways[0]
+                spelled = Attribute(
+                    name, "quasi", format=way.format, decimal=way.decimal, thousands=way.thousands
+                )
+                domain, ranks = Domain.build(spelled, found)
+                totals = np.bincount(ranks[places], minlength=domain.size)
     except InputError:
         return Profile(name, rows, rows - series.null_count(), series.n_unique(), None)
-    totals = np.bincount(ranks[places], minlength=domain.size)
     known = np.array([value is not None for value in domain.values], np.bool_)
-    fillers = tuple(probable_fillers(domain, totals))
-    held = int(totals[known].sum())
-    distinct = int(known.sum())
-    if domain.kind == "category":
+    held, distinct = int(totals[known].sum()), int(known.sum())
+    kind: str = domain.kind
+    if kind == "category" and len(ways) > 1 and seen is not None:
+        kind, form = seen.kind, {}
+    elif kind == "category":
         form = _form_of_texts(domain, totals, held)
-    elif domain.kind == "number":
-        form = _form_of_numbers(domain, totals, {text for text, _ in fillers})
+    elif kind == "number":
+        form = _form_of_numbers(domain, totals, set(fillers))
     else:
         form = {}
-    return Profile(name, rows, held, distinct, domain.kind, fillers=fillers, **form)
+    top = float(totals[known].max(initial=0)) / max(held, 1)
+    return Profile(
+        name, rows, held, distinct, kind, top=top, fillers=tuple(fillers.items()), ways=ways, **form
+    )
+
+
+def _recognized(domain: Domain) -> Recognized | None:
+    """Say whether texts, or whole numbers of eight digits, are numbers or dates in another spelling."""
+    texts = [value for value in domain.values if value is not None]
+    if domain.kind == "category":
+        return recognize(texts)
+    digits = recognize_digits(texts) if domain.kind == "number" else None
+    return None if digits is None else Recognized("date", (digits,))
 
 
 def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> dict[str, Any]:

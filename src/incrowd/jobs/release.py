@@ -14,6 +14,7 @@ from incrowd.io.targets import INTERNAL
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.bins import attribute_entry
 from incrowd.jobs.checks import judge
+from incrowd.jobs.doubts import doubts
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_order import columns_in_order
@@ -401,6 +402,7 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             f"The rows are in the order of {named(release._in_order)}, so the rows around a row tell more of "
             f"it than its cells do. Shuffle them ({setting('shuffle=True', '--shuffle')})."
         )
+    found += doubts(release.frequency, release.policy.schema)
     if columns["dropped"]:
         number = columns["dropped"]
         found.append(f"{number} identifying {'columns were' if number > 1 else 'column was'} left out.")

@@ -8,12 +8,13 @@ never values.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from incrowd.jobs.profile import Profile
 from incrowd.jobs.words import IDS, NAMES, PEOPLE, PERSONAL, SENSITIVE, about, says, tokens, words_of
 from incrowd.table.schema import OPEN_ROLE, Role
+from incrowd.table.spellings import Spelling
 
 __all__ = ["Guess", "guess_role"]
 
@@ -22,6 +23,8 @@ _UNIQUE = 0.9
 _REPEATED = 0.02
 """Distinct values per row from which ids may be those of people who have several rows."""
 _MOSTLY = 0.3
+_ALIKE = 0.99
+"""Share of one value from which a column protects and tells hardly anything."""
 _FEW_ROWS = 20
 _MANY = 20
 _LONG = 5
@@ -79,6 +82,8 @@ class Guess:
         Why this recipe, or why none.
     repeated
         Whether it is an id of people who have several rows.
+    ways
+        How its numbers or dates are written, where not plainly; several where the texts do not tell.
     """
 
     name: str
@@ -87,6 +92,7 @@ class Guess:
     hierarchy: dict[str, object] | None = None
     recipe: str = ""
     repeated: bool = False
+    ways: tuple[Spelling, ...] = ()
 
 
 def guess_role(column: Profile) -> Guess:
@@ -94,8 +100,8 @@ def guess_role(column: Profile) -> Guess:
     for rule in (_unreadable, _day, _personal, _identifier, _known, _protected, _telling, _known_by_values):
         guess = rule(column)
         if guess is not None:
-            return guess
-    return Guess(column.name, OPEN_ROLE, f"{_question(column)}; {column.counted}")
+            return replace(guess, ways=column.ways)
+    return Guess(column.name, OPEN_ROLE, f"{_question(column)}; {column.counted}", ways=column.ways)
 
 
 # --- rules, the first that knows an answer decides ---------------------------------------------------
@@ -162,6 +168,9 @@ def _protected(column: Profile) -> Guess | None:
     word = says(SENSITIVE, column.name)
     if word is None or column.prose:
         return None
+    if column.top > _ALIKE:
+        told = f"the name says {word!r}, but nearly every row has the same value"
+        return Guess(column.name, OPEN_ROLE, f"{told}; {column.counted}")
     return Guess(column.name, "sensitive", f"the name says {word!r}; {column.counted}")
 
 
@@ -243,6 +252,8 @@ def _recipe(column: Profile) -> tuple[dict[str, object] | None, str]:
         return {"dates": ["month", "quarter", "year", "decade"]}, "a date climbs the calendar"
     if column.kind == "number":
         widths = _widths(column)
+        if len(column.ways) > 1:
+            return {"flat": True}, "until it is known how its numbers are written"
         if not widths:
             return {"flat": True}, "too few different numbers for intervals: the value or nothing"
         return {"intervals": widths}, "numbers go into nested intervals of these widths"

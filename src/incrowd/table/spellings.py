@@ -57,6 +57,11 @@ class Spelling:
     def __bool__(self) -> bool:
         return self.format is not None or self.decimal is not None or self.thousands is not None
 
+    def settings(self) -> dict[str, str]:
+        """Return what is declared, by the names that attributes and policy files have for it."""
+        found = {"format": self.format, "decimal": self.decimal, "thousands": self.thousands}
+        return {name: value for name, value in found.items() if value is not None}
+
     @property
     def kind(self) -> str:
         """What the texts are: ``date`` or ``number``."""

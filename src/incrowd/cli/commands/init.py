@@ -65,14 +65,18 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
     if draft.repeated:
         lines += _wrapped("! people may have several rows, and figures count rows; ids: ", draft.repeated)
+    if draft.spelled:
+        lines += _wrapped("! numbers or dates in a spelling of their own: ", draft.spelled)
+    if draft.unread:
+        lines += _wrapped("! QUESTION, which is day and month, or what a comma means: ", draft.unread)
     fillers = list(dict.fromkeys(text for _, text, _ in draft.fillers))
     if fillers:
         lines += _wrapped("! probably missing values, see null_values: ", [repr(text) for text in fillers])
-    open_ = len(draft.having("?"))
+    open_ = len(draft.having("?")) + len(draft.unread)
     lines.append("" if output is None else f"written: {output}")
     if open_:
         questions = "the question" if open_ == 1 else f"all {open_} questions"
-        lines.append(f'1. Answer {questions} (role = "?") in {policy}; check the other roles.')
+        lines.append(f'1. Answer {questions} ("?") in {policy}; check the other roles.')
     else:
         lines.append(f"1. Check every role in {policy}.")
     lines.append(f"2. incrowd assess {data} --policy {policy}")

@@ -1,0 +1,88 @@
+"""What the values of a table look like but were not taken for: missing values, numbers and dates.
+
+The sentences name columns, shares and well-known fillers, and no other value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incrowd.errors import named, null_values_setting, setting
+from incrowd.jobs.policy import toml_value
+from incrowd.jobs.statements import percent
+from incrowd.table.fillers import probable_fillers
+from incrowd.table.recognition import Recognized, recognize
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute, Schema
+
+__all__ = ["doubts"]
+
+_FILLERS = 3
+"""Columns whose fillers are told one by one, and fillers that are named."""
+
+
+def doubts(frequency: FrequencyTable, schema: Schema) -> list[str]:
+    """Say in sentences which columns have probable missing values, or are written so that nobody read them.
+
+    Parameters
+    ----------
+    frequency
+        The table as it came in.
+    schema
+        What was declared of it.
+    """
+    quasi = list(enumerate(frequency.domains))
+    told = _told_fillers(
+        [
+            *((domain, frequency.totals(position)) for position, domain in quasi),
+            *((counts.domain, counts.totals) for counts in frequency.sensitive),
+        ]
+    )
+    for _, domain in quasi:
+        seen = _unread(domain, schema[domain.name])
+        if seen is not None:
+            told.append(_told_spelling(domain.name, seen))
+    return told
+
+
+def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
+    found = [
+        (domain.name, text, share)
+        for domain, totals in columns
+        for text, share in probable_fillers(domain, totals)
+    ]
+    if not found:
+        return []
+    found.sort(key=lambda each: -each[2])
+    parts = [f"{text!r} is in {percent(share)} of {name}" for name, text, share in found[:_FILLERS]]
+    more = f" and {len(found) - _FILLERS} more" if len(found) > _FILLERS else ""
+    texts = list(dict.fromkeys(text for _, text, _ in found))[:_FILLERS]
+    options = " ".join(f"--null-value {text!r}" for text in texts)
+    way = setting(f"null_values={texts}", f"{options} (null_values in a policy file)")
+    return [f"{', '.join(parts)}{more}: if that means missing, say {way}, or it counts as a value."]
+
+
+def _unread(domain: Domain, attribute: Attribute) -> Recognized | None:
+    """Recognize a category that nobody declared to be one."""
+    if domain.kind != "category" or attribute.kind != "auto" or attribute.hierarchy is not None:
+        return None
+    return recognize([text for text in domain.values if text is not None])
+
+
+def _told_spelling(column: str, seen: Recognized) -> str:
+    looks = f"The values of {column} look like {seen.kind}s and were taken for words"
+    beside = f" but for {named(seen.fillers, 5)}" if seen.fillers else ""
+    if not seen.ways:
+        return f"{looks}{beside}: name what means missing with {null_values_setting()}."
+    ways = [
+        ", ".join(f"{name} = {toml_value(value)}" for name, value in way.settings().items())
+        for way in seen.ways
+    ]
+    where = setting("its Attribute", "its table of a policy file")
+    return f"{looks}{beside}: declare in {where} how they are written, {' or '.join(ways)}."
