@@ -13,6 +13,7 @@ from incrowd.errors import TableError, named, setting
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.bins import attribute_entry
+from incrowd.jobs.blanked import blanked_sentence
 from incrowd.jobs.checks import judge
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.policy import Policy
@@ -359,10 +360,11 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
     after, before = release.privacy, release.before
     quasi = ", ".join(after.quasi)
     share = after.suppressed / after.records if after.records else 0.0
+    blanked = blanked_sentence(release.frequency, release.recoding, release.policy)
     found = [
         f"The table has {after.records:,} records; {after.suppressed:,} of them ({percent(share)}) "
         "are suppressed. "
-        f"Quasi-identifiers are {quasi}.",
+        f"Quasi-identifiers are {quasi}." + (f" {blanked}" if blanked else ""),
         *(model_sentence(measured) for measured in asked),
     ]
     risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
