@@ -318,14 +318,9 @@ def _judged(released: Any, previous_release: Any, policy: Policy) -> Assessment:
     return assessment
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Carried(Recoding):
     """The cells of other keys than those for which a recoding was made."""
 
-    domains: tuple[Domain, ...]
-    keys: tuple[NDArray[np.unsignedinteger], ...]
-    cells: tuple[Cells, ...]
-    suppressed: NDArray[np.bool_]
     kind: ClassVar[str] = "carried over"
 
     def decisions(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -33,6 +34,7 @@ READS_AS_MISSING = "a released cell would read as missing"
 """What is said of a cell that would be taken for a missing value."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Recoding(ABC):
     """Which released cell every key gets.
 

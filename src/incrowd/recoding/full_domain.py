@@ -15,8 +15,6 @@ from incrowd.recoding.cells import level_cells, look_up
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from incrowd.recoding.cells import Cells
-    from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["FullDomain"]
@@ -33,10 +31,6 @@ class FullDomain(Recoding):
         has the levels 0 (value) and 1 (``*``).
     """
 
-    domains: tuple[Domain, ...]
-    keys: tuple[NDArray[np.unsignedinteger], ...]
-    cells: tuple[Cells, ...]
-    suppressed: NDArray[np.bool_]
     levels: tuple[int, ...]
     kind: ClassVar[str] = "full-domain"
 

@@ -44,10 +44,6 @@ class Local(Recoding):
         What made it.
     """
 
-    domains: tuple[Domain, ...]
-    keys: tuple[NDArray[np.unsignedinteger], ...]
-    cells: tuple[Cells, ...]
-    suppressed: NDArray[np.bool_]
     class_of_key: NDArray[np.int32]
     count: int
     algorithm: str

@@ -37,10 +37,6 @@ class Observed(Recoding):
         and most frequent values are such cells. They count as covering the values of the class.
     """
 
-    domains: tuple[Domain, ...]
-    keys: tuple[NDArray[np.unsignedinteger], ...]
-    cells: tuple[Cells, ...]
-    suppressed: NDArray[np.bool_]
     summarized: dict[str, int]
     kind: ClassVar[str] = "observed"
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from incrowd.recoding.cells import Cells, ValueCells
-    from incrowd.table.domain import Domain
+    from incrowd.recoding.cells import ValueCells
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["SingleDimensional"]
@@ -37,10 +36,6 @@ class SingleDimensional(Recoding):
         What made it.
     """
 
-    domains: tuple[Domain, ...]
-    keys: tuple[NDArray[np.unsignedinteger], ...]
-    cells: tuple[Cells, ...]
-    suppressed: NDArray[np.bool_]
     round_of_key: NDArray[np.int32]
     count: int
     algorithm: str
