@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms._points import class_cells, costs_of
 from incrowd.algorithms.base import SearchProblem, all_hold, refuse_joins
-from incrowd.kernels.costs import cell_costs, nearest_class
+from incrowd.kernels.costs import Clusters, cell_costs, nearest_class
 from incrowd.kernels.jit import over_ranges
 from incrowd.table.classes import EquivalenceClasses
 
@@ -56,12 +56,9 @@ def join_failing(
         asking = np.flatnonzero(~holds)
         refuse_joins(who, len(asking), count)
         lows, highs = class_cells(problem.frequency, classes.indptr, classes.members)
-        own = cell_costs(costs, lows, highs)
+        candidates = Clusters(lows, highs, classes.sizes, cell_costs(costs, lows, highs))
         target = np.empty(len(asking), np.int64)
-        over_ranges(
-            nearest_class, np.arange(len(asking) + 1) * count, asking, lows, highs, classes.sizes, own, costs,
-            target,
-        )  # fmt: skip
+        over_ranges(nearest_class, np.arange(len(asking) + 1) * count, asking, candidates, costs, target)
         into = np.arange(count)
         busy = np.zeros(count, np.bool_)
         for one, other in zip(asking.tolist(), target.tolist(), strict=True):

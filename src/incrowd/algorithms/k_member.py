@@ -51,7 +51,7 @@ class KMember(LocalAlgorithm):
         import numpy as np
 
         from incrowd.algorithms._points import Points, Unused, costs_of
-        from incrowd.kernels.costs import cell_costs, cheapest_class
+        from incrowd.kernels.costs import Clusters, cell_costs, cheapest_class
 
         costs = costs_of(problem.frequency, problem.attributes, heights=True)
         points = Points(problem.frequency, costs)
@@ -85,10 +85,11 @@ class KMember(LocalAlgorithm):
                 problem.progress.advance(points.records - unused.left, points.records)
         sizes = np.full(count, k)
         own = cell_costs(costs, lows, highs)
+        clusters = Clusters(lows, highs, sizes, own)
         for row in random.permutation(unused.rest()).tolist():
             ranks = points.ranks(row)
             unused.aim(ranks, ranks)
-            best = cheapest_class(costs, unused.near, ranks, ranks, 1, -1, lows, highs, sizes, own)
+            best = cheapest_class(costs, unused.near, ranks, ranks, 1, -1, clusters)
             unused.class_of_row[row] = best
             sizes[best] += 1
             lows[best] = np.minimum(lows[best], ranks)

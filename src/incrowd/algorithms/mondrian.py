@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.hierarchy import Hierarchy
-    from incrowd.kernels.partition import Axes
+    from incrowd.kernels.partition_arrays import Axes, Partitions, Sides
     from incrowd.table.domain import Domain
 
 __all__ = ["Mondrian"]
@@ -127,6 +127,7 @@ class _Search:
         import numpy as np
 
         from incrowd.kernels import partition
+        from incrowd.kernels.partition_arrays import Keys
         from incrowd.table.frequency import smallest_codes
 
         frequency = problem.frequency
@@ -149,10 +150,12 @@ class _Search:
         self.axes = _axes(settings, problem)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
-        self.codes = np.column_stack(columns) if columns else np.zeros((frequency.keys, 0), np.uint8)
-        self.weights = frequency.weights.copy()
-        self.keys = np.arange(frequency.keys, dtype=np.int64)
-        self.groups = np.zeros(frequency.keys, np.int32)
+        self.keys = Keys(
+            codes=np.column_stack(columns) if columns else np.zeros((frequency.keys, 0), np.uint8),
+            weights=frequency.weights.copy(),
+            numbers=np.arange(frequency.keys, dtype=np.int64),
+            groups=np.zeros(frequency.keys, np.int32),
+        )
 
     def run(self) -> tuple[NDArray[np.int32], int]:
         """Cut until nothing can be cut: class of each key, number of classes.
@@ -183,15 +186,15 @@ class _Search:
         by_place = np.argsort(by_queue)
         lengths = np.diff(np.append(by_queue[by_place], self.frequency.keys))
         class_of_key = np.empty(self.frequency.keys, np.int32)
-        class_of_key[self.keys] = np.repeat(by_place.astype(np.int32), lengths)
+        class_of_key[self.keys.numbers] = np.repeat(by_place.astype(np.int32), lengths)
         return class_of_key, len(by_queue)
 
     def _sums(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add up the records of each run of keys."""
         import numpy as np
 
-        before = np.zeros(len(self.weights) + 1, np.int64)
-        np.cumsum(self.weights, out=before[1:])
+        before = np.zeros(len(self.keys.weights) + 1, np.int64)
+        np.cumsum(self.keys.weights, out=before[1:])
         return before[stops] - before[starts]
 
     def _level(
@@ -203,96 +206,87 @@ class _Search:
         from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
 
-        shape = (len(starts), self.codes.shape[1])
-        lows, highs = np.empty(shape, self.codes.dtype), np.empty(shape, self.codes.dtype)
-        order = np.empty(shape, np.int16)
-        tried = np.zeros(len(starts), np.int64)
-        cuts = np.full(shape if self.target is not None else (len(starts), 0), -1, np.int64)
-        over_ranges(
-            partition.spans, _work(starts, stops), self.codes, starts, stops, self.axes, lows, highs, order
-        )
+        parts = self._opened(starts, stops, totals)
+        over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
         if self.target is not None:
+            values = self.target.domain.size
             over_ranges(
-                partition.gains, _work(starts, stops), self.codes, self.weights, self.keys, starts, stops,
-                totals, self.axes, lows, highs, *self.target.keys, self.target.domain.size, self.least, order,
-                cuts,
+                partition.gains, _work(starts, stops), self.keys, parts, self.axes, self.target.keys, values,
+                self.least,
             )  # fmt: skip
         part_starts, part_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        while len(starts):
-            many = np.zeros(len(starts), np.int64)
-            binary = np.zeros(len(starts), np.bool_)
-            over_ranges(
-                partition.propose, _work(starts, stops), self.codes, self.weights, self.keys, starts, stops,
-                totals, self.axes, self.where, lows, highs, order, cuts, tried, self.least, self.groups, many,
-                binary,
-            )  # fmt: skip
-            none = many == 0
-            uncut_starts.append(starts[none])
-            uncut_stops.append(stops[none])
-            some = ~none
-            starts, stops, totals, many, binary = (
-                array[some] for array in (starts, stops, totals, many, binary)
-            )
-            lows, highs, order, cuts, tried = (array[some] for array in (lows, highs, order, cuts, tried))
-            cut, begins, ends = self._carry_out(starts, stops, many, binary)
+        while len(parts.starts):
+            work = _work(parts.starts, parts.stops)
+            over_ranges(partition.propose, work, self.keys, parts, self.axes, self.where, self.least)
+            none = parts.many == 0
+            uncut_starts.append(parts.starts[none])
+            uncut_stops.append(parts.stops[none])
+            parts = parts.picked(~none)
+            cut, begins, ends = self._carry_out(parts)
             part_starts.append(begins)
             part_stops.append(ends)
-            again = ~cut
-            starts, stops, totals = starts[again], stops[again], totals[again]
-            lows, highs, order, cuts, tried = (array[again] for array in (lows, highs, order, cuts, tried))
+            parts = parts.picked(~cut)
         return (
             np.concatenate(part_starts),
             np.concatenate(part_stops),
             (np.concatenate(uncut_starts), np.concatenate(uncut_stops)),
         )
 
-    def _carry_out(
-        self,
-        starts: NDArray[np.int64],
-        stops: NDArray[np.int64],
-        many: NDArray[np.int64],
-        binary: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    def _opened(
+        self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
+    ) -> Partitions:
+        """Return partitions of which nothing is known but where they are and how many records they have."""
+        import numpy as np
+
+        from incrowd.kernels.partition_arrays import Partitions
+
+        codes, count = self.keys.codes, len(starts)
+        shape = (count, codes.shape[1])
+        return Partitions(
+            starts=starts,
+            stops=stops,
+            totals=totals,
+            lows=np.empty(shape, codes.dtype),
+            highs=np.empty(shape, codes.dtype),
+            order=np.empty(shape, np.int16),
+            cuts=np.full((count, 0) if self.target is None else shape, -1, np.int64),
+            tried=np.zeros(count, np.int64),
+            many=np.zeros(count, np.int64),
+            binary=np.zeros(count, np.bool_),
+        )
+
+    def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
         """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
         import numpy as np
 
         from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
 
-        cut = np.zeros(len(starts), np.bool_)
+        cut = np.zeros(len(parts.starts), np.bool_)
         begins, finishes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        waiting = np.arange(len(starts))
-        pooled = np.zeros(len(starts), np.bool_)
+        waiting = np.arange(len(parts.starts))
         while len(waiting):
-            at, to, sides, by_order = starts[waiting], stops[waiting], many[waiting], binary[waiting]
-            first_end = np.zeros(len(waiting) + 1, np.int64)
-            np.cumsum(sides, out=first_end[1:])
-            ends = np.empty(first_end[-1], np.int64)
-            over_ranges(
-                partition.arrange, _work(at, to), self.codes, self.weights, self.keys, self.groups,
-                at, to, sides, ends, first_end,
-            )  # fmt: skip
+            sides = _sides(parts, waiting)
+            work = _work(sides.starts, sides.stops)
+            over_ranges(partition.arrange, work, self.keys, sides)
+            first, ends = sides.first_end, sides.ends
             opens = np.empty_like(ends)
             opens[1:] = ends[:-1]
-            opens[first_end[:-1]] = at
+            opens[first[:-1]] = sides.starts
             good = np.ones(len(waiting), np.bool_)
             if self.checked:
                 holds, sizes = self._check(opens, ends)
-                before = sides.copy()
-                over_ranges(
-                    partition.merge_failing, _work(at, to), at, sides, by_order, ends, first_end, sizes,
-                    holds, self.groups, pooled,
-                )  # fmt: skip
-                good = sides == before
+                over_ranges(partition.merge_failing, work, sides, sizes, holds, self.keys.groups)
+                good = sides.many == np.diff(first)
                 # Fewer sides are tried again, none at all gives the cut up.
-                good &= np.logical_and.reduceat(holds, first_end[:-1])
-            kept = np.repeat(good, np.diff(first_end))
+                good &= np.logical_and.reduceat(holds, first[:-1])
+            kept = np.repeat(good, np.diff(first))
             begins.append(opens[kept])
             finishes.append(ends[kept])
             cut[waiting[good]] = True
-            many[waiting] = sides
-            waiting = waiting[~good & (sides > 0)]
+            parts.many[waiting] = sides.many
+            waiting = waiting[~good & (sides.many > 0)]
         return cut, np.concatenate(begins), np.concatenate(finishes)
 
     def _check(
@@ -307,8 +301,27 @@ class _Search:
         indptr = np.zeros(len(starts) + 1, np.int64)
         np.cumsum(lengths, out=indptr[1:])
         places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
-        classes = EquivalenceClasses(self.frequency, indptr, self.keys[places])
+        classes = EquivalenceClasses(self.frequency, indptr, self.keys.numbers[places])
         return all_hold(self.checked, classes), classes.sizes
+
+
+def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:
+    """Make room for the sides of the cuts that are proposed for some partitions."""
+    import numpy as np
+
+    from incrowd.kernels.partition_arrays import Sides
+
+    many = parts.many[waiting]
+    first_end = np.zeros(len(many) + 1, np.int64)
+    np.cumsum(many, out=first_end[1:])
+    return Sides(
+        starts=parts.starts[waiting],
+        stops=parts.stops[waiting],
+        many=many,
+        binary=parts.binary[waiting],
+        ends=np.empty(first_end[-1], np.int64),
+        first_end=first_end,
+    )
 
 
 def _work(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -324,7 +337,7 @@ def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
     """Lay the domains out for the compiled loops."""
     import numpy as np
 
-    from incrowd.kernels.partition import APPEARANCE, DOWN, ORDERED, Axes
+    from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED, Axes
 
     frequency = problem.frequency
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from incrowd.kernels.jit import compiled
 
 __all__ = [
+    "Clusters",
     "Costs",
     "cell_cost",
     "cell_costs",
@@ -51,6 +52,15 @@ class Costs(NamedTuple):
     node_hi: NDArray[np.int32]
     node_parent: NDArray[np.int32]
     node_cost: NDArray[np.int64]
+
+
+class Clusters(NamedTuple):
+    """Classes that others may join: class c has the cells ``lows[c] .. highs[c]``, which cost ``own[c]``."""
+
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    own: NDArray[np.int64]
 
 
 @compiled
@@ -154,8 +164,9 @@ def _before(distance, row, other_distance, other_row):
     return distance < other_distance or (distance == other_distance and row < other_row)
 
 
+# It is called for every record, and a tuple of these arrays would add a tenth to a short call.
 @compiled
-def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):
+def nearest(start, stop, want, alive, spots, near, rows, cursor, ends, total):  # noqa: PLR0913
     """Find the `want` nearest unused records of points ``alive[start:stop]``, ties to the lowest row.
 
     A point is what records with equal quasi-identifiers share: ``spots[point]``, its unused records
@@ -260,17 +271,14 @@ def cheapest_class(
     hi: NDArray[np.int64],
     size: int,
     itself: int,
-    lows: NDArray[np.int64],
-    highs: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    own: NDArray[np.int64],
+    classes: Clusters,
 ) -> np.int64:
     """Find the class that records with the cells ``lo .. hi`` are cheapest to join; of equal ones the first.
 
-    ``lows[c]`` and ``highs[c]`` are the ranks of class c's cells, ``own[c]`` what those cost. A join costs
-    what the cells of both grow by, times records. ``near`` is what `reach` wrote for ``lo .. hi``; class
-    `itself` is left out.
+    A join costs what the cells of both grow by, times records. ``near`` is what `reach` wrote for
+    ``lo .. hi``; class `itself` is left out.
     """
+    lows, highs, sizes, own = classes
     lowest = np.int64(9223372036854775807)
     chosen = np.int64(-1)
     for c in range(lows.shape[0]):
@@ -292,11 +300,12 @@ def cheapest_class(
 
 
 @compiled
-def nearest_class(start, stop, asking, lows, highs, sizes, own, costs, best):
+def nearest_class(start, stop, asking, classes, costs, best):
     """Write the class that is cheapest to join for each class ``asking[start:stop]``."""
+    lows, highs, sizes, _ = classes
     near = np.empty(costs.first[-1], np.int64)
     which = np.arange(lows.shape[1])
     for i in range(start, stop):
         f = asking[i]
         reach(costs, lows[f], highs[f], which, near)
-        best[i] = cheapest_class(costs, near, lows[f], highs[f], sizes[f], f, lows, highs, sizes, own)
+        best[i] = cheapest_class(costs, near, lows[f], highs[f], sizes[f], f, classes)

@@ -25,21 +25,20 @@ class Counts(NamedTuple):
 
 
 @compiled
-def _count(
-    start, stop, indptr, members, key_indptr, key_codes, key_counts, values, offsets, codes, counts, found
-):
+def _count(start, stop, indptr, members, keys, values, sparse, found):
+    offsets, codes, counts = sparse
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
         base = offsets[group]
         touched = 0
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
-            for entry in range(key_indptr[key], key_indptr[key + 1]):
-                code = key_codes[entry]
+            for entry in range(keys.indptr[key], keys.indptr[key + 1]):
+                code = keys.codes[entry]
                 if tally[code] == 0:
                     codes[base + touched] = code
                     touched += 1
-                tally[code] += key_counts[entry]
+                tally[code] += keys.counts[entry]
         if touched <= 16:
             for i in range(base + 1, base + touched):
                 code = codes[i]
@@ -57,13 +56,13 @@ def _count(
 
 
 @compiled
-def _compact(offsets, found, indptr, codes, counts, out_codes, out_counts):
+def _compact(sparse, found, compact):
     for group in range(found.size):
-        base = offsets[group]
-        target = indptr[group]
+        base = sparse.indptr[group]
+        target = compact.indptr[group]
         for i in range(found[group]):
-            out_codes[target + i] = codes[base + i]
-            out_counts[target + i] = counts[base + i]
+            compact.codes[target + i] = sparse.codes[base + i]
+            compact.counts[target + i] = sparse.counts[base + i]
 
 
 @compiled
@@ -91,17 +90,20 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     entries = np.zeros(len(members) + 1, np.int64)
     np.cumsum(keys.indptr[members + 1] - keys.indptr[members], out=entries[1:])
     offsets = entries[indptr]
-    codes = np.empty(offsets[-1], np.int32)
-    counts = np.empty(offsets[-1], np.int64)
+    sparse = _room_for(offsets)
     found = np.zeros(classes, np.int64)
-    over_ranges(_count, offsets, indptr, members, *keys, values, offsets, codes, counts, found)
-    compact = np.zeros(classes + 1, np.int64)
-    np.cumsum(found, out=compact[1:])
-    if compact[-1] == offsets[-1]:
-        return Counts(compact, codes, counts)
-    out = Counts(compact, np.empty(compact[-1], np.int32), np.empty(compact[-1], np.int64))
-    _compact(offsets, found, compact, codes, counts, out.codes, out.counts)
-    return out
+    over_ranges(_count, offsets, indptr, members, keys, values, sparse, found)
+    ends = np.zeros(classes + 1, np.int64)
+    np.cumsum(found, out=ends[1:])
+    if ends[-1] == offsets[-1]:
+        return sparse._replace(indptr=ends)
+    compact = _room_for(ends)
+    _compact(sparse, found, compact)
+    return compact
+
+
+def _room_for(indptr: NDArray[np.int64]) -> Counts:
+    return Counts(indptr, np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int64))
 
 
 def class_sums(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,24 @@ from incrowd.kernels.grouping import group_members
 from incrowd.kernels.jit import compiled, over_ranges
 
 __all__ = ["covered_weights"]
+
+
+class _Labels(NamedTuple):
+    """What the labels of each attribute j cover, and which keys have them.
+
+    ``match[offsets[j] + value * labels[j] + label]`` says whether a label covers a value, and
+    ``counts[values[j] + value]`` how many keys have such a label. The keys of a label are ``members[j, i]``
+    for i from ``starts[first[j] + label]`` to the start of the next.
+    """
+
+    match: NDArray[np.bool_]
+    offsets: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    values: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    first: NDArray[np.int64]
+    members: NDArray[np.int64]
 
 
 @compiled
@@ -23,9 +42,9 @@ def _candidates(match, starts, counts):
 
 
 @compiled
-def _cover(
-    start, stop, keys, match, offsets, labels, counts, values, starts, label_offset, members, records, weights
-):
+def _cover(start, stop, keys, known, records, weights):
+    match, offsets, labels = known.match, known.offsets, known.labels
+    counts, values, starts = known.counts, known.values, known.starts
     attributes = keys.shape[1]
     covered = np.zeros(keys.shape[0], np.int64)
     outside = 0
@@ -40,9 +59,9 @@ def _cover(
         for label in range(labels[chosen]):
             if not match[row + label]:
                 continue
-            base = label_offset[chosen] + label
+            base = known.first[chosen] + label
             for position in range(starts[base], starts[base + 1]):
-                key = members[chosen, position]
+                key = known.members[chosen, position]
                 fits = True
                 for j in range(attributes):
                     if not match[offsets[j] + records[record, j] * labels[j] + keys[key, j]]:
@@ -95,18 +114,21 @@ def covered_weights(
         members.append(ordered)
     before = lambda amounts: np.concatenate(([0], np.cumsum(amounts)[:-1]))  # noqa: E731
     work = np.arange(len(weights) + 1, dtype=np.int64) * 50
+    known = _Labels(
+        match=np.concatenate([match.ravel() for match in matches]),
+        offsets=before(sizes),
+        labels=labels,
+        counts=np.concatenate(counts),
+        values=before(values),
+        starts=np.concatenate(starts),
+        first=before(labels + 1),
+        members=np.array(members),
+    )
     results = over_ranges(
         _cover,
         work,
         np.column_stack([codes.astype(np.int64) for codes in keys]),
-        np.concatenate([match.ravel() for match in matches]),
-        before(sizes),
-        labels,
-        np.concatenate(counts),
-        before(values),
-        np.concatenate(starts),
-        before(labels + 1),
-        np.array(members),
+        known,
         np.column_stack([codes.astype(np.int64) for codes in records]),
         weights,
     )

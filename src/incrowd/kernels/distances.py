@@ -9,6 +9,8 @@ The work per class grows with the values present in the class, not with those of
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +22,17 @@ __all__ = ["equal_distances", "frequency_differences", "hierarchical_distances",
 _SAFE = 2**62
 
 
+class _Tree(NamedTuple):
+    """A hierarchy: the node of each leaf rank, and of each node its parent (-1 at the root) and height."""
+
+    leaves: NDArray[np.integer]
+    parents: NDArray[np.integer]
+    heights: NDArray[np.integer]
+
+
 @compiled
-def _ordered(start, stop, indptr, codes, counts, sizes, total, cumulative, prefix, distances):
+def _ordered(start, stop, classes, sizes, total, cumulative, prefix, distances):
+    indptr, codes, counts = classes
     values = cumulative.size
     for group in range(start, stop):
         size = sizes[group]
@@ -51,7 +62,8 @@ def _ordered(start, stop, indptr, codes, counts, sizes, total, cumulative, prefi
 
 
 @compiled
-def _equal(start, stop, indptr, codes, counts, sizes, total, totals, distances):
+def _equal(start, stop, classes, sizes, total, totals, distances):
+    indptr, codes, counts = classes
     for group in range(start, stop):
         size = sizes[group]
         moved = total * 0
@@ -64,7 +76,8 @@ def _equal(start, stop, indptr, codes, counts, sizes, total, totals, distances):
 
 
 @compiled
-def _differences(start, stop, indptr, codes, counts, sizes, total, totals, distances):
+def _differences(start, stop, classes, sizes, total, totals, distances):
+    indptr, codes, counts = classes
     for group in range(start, stop):
         size = sizes[group]
         largest = total * 0
@@ -74,9 +87,9 @@ def _differences(start, stop, indptr, codes, counts, sizes, total, totals, dista
 
 
 @compiled
-def _hierarchical(
-    start, stop, indptr, codes, counts, sizes, total, mass, leaves, parents, heights, distances
-):
+def _hierarchical(start, stop, classes, sizes, total, mass, tree, distances):
+    indptr, codes, counts = classes
+    leaves, parents, heights = tree
     nodes = parents.size
     held = mass * 0  # the class's count below each node
     plus = mass * 0  # surplus and deficit of the children met so far
@@ -155,7 +168,7 @@ def ordered_distances(
     total, sized, scaled = _scaled(sizes, totals, values)
     cumulative = np.cumsum(scaled)
     prefix = np.concatenate((np.zeros(1, cumulative.dtype), np.cumsum(cumulative)))
-    over_ranges(_ordered, classes.indptr, *classes, sized, total, cumulative, prefix, distances)
+    over_ranges(_ordered, classes.indptr, classes, sized, total, cumulative, prefix, distances)
     return distances
 
 
@@ -169,7 +182,7 @@ def equal_distances(
     distances = np.zeros(len(sizes))
     if len(sizes):
         total, sized, scaled = _scaled(sizes, totals, 2)
-        over_ranges(_equal, classes.indptr, *classes, sized, total, scaled, distances)
+        over_ranges(_equal, classes.indptr, classes, sized, total, scaled, distances)
     return distances
 
 
@@ -183,7 +196,7 @@ def frequency_differences(
     distances = np.zeros(len(sizes))
     if len(sizes):
         total, sized, scaled = _scaled(sizes, totals, 2)
-        over_ranges(_differences, classes.indptr, *classes, sized, total, scaled, distances)
+        over_ranges(_differences, classes.indptr, classes, sized, total, scaled, distances)
     return distances
 
 
@@ -216,7 +229,6 @@ def hierarchical_distances(
     mass[leaves] = scaled
     for node in range(len(parents) - 1, 0, -1):
         mass[parents[node]] += mass[node]
-    over_ranges(
-        _hierarchical, classes.indptr, *classes, sized, total, mass, leaves, parents, heights, distances
-    )
+    tree = _Tree(leaves, parents, heights)
+    over_ranges(_hierarchical, classes.indptr, classes, sized, total, mass, tree, distances)
     return distances

@@ -1,61 +1,21 @@
 """The loops of Mondrian: propose a cut for every open partition, and carry it out.
 
-A partition is a run ``starts[p] .. stops[p] - 1`` of keys in a common permutation. Attributes are
-described by flat tables (`Axes`), so that one compiled loop serves numbers, trees and plain
-categories. A cut is written as a group number per key; carrying it out sorts the run by group.
+What they work on stands in `incrowd.kernels.partition_arrays`. A cut is written as a group number per
+key; carrying it out sorts the run by group.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
+from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED
 
-__all__ = [
-    "APPEARANCE", "BALANCED", "DOWN", "GIVEN", "HALVES", "MEDIAN", "ORDERED", "Axes", "arrange", "gains",
-    "merge_failing", "propose", "spans",
-]  # fmt: skip
-
-ORDERED, DOWN, APPEARANCE = range(3)
-"""How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values."""
+__all__ = ["BALANCED", "GIVEN", "HALVES", "MEDIAN", "arrange", "gains", "merge_failing", "propose", "spans"]
 
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
 """Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
 halves that part records with the median; at a given rank."""
-
-
-class Axes(NamedTuple):
-    """What the loops know of each attribute j.
-
-    ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
-    interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
-    ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth
-    (itself where it is shallower), and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
-    ``nodes[j] + node`` describe a node. ``way[j]`` is one of `ORDERED`, `DOWN`, `APPEARANCE`. Partitions are
-    as wide as their share of the attribute times ``weight[j]``; where `by_span`, as the distance of their
-    outermost ranks, or the number of their values where ``counted[j]``.
-    """
-
-    by_span: np.bool_
-    weight: NDArray[np.float64]
-    counted: NDArray[np.bool_]
-    way: NDArray[np.int8]
-    is_tree: NDArray[np.bool_]
-    size: NDArray[np.int64]
-    missing: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    positions: NDArray[np.float64]
-    extent: NDArray[np.float64]
-    ladder: NDArray[np.int64]
-    at_depth: NDArray[np.int32]
-    nodes: NDArray[np.int64]
-    node_lo: NDArray[np.int32]
-    node_hi: NDArray[np.int32]
-    node_depth: NDArray[np.int32]
-    node_parent: NDArray[np.int32]
 
 
 @compiled
@@ -70,8 +30,10 @@ def _ancestor(axes, j, lo, hi):
 
 
 @compiled
-def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
+def spans(start, stop, keys, parts, axes):
     """Find each partition's extent, and the order in which to try its attributes (widest first)."""
+    codes, starts, stops = keys.codes, parts.starts, parts.stops
+    lows, highs = parts.lows, parts.highs
     attributes = codes.shape[1]
     width = np.empty(attributes)
     largest = 0
@@ -81,15 +43,11 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
     for p in range(start, stop):
         first = starts[p]
         for j in range(attributes):
-            lows[p, j] = codes[first, j]
-            highs[p, j] = codes[first, j]
-        for i in range(first + 1, stops[p]):
-            for j in range(attributes):
-                code = codes[i, j]
-                if code < lows[p, j]:
-                    lows[p, j] = code
-                elif code > highs[p, j]:
-                    highs[p, j] = code
+            low = high = codes[first, j]
+            for i in range(first + 1, stops[p]):
+                low = min(low, codes[i, j])
+                high = max(high, codes[i, j])
+            lows[p, j], highs[p, j] = low, high
         for j in range(attributes):
             lo, hi = lows[p, j], highs[p, j]
             if lo == hi:
@@ -117,7 +75,7 @@ def spans(start, stop, codes, starts, stops, axes, lows, highs, order):
                 base = axes.offset[j]
                 width[j] = (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
             width[j] *= axes.weight[j]
-        _widest_first(width, order[p])
+        _widest_first(width, parts.order[p])
 
 
 @compiled
@@ -149,16 +107,16 @@ def _x_log_x(x):
 
 
 @compiled
-def gains(
-    start, stop, codes, weights, keys, starts, stops, totals, axes, lows, highs, target_indptr,
-    target_codes, target_counts, values, least, order, cuts,
-):  # fmt: skip
+def gains(start, stop, keys, parts, axes, target, values, least):
     """Order the attributes of each partition by what its best cut tells of the target, the most first.
 
-    The target's values per key are compressed sparse rows. A cut by order is made at the rank of the
-    largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves `least` records on
-    both sides); a cut down the hierarchy parts all children of the common ancestor.
+    `target` has the counts of the target's `values` values per key (`Counts`). A cut by order is made at
+    the rank of the largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves
+    `least` records on both sides); a cut down the hierarchy parts all children of the common ancestor.
     """
+    codes, weights, numbers = keys.codes, keys.weights, keys.numbers
+    starts, stops, totals = parts.starts, parts.stops, parts.totals
+    lows, highs, cuts = parts.lows, parts.highs, parts.cuts
     attributes = codes.shape[1]
     longest = 0
     for p in range(start, stop):
@@ -174,8 +132,8 @@ def gains(
         first, last = starts[p], stops[p]
         whole[:] = 0
         for i in range(first, last):
-            for entry in range(target_indptr[keys[i]], target_indptr[keys[i] + 1]):
-                whole[target_codes[entry]] += target_counts[entry]
+            for entry in range(target.indptr[numbers[i]], target.indptr[numbers[i] + 1]):
+                whole[target.codes[entry]] += target.counts[entry]
         base = 0.0
         for v in range(values):
             base += _x_log_x(whole[v])
@@ -195,8 +153,8 @@ def gains(
                         slot[child] = found
                         tally[found] = 0
                         found += 1
-                    for entry in range(target_indptr[keys[i]], target_indptr[keys[i] + 1]):
-                        tally[slot[child], target_codes[entry]] += target_counts[entry]
+                    for entry in range(target.indptr[numbers[i]], target.indptr[numbers[i] + 1]):
+                        tally[slot[child], target.codes[entry]] += target.counts[entry]
                 gain[j] = -base
                 for s in range(found):
                     for v in range(values):
@@ -222,23 +180,24 @@ def gains(
                     if told > gain[j]:
                         gain[j] = told
                         cuts[p, j] = rank
-                for entry in range(target_indptr[keys[i]], target_indptr[keys[i] + 1]):
-                    v = target_codes[entry]
+                for entry in range(target.indptr[numbers[i]], target.indptr[numbers[i] + 1]):
+                    v = target.codes[entry]
                     on_left -= _x_log_x(left[v])
                     on_right -= _x_log_x(whole[v] - left[v])
-                    left[v] += target_counts[entry]
+                    left[v] += target.counts[entry]
                     on_left += _x_log_x(left[v])
                     on_right += _x_log_x(whole[v] - left[v])
                 before += weights[i]
-        _widest_first(gain, order[p])
+        _widest_first(gain, parts.order[p])
 
 
 @compiled
-def _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram):
+def _balanced_cut(keys, first, last, j, lo, hi, total, histogram):
     """Rank at which the right side begins so that both sides weigh as nearly alike as can be.
 
     Returns the rank and the weight left of it. Ties go to the lower rank.
     """
+    codes, weights = keys.codes, keys.weights
     best = np.int64(hi)
     best_left = np.int64(0)
     best_gap = np.int64(9223372036854775807)
@@ -302,7 +261,7 @@ def _median_cut(codes, weights, first, last, j, total):
 
 
 @compiled
-def _by_appearance(codes, keys, first, last, j, earliest, groups):
+def _by_appearance(codes, numbers, first, last, j, earliest, groups):
     """Part the values of a run in halves by first appearance, the smaller half first; how many there are.
 
     Keys are numbered in the order in which they appear. ``earliest[rank]`` is -1 and is left so.
@@ -312,14 +271,14 @@ def _by_appearance(codes, keys, first, last, j, earliest, groups):
         rank = codes[i, j]
         if earliest[rank] < 0:
             found += 1
-            earliest[rank] = keys[i]
-        elif keys[i] < earliest[rank]:
-            earliest[rank] = keys[i]
+            earliest[rank] = numbers[i]
+        elif numbers[i] < earliest[rank]:
+            earliest[rank] = numbers[i]
     appeared = np.empty(found, np.int64)
     found = 0
     for i in range(first, last):
-        if earliest[codes[i, j]] == keys[i]:
-            appeared[found] = keys[i]
+        if earliest[codes[i, j]] == numbers[i]:
+            appeared[found] = numbers[i]
             found += 1
     appeared.sort()
     border = appeared[found // 2]
@@ -331,17 +290,15 @@ def _by_appearance(codes, keys, first, last, j, earliest, groups):
 
 
 @compiled
-def propose(
-    start, stop, codes, weights, keys, starts, stops, totals, axes, where, lows, highs, order, cuts, tried,
-    least, groups, many, binary,
-):  # fmt: skip
+def propose(start, stop, keys, parts, axes, where, least):
     """Write for each partition the next cut whose sides have at least `least` records.
 
-    ``tried[p]`` is the number of attributes already tried and moves on. ``groups[i]`` gets the side of
-    key i, ``many[p]`` the number of sides (0: no cut is left), ``binary[p]`` whether there are always two
-    (True) or the cut goes down a hierarchy (False). `where` is one of `BALANCED`, `MEDIAN`, `HALVES`,
-    `GIVEN`; `cuts` matters to the last.
+    The number of attributes tried moves on, and each key gets its side as its group. `where` is one of
+    `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; ``parts.cuts`` matters to the last.
     """
+    codes, weights, groups = keys.codes, keys.weights, keys.groups
+    starts, stops, tried = parts.starts, parts.stops, parts.tried
+    many, binary = parts.many, parts.binary
     attributes = codes.shape[1]
     longest = 0
     largest = 0
@@ -358,17 +315,17 @@ def propose(
     children = np.empty(deepest, np.int64)
     for p in range(start, stop):
         many[p] = 0
-        first, last, total = starts[p], stops[p], totals[p]
+        first, last, total = starts[p], stops[p], parts.totals[p]
         if total < 2 * least:
             continue
         while tried[p] < attributes and many[p] == 0:
-            j = order[p, tried[p]]
+            j = parts.order[p, tried[p]]
             tried[p] += 1
-            lo, hi = np.int64(lows[p, j]), np.int64(highs[p, j])
+            lo, hi = np.int64(parts.lows[p, j]), np.int64(parts.highs[p, j])
             if lo == hi:
                 continue
             if axes.way[j] == APPEARANCE:
-                _by_appearance(codes, keys, first, last, j, earliest, groups)
+                _by_appearance(codes, keys.numbers, first, last, j, earliest, groups)
                 left = np.int64(0)
                 for i in range(first, last):
                     if groups[i] == 0:
@@ -388,12 +345,12 @@ def propose(
                         cut = hi
                 shared = np.int64(0)
                 if cut < 0 and where == GIVEN:
-                    cut = cuts[p, j]
+                    cut = parts.cuts[p, j]
                     if cut < 0:
                         continue
                 elif cut < 0:
                     if where == BALANCED:
-                        cut, left = _balanced_cut(codes, weights, first, last, j, lo, hi, total, histogram)
+                        cut, left = _balanced_cut(keys, first, last, j, lo, hi, total, histogram)
                     else:
                         cut, left = _median_cut(codes, weights, first, last, j, total)
                         if where == HALVES:
@@ -458,8 +415,11 @@ def propose(
 
 
 @compiled
-def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends, first_end):
-    """Sort each partition's keys by group, and write where each group ends."""
+def arrange(start, stop, keys, sides):
+    """Sort each partition's keys by group, and write where each side ends."""
+    codes, weights, numbers, groups = keys.codes, keys.weights, keys.numbers, keys.groups
+    starts, stops, many = sides.starts, sides.stops, sides.many
+    ends, first_end = sides.ends, sides.first_end
     attributes = codes.shape[1]
     longest = 0
     widest = 0
@@ -469,7 +429,7 @@ def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends
             widest = max(widest, many[p])
     held_codes = np.empty((longest, attributes), codes.dtype)
     held_weights = np.empty(longest, weights.dtype)
-    held_keys = np.empty(longest, keys.dtype)
+    held_numbers = np.empty(longest, numbers.dtype)
     held_groups = np.empty(longest, groups.dtype)
     cursor = np.empty(widest + 1, np.int64)
     for p in range(start, stop):
@@ -488,25 +448,26 @@ def arrange(start, stop, codes, weights, keys, groups, starts, stops, many, ends
             for j in range(attributes):
                 held_codes[to, j] = codes[i, j]
             held_weights[to] = weights[i]
-            held_keys[to] = keys[i]
+            held_numbers[to] = numbers[i]
             held_groups[to] = groups[i]
         for i in range(last - first):
             for j in range(attributes):
                 codes[first + i, j] = held_codes[i, j]
             weights[first + i] = held_weights[i]
-            keys[first + i] = held_keys[i]
+            numbers[first + i] = held_numbers[i]
             groups[first + i] = held_groups[i]
 
 
 @compiled
-def merge_failing(start, stop, starts, many, binary, ends, first_end, sizes, holds, groups, pooled):
+def merge_failing(start, stop, sides, sizes, holds, groups):
     """Repair cuts down a hierarchy of which some side fails the models.
 
     Failing sides are pooled under the ancestor's label; a pool that fails again takes in the smallest
-    good side. ``many[p]`` becomes the new number of sides: unchanged where all hold, 0 where the cut is
-    given up, else smaller, with the new sides in `groups`. ``pooled[p]`` says that the last side is a pool
-    made here.
+    good side. `sizes` and `holds` have each side at the place of its end. ``sides.many[p]`` becomes the new
+    number of sides: unchanged where all hold, 0 where the cut is given up, else smaller, with the new side
+    of each key in `groups`.
     """
+    many, ends, first_end = sides.many, sides.ends, sides.first_end
     widest = 0
     for p in range(start, stop):
         widest = max(widest, many[p])
@@ -520,7 +481,7 @@ def merge_failing(start, stop, starts, many, binary, ends, first_end, sizes, hol
                 failing += 1
         if failing == 0:
             continue
-        if binary[p]:
+        if sides.binary[p]:
             many[p] = 0
             continue
         pool = 0
@@ -548,10 +509,9 @@ def merge_failing(start, stop, starts, many, binary, ends, first_end, sizes, hol
                 number += 1
             else:
                 side[g] = kept
-        i = starts[p]
+        i = sides.starts[p]
         for g in range(count):
             while i < ends[base + g]:
                 groups[i] = side[g]
                 i += 1
         many[p] = kept + 1
-        pooled[p] = True

@@ -1,0 +1,100 @@
+"""What the loops of Mondrian work on: keys in a common permutation, in which every partition is a run.
+
+Attributes are described by flat tables (`Axes`), so that one compiled loop serves numbers, trees and
+plain categories.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["APPEARANCE", "DOWN", "ORDERED", "Axes", "Keys", "Partitions", "Sides"]
+
+ORDERED, DOWN, APPEARANCE = range(3)
+"""How an attribute is cut: in the order of its ranks, down its hierarchy, by first appearance of values."""
+
+
+class Axes(NamedTuple):
+    """What the loops know of each attribute j.
+
+    ``positions[offset[j] + rank]`` is a rank's place and ``extent[j]`` the distance of the outermost; the
+    interval of ranks that joins the missing rank ``missing[j]`` to others has width 1. Where
+    ``is_tree[j]``, ``at_depth[ladder[j] + depth * size[j] + rank]`` is the ancestor of a leaf at that depth
+    (itself where it is shallower), and ``node_lo``, ``node_hi``, ``node_depth``, ``node_parent`` at
+    ``nodes[j] + node`` describe a node. ``way[j]`` is one of `ORDERED`, `DOWN`, `APPEARANCE`. Partitions are
+    as wide as their share of the attribute times ``weight[j]``; where `by_span`, as the distance of their
+    outermost ranks, or the number of their values where ``counted[j]``.
+    """
+
+    by_span: np.bool_
+    weight: NDArray[np.float64]
+    counted: NDArray[np.bool_]
+    way: NDArray[np.int8]
+    is_tree: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    extent: NDArray[np.float64]
+    ladder: NDArray[np.int64]
+    at_depth: NDArray[np.int32]
+    nodes: NDArray[np.int64]
+    node_lo: NDArray[np.int32]
+    node_hi: NDArray[np.int32]
+    node_depth: NDArray[np.int32]
+    node_parent: NDArray[np.int32]
+
+
+class Keys(NamedTuple):
+    """The keys in an order in which every partition is a run.
+
+    ``codes[i, j]`` is the rank of the key at place i in attribute j, ``weights[i]`` its records,
+    ``numbers[i]`` its number in the table, and ``groups[i]`` the side of a cut that it goes to.
+    """
+
+    codes: NDArray[np.unsignedinteger]
+    weights: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    groups: NDArray[np.int32]
+
+
+class Partitions(NamedTuple):
+    """Open partitions: the keys at ``starts[p] .. stops[p] - 1``, which have ``totals[p]`` records.
+
+    ``lows[p, j]`` and ``highs[p, j]`` are the outermost ranks, ``order[p]`` the attributes in the order in
+    which they are tried, ``tried[p]`` how many of them were, and ``cuts[p, j]`` a rank to cut at (-1 for
+    none; without columns where no rank is given). The cut that is proposed has ``many[p]`` sides (0: no cut
+    is left): always two where ``binary[p]``, else as many as a cut down a hierarchy gives.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    lows: NDArray[np.unsignedinteger]
+    highs: NDArray[np.unsignedinteger]
+    order: NDArray[np.int16]
+    cuts: NDArray[np.int64]
+    tried: NDArray[np.int64]
+    many: NDArray[np.int64]
+    binary: NDArray[np.bool_]
+
+    def picked(self, chosen: NDArray[np.bool_]) -> Partitions:
+        """Return some of them, as copies."""
+        return Partitions._make(array[chosen] for array in self)
+
+
+class Sides(NamedTuple):
+    """The sides of the cuts of some partitions, of which the first four fields are those of `Partitions`.
+
+    Side g of partition p ends before place ``ends[first_end[p] + g]``.
+    """
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    many: NDArray[np.int64]
+    binary: NDArray[np.bool_]
+    ends: NDArray[np.int64]
+    first_end: NDArray[np.int64]
