@@ -12,7 +12,19 @@ import polars as pl
 
 import incrowd as ic
 
-__all__ = ["PLACES", "as_held", "fetched", "held", "holding", "quoted", "statement"]
+__all__ = [
+    "FRAME",
+    "MODELS",
+    "PLACES",
+    "SCHEMA",
+    "STORES",
+    "as_held",
+    "fetched",
+    "held",
+    "holding",
+    "quoted",
+    "statement",
+]
 
 PLACES = ("postgresql", "sqlite", "duckdb", "relation")
 
@@ -126,3 +138,9 @@ def fetched(table):
 
     # A relation's times are shown in the connection's time zone.
     return pl.DataFrame(table).with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
+
+
+STORES = ("postgresql", "sqlite", "duckdb")
+SCHEMA = ic.Schema(quasi=["q"], sensitive=["s"])
+MODELS = [ic.KAnonymity(2)]
+FRAME = pl.DataFrame({"q": ["a", "a", "b", "b", "c", "c"], "s": list("xyxyxy")})

@@ -359,3 +359,10 @@ def entropy(values) -> float:
     counts = Counter(values)
     total = sum(counts.values())
     return sum(-n / total * math.log2(n / total) for n in counts.values())
+
+
+def together(classes: list[int]) -> set[frozenset[int]]:
+    found: dict[int, set[int]] = {}
+    for row, number in enumerate(classes):
+        found.setdefault(number, set()).add(row)
+    return {frozenset(rows) for rows in found.values()}

@@ -3,10 +3,12 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from incrowd.cli import main
+from incrowd.samples import hospital
 
 
 @dataclass
@@ -31,3 +33,10 @@ def run(capsys, monkeypatch):
         return Result(int(stop.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def hospital_csv(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("hospital") / "hospital.csv"
+    hospital(3000, 1).write_csv(path)
+    return path
