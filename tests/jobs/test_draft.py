@@ -81,6 +81,8 @@ def test_what_neither_name_nor_values_tell_is_a_question():
         study=["GT01"] * ROWS,
         job_req_any=some(0, 1),
         hours=RNG.integers(1, 99, ROWS),
+        total_personal_gain=RNG.integers(1, 9_000, ROWS),
+        subject=texts("History of {}", IDS),
         reviews=texts("many rare words {}", RNG.integers(0, 1_500, ROWS)),
     )
     assert set(asked.values()) == {"?"}

@@ -136,8 +136,10 @@ def _day(column: Profile) -> Guess | None:
 def _identifier(column: Profile) -> Guess | None:
     """Codes that the name calls an id, if the values are as many as ids are."""
     words = tokens(column.name)
-    person = says(PEOPLE, column.name)
     ends = bool(words) and words[-1] in IDS
+    person = says(PEOPLE, column.name) if ends else says(PEOPLE, words[-1] if words else "")
+    if person and person.startswith("subject") and column.kind == "category" and not column.codes:
+        return None  # of a course or a message
     if not (person or ends) or (column.kind == "number" and not column.whole):
         return None
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")

@@ -63,6 +63,8 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
         names = draft.having(role)
         if names:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
+    if not draft.having("quasi"):
+        lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.repeated:
         lines += _wrapped("! people may have several rows, and figures count rows; ids: ", draft.repeated)
     if draft.spelled:
