@@ -44,6 +44,7 @@ def some(*values: object) -> list[object]:
         "patient_nbr": texts("{}", IDS * 37 + 9),
         "Kundennummer": texts("K{:05}", IDS),
         "subject_id": texts("{}", IDS + 1),
+        "patient": texts("P{}", IDS // 40),
         "x7": texts("AB-{:06}", IDS * 13 + 5),
     }.items(),
 )
@@ -63,6 +64,11 @@ def test_ids_of_people_that_repeat_are_left_out_with_a_warning(name, values):
         "encounter_id": texts("{}", np.arange(ROWS) * 7 + 3),
         "q": texts("GT{:04}", np.arange(ROWS)),
         "v1": texts("{}", np.arange(1, ROWS + 1)),
+        "k1": texts("p{}@example.org", IDS // 40),
+        "k2": texts("+43 (1) 555 {:04}", IDS // 40),
+        "k3": texts("10.0.3.{}", IDS % 200),
+        "k4": texts("123-45-{:04}", IDS // 40),
+        "k5": texts("AT61 1904 3002 3457 {:04}", IDS // 40),
     }.items(),
 )
 def test_identifiers_by_name_or_by_values(name, values):
@@ -94,6 +100,7 @@ def test_what_others_know_is_recognized_in_several_languages_and_by_values():
         sexo=some("a", "b"),
         codice=some("m", "f"),
         c3=some("single", "married", "divorced"),
+        c4=some("Germany", "France", "Italy"),
         ville=some("Lyon", "Lille"),
         profissao=some("medico", "juiz"),
         Staatsangehörigkeit=some("AT", "DE"),
@@ -220,3 +227,7 @@ def test_what_nearly_every_row_has_is_no_sensitive_attribute():
         "test_id": "?",
         "result": "sensitive",
     }
+
+
+def test_ids_of_a_small_table():
+    assert roles(id=["a1", "a2", "a3", "a4"], age=[1, 2, 3, 4])["id"] == "identifying"

@@ -302,6 +302,18 @@ def test_utility_attacks_and_population_read_it_too(tmp_path):
     assert kept[0] == kept[1]
 
 
+def test_a_published_policy_says_nothing_of_cells_that_are_labels(tmp_path):
+    tree = ic.Hierarchy.from_paths(
+        [[f"2020-03-{day:02}", "early" if day < 15 else "late", "*"] for day in range(1, 29)]
+    )
+    schema = ic.Schema.of([ic.Attribute("seen", "quasi", hierarchy=tree, format="%d.%m.%Y")], unlisted="drop")
+    ic.anonymize(SPELLED, ic.Policy(schema, ["k-anonymity:30"], "optimal")).save(tmp_path / "out")
+    folder = tmp_path / "out"
+    assert "early" in (folder / "release.csv").read_text()
+    for policy_file in (folder / "policy.toml", folder / "internal" / "policy.toml"):
+        assert ic.verify(folder / "release.csv", policy_file).ok
+
+
 def test_typed_columns_need_no_spelling():
     typed = PLAIN.with_columns(pl.col("seen").str.to_date(), pl.col("worth").cast(pl.Float64))
     one = engine_for(typed).count(schema(spelled=True).of([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))

@@ -30,6 +30,14 @@ _SAMPLE = 2_000
 """Distinct texts whose form is looked at."""
 _CODE = re.compile(r"(?=[^\s]*[0-9])[A-Za-z0-9_./:#-]{2,40}")
 _WORDY = 5
+_REACHING = (
+    ("addresses of mail", re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")),
+    ("addresses of the web", re.compile(r"(https?://|www\.)\S+")),
+    ("addresses of computers", re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")),
+    ("numbers of phones", re.compile(r"(?=.*[ ()+])\+?[(0-9][0-9 ()/.-]{6,18}[0-9]")),
+    ("social security numbers", re.compile(r"[0-9]{3}-[0-9]{2}-[0-9]{4}")),
+    ("numbers of accounts", re.compile(r"[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{2,4}){3,8}")),
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,8 @@ class Profile:
         Whether the texts have the form of codes: digits in all of them, no blanks, two lengths at most.
     digits
         Whether the texts are digits (and dashes) alone.
+    reaches
+        What most texts look like that reaches or names a person, such as addresses of mail; else empty.
     prose
         Whether the texts are long, of several words, and mostly distinct.
     sequence
@@ -81,6 +91,7 @@ class Profile:
     whole: bool = False
     codes: bool = False
     digits: bool = False
+    reaches: str = ""
     prose: bool = False
     sequence: bool = False
     spread: tuple[float, float] = (0.0, 0.0)
@@ -170,6 +181,9 @@ def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> di
     matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
     return {
         "codes": bool(matching > 0.97 and (usual > 0.9 or lengths.mean() > 6)),
+        "reaches": next(
+            (what for what, form in _REACHING if np.mean([bool(form.fullmatch(t)) for t in sample]) > 0.8), ""
+        ),
         "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
         "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
         "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(held, 1)),

@@ -47,8 +47,9 @@ def _published(attribute: Attribute, counts: SensitiveCounts | None) -> Attribut
     tree = None if counts is None or attribute.role != "sensitive" else counts.domain.hierarchy
     if tree is None or counts is None:
         # Without the tree its labels are known as no numbers, so nothing shall say that the cells are.
-        kind = "auto" if attribute.role == "quasi" else attribute.kind
-        return replace(attribute, hierarchy=None, kind=kind)
+        if attribute.role != "quasi":
+            return replace(attribute, hierarchy=None)
+        return replace(attribute, hierarchy=None, kind="auto", format=None, decimal=None, thousands=None)
     totals = zip(counts.domain.values, counts.totals.tolist(), strict=True)
     released = [value for value, records in totals if records and value is not None]
     return replace(attribute, hierarchy=tree.restricted(released) if released else None)

@@ -45,6 +45,25 @@ _VALUES = {
             """
         )
     ),
+    "education": frozenset(
+        words_of(
+            """
+            bachelors bachelor masters master doctorate phd hs-grad some-college assoc-acdm assoc-voc
+            prof-school preschool abitur hauptschule realschule diplom baccalaureat baccalauréat licence
+            bachillerato licenciatura laurea diploma
+            """
+        )
+    ),
+    "country": frozenset(
+        words_of(
+            """
+            germany deutschland france frankreich italy italien italia spain spanien españa portugal austria
+            österreich switzerland schweiz suisse usa us united-states uk gb england ireland netherlands
+            belgium poland sweden norway denmark finland greece turkey türkei russia ukraine china japan india
+            canada mexico méxico brazil brasil argentina australia de fr it es pt at ch nl be pl se dk fi
+            """
+        )
+    ),
     "origin": frozenset(
         words_of(
             """
@@ -143,13 +162,15 @@ def _identifier(column: Profile) -> Guess | None:
     if not (person or ends) or (column.kind == "number" and not column.whole):
         return None
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
-    if column.distinct < max(_FEW_ROWS, _REPEATED * column.known):
+    own = column.share > _UNIQUE
+    least = 3 if strong and own else _FEW_ROWS if person else max(_FEW_ROWS, _REPEATED * column.known)
+    if column.distinct < least:
         return None
     if not strong and not (column.codes or column.width >= 3 or column.sequence):
         return None
     if about(column.name) and not person:
         return None
-    if column.share > _UNIQUE:
+    if own:
         return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
     return _repeats(column, "an id by its name")
 
@@ -178,6 +199,8 @@ def _protected(column: Profile) -> Guess | None:
 
 def _telling(column: Profile) -> Guess | None:
     """Recognize what tells people apart by its values alone."""
+    if column.reaches:
+        return Guess(column.name, "identifying", f"the values look like {column.reaches}; {column.counted}")
     if column.known <= _FEW_ROWS:
         return None
     if column.prose:

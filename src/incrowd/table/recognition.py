@@ -170,6 +170,8 @@ def _time(rest: str) -> str | None:
 
 def _decimals(texts: Sequence[str]) -> list[Spelling]:
     """Return the spellings of numbers that texts may follow, by the signs that they have."""
+    if not re.search("[0-9]", texts[0]) or re.search("[A-Za-z]{4}", texts[0]):
+        return []
     signs = set("".join(texts))
     if not signs & set("0123456789") or any(re.match(r"\D{0,2}0[0-9]", text) for text in texts):
         return []  # no digits, or leading zeros, which codes have
