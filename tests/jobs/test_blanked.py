@@ -29,10 +29,7 @@ def opening(schema: ic.Schema, algorithm: str, table: pl.DataFrame = TABLE, **se
 def test_full_domain_recoding_without_hierarchies_says_that_it_blanks(algorithm):
     told = opening(ic.Schema(quasi=["age", "zip", "sex", "one"]), algorithm)
     assert told.startswith("The table has 400 records; 0 of them (0.0%) are suppressed.")
-    assert (
-        "Nothing is left of age, zip: their cells stand for every value in 100.0%, 100.0% of the records."
-        in told
-    )
+    assert "Nothing is left of age, zip: their cells stand for every value in 100.0% of the records." in told
     assert "Give age, zip a hierarchy (intervals, prefix, ...), or use an algorithm of local recoding" in told
     assert "such as mondrian" in told
 

@@ -230,4 +230,5 @@ def test_what_nearly_every_row_has_is_no_sensitive_attribute():
 
 
 def test_ids_of_a_small_table():
-    assert roles(id=["a1", "a2", "a3", "a4"], age=[1, 2, 3, 4])["id"] == "identifying"
+    small = roles(id=["a1", "a2", "a3", "a4"], age=[1, 2, 3, 4], applicants=[10, 21, 34, 9])
+    assert (small["id"], small["applicants"]) == ("identifying", "?")

@@ -137,6 +137,22 @@ def test_a_spelling_that_makes_no_sense_is_refused(settings, message):
         ic.Attribute("x", "quasi", **settings)
 
 
+@pytest.mark.parametrize(
+    "setting",
+    ['format = "%d.%m"', 'format = "?"', 'decimal = ";"', 'thousands = "."', 'decimal = "?"', "decimal = 1",
+     'format = "%Y"\ndecimal = ","'],
+)  # fmt: skip
+def test_the_verifier_refuses_the_same_policies(tmp_path, setting):
+    (tmp_path / "release.csv").write_text("x\n1\n1\n")
+    (tmp_path / "policy.toml").write_text(
+        f'version = 1\n[columns.x]\nrole = "quasi"\n{setting}\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    with pytest.raises(ic.PolicyError, match="column 'x'"):
+        ic.verify(tmp_path / "release.csv", tmp_path / "policy.toml")
+    with pytest.raises(ic.InputError, match=r"column 'x'|columns\.x"):
+        ic.Policy.read(tmp_path / "policy.toml")
+
+
 def test_values_that_are_not_written_so_are_counted_and_not_repeated():
     with pytest.raises(
         ic.SchemaError, match=r"1 of 2 distinct values are no dates written '%d\.%m\.%Y'"

@@ -28,7 +28,8 @@ def blanked_sentence(frequency: FrequencyTable, recoding: Recoding, policy: Poli
     if not shares:
         return ""
     left = "Nothing" if min(shares.values()) == 1 else "Little"
-    told = listed((percent(share) for share in shares.values()), _NAMED)
+    percents = [percent(share) for share in shares.values()]
+    told = percents[0] if len(set(percents)) == 1 else listed(percents, _NAMED)
     names = listed(shares, _NAMED)
     return (
         f"{left} is left of {names}: their cells stand for every value in {told} of the records. "

@@ -184,7 +184,9 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
     if not ways:
         return []
     if len(ways) == 1:
-        return [f"{name} = {toml_value(value)}" for name, value in ways[0].settings().items()]
+        years = "  # two digits: 69 to 99 are 1969 to 1999, the others are after 2000"
+        told = years if "%y" in (ways[0].format or "") else ""
+        return [f"{name} = {toml_value(value)}{told}" for name, value in ways[0].settings().items()]
     told = " or ".join(
         ", ".join(f"{name} = {toml_value(value)}" for name, value in way.settings().items()) for way in ways
     )

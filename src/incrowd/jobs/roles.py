@@ -163,7 +163,13 @@ def _identifier(column: Profile) -> Guess | None:
         return None
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
     own = column.share > _UNIQUE
-    least = 3 if strong and own else _FEW_ROWS if person else max(_FEW_ROWS, _REPEATED * column.known)
+    least = (
+        3
+        if own and (ends or column.codes)
+        else _FEW_ROWS
+        if person
+        else max(_FEW_ROWS, _REPEATED * column.known)
+    )
     if column.distinct < least:
         return None
     if not strong and not (column.codes or column.width >= 3 or column.sequence):

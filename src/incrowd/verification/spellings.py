@@ -99,6 +99,11 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
             raise PolicyError(
                 f'{name} of {where} is still a question ("?"): write how the values are spelled'
             )
+    for name, known in (("decimal", (".", ",")), ("thousands", (",", ".", " ", "'", "_"))):
+        if given[name] is not None and given[name] not in known:
+            raise PolicyError(f"{name} of {where} must be one of {', '.join(map(repr, known))}")
+    if given["format"] is not None and not re.search("%[Yy]", given["format"]):
+        raise PolicyError(f"format of {where} must have the year, %Y or %y")
     if given["format"] is not None and (given["decimal"] or given["thousands"]):
         raise PolicyError(f"{where}: format is for dates, decimal and thousands are for numbers")
     if given["format"] is None and given["thousands"] == (given["decimal"] or "."):
