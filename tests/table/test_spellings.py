@@ -330,6 +330,39 @@ def test_a_published_policy_says_nothing_of_cells_that_are_labels(tmp_path):
         assert ic.verify(folder / "release.csv", policy_file).ok
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_null_values_are_looked_for_in_what_was_read_too(tmp_path, stream):
+    raw = pl.DataFrame(
+        {
+            "seen": ["05.05.2019 00:00", "06.05.2019 01:00"] * 40,
+            "worth": ["99,0", "1.234,5", "?", "7"] * 20,
+            "pay": ["99,00", "5", "6", "7"] * 20,
+        }
+    )
+    raw.write_csv(tmp_path / "raw.csv")
+    schema = ic.Schema.of(
+        [
+            ic.Attribute("seen", "quasi", format="%d.%m.%Y %H:%M"),
+            ic.Attribute("worth", "quasi", decimal=",", thousands="."),
+            ic.Attribute("pay", "sensitive", decimal=","),
+        ],
+        null_values=["2019-05-05", "99", "?"],
+    )
+    table = ic.scan(tmp_path / "raw.csv") if stream else tmp_path / "raw.csv"
+    release = ic.anonymize(table, ic.Policy(schema, ["k-anonymity:3"]))
+    assert [domain.values for domain in release.frequency.domains] == [
+        ("2019-05-06T01:00:00", None),
+        ("7", "1234.5", None),
+    ]
+    assert release.frequency.sensitive[0].domain.values == ("5", "6", "7", None)
+    release.save(tmp_path / "out")
+    for policy_file in ("policy.toml", "internal/policy.toml"):
+        checked = ic.verify(
+            tmp_path / "out/release.csv", tmp_path / "out" / policy_file, against=tmp_path / "raw.csv"
+        )
+        assert checked.ok, checked.problems
+
+
 def test_typed_columns_need_no_spelling():
     typed = PLAIN.with_columns(pl.col("seen").str.to_date(), pl.col("worth").cast(pl.Float64))
     one = engine_for(typed).count(schema(spelled=True).of([ic.Attribute("seen", "quasi", format="%d.%m.%Y")]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import random
 import sqlite3
 
 import duckdb
+import polars as pl
 import pytest
 
+import incrowd as ic
 from incrowd.errors import TableError
 from incrowd.verification import verify
 
@@ -122,3 +126,18 @@ def test_folders_and_patterns(folder):
     (folder / "f" / "3.csv").write_text("place,disease,age\nEurope,flu,3\n")
     with pytest.raises(TableError, match=r"3\.csv: its columns are not those of"):
         verify("f", "policy.toml")
+
+
+def test_means_of_times_are_true(tmp_path):
+    draw = random.Random(1)
+    moments = [
+        dt.datetime(2019, 1, 1) + dt.timedelta(days=draw.randint(0, 900), minutes=draw.randint(0, 1439))
+        for _ in range(400)
+    ]
+    pl.DataFrame({"seen": moments}).write_parquet(tmp_path / "raw.parquet")
+    schema = ic.Schema.of([ic.Attribute("seen", "quasi", output="mean")])
+    ic.anonymize(tmp_path / "raw.parquet", ic.Policy(schema, ["k-anonymity:3"])).save(tmp_path / "out")
+    checked = ic.verify(
+        tmp_path / "out/release.csv", tmp_path / "out/policy.toml", against=tmp_path / "raw.parquet"
+    )
+    assert checked.ok, checked.problems

@@ -135,7 +135,7 @@ class GroupedEngine(Engine):
             met, place = np.unique(written[attribute.name].to_numpy(), return_inverse=True)
             values = self._distinct(attribute.name, schema.null_values).gather(met)
             found, places = dictionary(values, attribute.name, ())
-            domain, ranks = Domain.build(attribute, found)
+            domain, ranks = Domain.build(attribute, found, schema.null_values)
             domains.append(domain)
             codes.append(smallest_codes(ranks[places][place], max(domain.size, 1)))
         # A value may be written in several ways, as 1 and 1.0.
@@ -306,7 +306,7 @@ class GroupedEngine(Engine):
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
         values = self._distinct(attribute.name, schema.null_values)
         found, places = dictionary(values, attribute.name, ())
-        domain, ranks = Domain.build(attribute, found)
+        domain, ranks = Domain.build(attribute, found, schema.null_values)
         codes = ranks[places].astype(np.int32)[grouped[attribute.name].to_numpy()]
         rows = grouped[ROWS].to_numpy().astype(np.int64, copy=False)
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
@@ -333,7 +333,7 @@ class GroupedEngine(Engine):
         for counts in sensitive:
             values = self._distinct(counts.name, schema.null_values)
             found, places = dictionary(values, counts.name, ())
-            _, ranks = Domain.build(schema[counts.name], found)
+            _, ranks = Domain.build(schema[counts.name], found, schema.null_values)
             ranked.append(ranks[places][grouped[counts.name].to_numpy()])
         sizes = [counts.domain.size for counts in sensitive]
         combination, place = group_columns(ranked, sizes, len(grouped))

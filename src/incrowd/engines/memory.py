@@ -188,7 +188,7 @@ def _ranked(
     from incrowd.table.domain import Domain
 
     found, codes = dictionary(series if live is None else series.filter(live), attribute.name, null_values)
-    domain, ranks = Domain.build(attribute, found)
+    domain, ranks = Domain.build(attribute, found, null_values)
     # Small codes make the gather below, and all that follows, cheaper.
     ranked = ranks.astype(np.min_scalar_type(max(domain.size, 1)) if domain.size else np.uint8)[codes]
     if live is None:

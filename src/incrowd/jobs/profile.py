@@ -137,7 +137,7 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
                 spelled = Attribute(
                     name, "quasi", format=way.format, decimal=way.decimal, thousands=way.thousands
                 )
-                domain, ranks = Domain.build(spelled, found)
+                domain, ranks = Domain.build(spelled, found, null_values)
                 totals = np.bincount(ranks[places], minlength=domain.size)
     except InputError:
         return Profile(name, rows, rows - series.null_count(), series.n_unique(), None)

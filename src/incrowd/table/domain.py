@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.table.exact import Line, days_of, moment_of, number_of
+from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
 from incrowd.table.spellings import read_spelled
 
@@ -103,8 +104,17 @@ class Domain:
         return len(self.values)
 
     @classmethod
-    def build(cls, attribute: Attribute, found: Dictionary) -> tuple[Domain, NDArray[np.int64]]:
+    def build(
+        cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...] = ()
+    ) -> tuple[Domain, NDArray[np.int64]]:
         """Rank the distinct values of a column.
+
+        Parameters
+        ----------
+        attribute, found
+        null_values
+            Texts that mean missing. `found` is without them as they stand; here they are looked for among
+            what a declared spelling says.
 
         Returns
         -------
@@ -121,7 +131,7 @@ class Domain:
             When the column was declared a number or a date and has a value that is none.
         """
         if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
-            return cls._spelled(attribute, found)
+            return cls._spelled(attribute, found, null_values)
         kind, numbers = _kind(attribute, found)
         count = len(found.texts)
         ranks = np.full(count + 1, -1, np.int64)
@@ -176,7 +186,9 @@ class Domain:
         return cls(attribute.name, kind, texts, tree, by_rank, missing), ranks
 
     @classmethod
-    def _spelled(cls, attribute: Attribute, found: Dictionary) -> tuple[Domain, NDArray[np.int64]]:
+    def _spelled(
+        cls, attribute: Attribute, found: Dictionary, null_values: tuple[str, ...]
+    ) -> tuple[Domain, NDArray[np.int64]]:
         """Rank texts by what they say in the column's spelling; several may say the same."""
         spelling = attribute.spelling
         values, numbers, places = read_spelled(found.texts, spelling, attribute.name)
@@ -184,8 +196,14 @@ class Domain:
         # The spelling declares the kind.
         asked = kind if attribute.kind == "auto" else attribute.kind
         plain = replace(attribute, kind=asked, format=None, decimal=None, thousands=None)
-        domain, ranks = cls.build(plain, Dictionary(values, found.has_missing, kind, numbers))
-        return domain, ranks[np.append(places, len(values))]
+        mean = null_values_of(null_values).mean
+        kept = np.array([not mean(value) for value in values], np.bool_)
+        missing = found.has_missing or not kept.all()
+        known = [value for value, is_kept in zip(values, kept.tolist(), strict=True) if is_kept]
+        domain, ranks = cls.build(plain, Dictionary(known, missing, kind, numbers[kept]))
+        # What means missing has the last place, that of the missing value.
+        place = np.where(kept, np.cumsum(kept) - 1, len(known))
+        return domain, ranks[np.append(place[places], len(known))]
 
     @property
     def height(self) -> int:

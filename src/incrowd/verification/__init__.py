@@ -182,7 +182,7 @@ def _checked(
         raise TableError(f"{released.title}: the file holds no records")
     for place, column in enumerate(sensitive):
         if column.spelling is not None and _is_text(released, column.name):
-            respell(con, "member", f"s{place}", column.name, column.spelling, ())
+            respell(con, "member", f"s{place}", column.name, column.spelling, policy.null_values)
     attributes = {
         column.name: Attribute(con, place, column, released.types[released.place(column.name)])
         for place, column in enumerate(sensitive)

@@ -180,8 +180,8 @@ class _Comparison:
                     sum(TRY_CAST(value AS DOUBLE) * n) / sum(n) FILTER (TRY_CAST(value AS DOUBLE) IS NOT NULL)
                         AS mean,
                     max(abs(TRY_CAST(value AS DOUBLE))) AS extent,
-                    sum((TRY_CAST(value AS DATE) - DATE '1970-01-01') * n)
-                        / sum(n) FILTER (TRY_CAST(value AS DATE) IS NOT NULL) AS day,
+                    sum(epoch(TRY_CAST(value AS TIMESTAMP)) / 86400 * n)
+                        / sum(n) FILTER (TRY_CAST(value AS TIMESTAMP) IS NOT NULL) AS day,
                     coalesce(max(n) FILTER (value IS NOT DISTINCT FROM {q}), 0) = max(n) AS is_mode
                 FROM counted GROUP BY {keys}
             )

@@ -140,5 +140,6 @@ def respell(
         "unnest(?::VARCHAR[]) AS plain",
         [texts, plain],
     )
-    con.execute(f"UPDATE {table} SET {cell} = plain FROM respelled WHERE {table}.{cell} = raw")
+    gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
+    con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
     con.execute("DROP TABLE respelled")
