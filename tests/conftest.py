@@ -33,10 +33,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 @pytest.fixture(scope="session")
 def spark():
     """One Spark session for all tests that need one."""
-    from spark_session import local_session, require_spark
+    from spark_session import PLAIN, local_session, require_spark
 
     require_spark()
-    session = local_session()
+    session = local_session(**PLAIN)
     yield session
     session.stop()
 

@@ -12,10 +12,18 @@ import pytest
 
 import incrowd
 
-__all__ = ["SHORT_LIVED", "SOURCES", "local_session", "require_spark", "settings"]
+__all__ = ["PLAIN", "SHORT_LIVED", "SOURCES", "local_session", "require_spark", "settings"]
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java options of a process that ends before the best machine code would pay."""
+
+PLAIN = {
+    "spark_sql_adaptive_enabled": "false",
+    "spark_sql_codegen_wholeStage": "false",
+    "spark_sql_codegen_factoryMode": "NO_CODEGEN",
+}
+"""Settings with which Spark plans once and interprets: for some rows it takes a third less time. The cluster
+of `test_spark_cluster` runs as Spark does by itself."""
 
 SOURCES = str(Path(incrowd.__file__).parents[1])
 

@@ -1,4 +1,4 @@
-"""Messages: lists of a thousand names are cut, and settings are named as the reader gives them."""
+"""Messages: lists of hundreds of names are cut, and settings are named as the reader gives them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incrowd.recoding import FullDomain
 from incrowd.verification import verify
 
 PACKAGE = Path(ic.__file__).parent
-NAMES = [f"column {number}" for number in range(1000)]
+NAMES = [f"column {number}" for number in range(200)]
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +91,11 @@ def not_in_the_file(table: pl.DataFrame, folder: Path) -> None:
         not_in_the_file,
     ],
 )
-def test_a_thousand_columns_are_not_all_named(wide, tmp_path, call):
+def test_hundreds_of_columns_are_not_all_named(wide, tmp_path, call):
     with pytest.raises(ic.IncrowdError) as told:
         call(wide, tmp_path)
     words = str(told.value)
-    assert " and 98" in words or " and 979 more" in words
+    assert re.search(r" and 1(79|8\d) ", words)
     assert "[...]" not in words
     assert len(words) < 1500
 
