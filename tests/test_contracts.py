@@ -446,7 +446,7 @@ def emd(shares: list[Fraction], distance: str) -> Fraction:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
-@examples(20)
+@examples(10)  # of each of the twenty
 @given(
     rows=st.integers(20, 80),
     seed=st.integers(0, 10**6),
