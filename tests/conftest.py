@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from examples import TIMES
+from incrowd.io.shuffle import RandomOrder
 
 settings.register_profile(
     "incrowd",
@@ -28,6 +30,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
     from distribution import FilesAndSpark
 
     return FilesAndSpark(config, log)
+
+
+_RANDOM_NUMBERS = RandomOrder.numbers
+
+
+def pytest_configure() -> None:
+    """Give every row the number of its place, so that released rows can be compared with raw ones.
+
+    Tests of the random order itself are marked ``random_order``.
+    """
+    RandomOrder.numbers = lambda _, start, stop: np.arange(start, stop, dtype=np.uint64)  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def _random_order(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "random_order" in request.keywords:
+        monkeypatch.setattr(RandomOrder, "numbers", _RANDOM_NUMBERS)
 
 
 @pytest.fixture(scope="session")

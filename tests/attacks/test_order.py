@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.attacks.order import _runs, _tightened
-from incrowd.jobs.row_order import columns_in_order
+from incrowd.table.row_order import columns_in_order
 
 SCHEMA = ic.Schema(quasi=["minute", "age"], sensitive=["reason"])
 ROWS = 3000
@@ -29,22 +29,23 @@ def calls(seed: int = 0) -> pl.DataFrame:
     )
 
 
-def measured(raw: pl.DataFrame, release: pl.DataFrame, schema: ic.Schema = SCHEMA):
-    [found] = ic.attack(raw, release, schema, kinds=["order"])
+def measured(raw: pl.DataFrame, release: pl.DataFrame, schema: ic.Schema = SCHEMA, **settings):
+    [found] = ic.attack(raw, release, schema, kinds=["order"], **settings)
     return found
 
 
+@pytest.mark.random_order
 @pytest.mark.parametrize("descending", [False, True])
-def test_a_sorted_table_is_found_and_a_shuffled_one_is_not(descending):
+def test_a_sorted_table_is_found_and_one_in_random_order_is_not(descending):
     raw = calls().sort("minute", descending=descending)
-    release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
+    release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True, force=True)
     found = measured(raw, release.table)
     assert found.main.value > 0.9
     assert found.baseline.value < 0.3
     assert found.figures["minute width"] < found.figures["minute width of cells"] / 5
     assert found.figures["age width"] == found.figures["age width of cells"]
-    shuffled = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), shuffle=True)
-    hidden = measured(raw, shuffled.table)
+    release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
+    hidden = measured(raw, release.table, row_map=release.row_map())
     assert hidden.main == hidden.baseline
     assert hidden.figures["minute width"] == hidden.figures["minute width of cells"]
 
@@ -147,9 +148,9 @@ def test_columns_that_are_sorted_or_stand_together_are_named():
 
 def test_the_account_of_a_release_says_so():
     raw = calls()
-    release = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
-    told = release.sentences()
-    assert any("in the order of 'minute'" in line and "shuffle=True" in line for line in told)
-    assert release._in_order is release._in_order, "looked for once, though many ask"
-    hidden = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), shuffle=True)
+    with pytest.raises(ic.ParameterError, match=r"in the order of 'minute'.* leave keep_order out"):
+        ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True)
+    told = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5), keep_order=True, force=True).sentences()
+    assert any("in the order of 'minute'" in line and "Leave keep_order out" in line for line in told)
+    hidden = ic.anonymize(raw, SCHEMA, ic.KAnonymity(5))
     assert not any("in the order of" in line for line in hidden.sentences())

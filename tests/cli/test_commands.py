@@ -341,7 +341,11 @@ def test_rows_in_the_order_of_a_quasi_identifier_are_told(run, tmp_path, monkeyp
     frame = pl.DataFrame({"minute": range(100, 300), "age": [20, 30, 40, 50] * 50, "s": ["a", "b"] * 100})
     frame.write_csv("calls.csv")
     roles = ("--qi", "minute,age", "--sensitive", "s", "-k", "5")
-    shown = run("anonymize", "calls.csv", "-o", "out.csv", *roles)
-    assert "in the order of 'minute'" in shown.out
-    assert "(--shuffle)" in shown.out
-    assert "in the order of" not in run("anonymize", "calls.csv", "-o", "b.csv", *roles, "--shuffle").out
+    refused = run("anonymize", "calls.csv", "-o", "out.csv", *roles, "--keep-order")
+    assert refused.status == 2
+    assert "in the order of 'minute'" in refused.err
+    assert "leave --keep-order out" in refused.err
+    assert not (tmp_path / "out.csv").exists()
+    kept = run("anonymize", "calls.csv", "-o", "out.csv", *roles, "--keep-order", "--force")
+    assert "in the order of 'minute'" in kept.out
+    assert "in the order of" not in run("anonymize", "calls.csv", "-o", "b.csv", *roles).out

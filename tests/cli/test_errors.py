@@ -186,26 +186,26 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("version = 2\n", "version: Value error, must be 1"),
-        ("version = 1\nk = 5\n", "k: Extra inputs are not permitted"),
-        ('version = 1\n[columns.age]\nrole = "spy"\n', "columns.age.role: Input should be"),
+        ("version = 3\n", "version: Value error, must be 1 or 2"),
+        ("version = 2\nk = 5\n", "k: Extra inputs are not permitted"),
+        ('version = 2\n[columns.age]\nrole = "spy"\n', "columns.age.role: Input should be"),
         ("version = [", "not readable as TOML"),
         (
-            'version = 1\n[columns.age]\nrole = "quasi"\n[[models]]\nk = 2\n',
+            'version = 2\n[columns.age]\nrole = "quasi"\n[[models]]\nk = 2\n',
             "models.0: name the model",
         ),
         (
-            'version = 1\n[columns.age]\nrole = "quasi"\nhierarchy = { bins = [5] }\n[[models]]\n'
+            'version = 2\n[columns.age]\nrole = "quasi"\nhierarchy = { bins = [5] }\n[[models]]\n'
             'model = "k-anonymity"\nk = 2\n',
             "name one of intervals, prefix, dates, order, flat",
         ),
         (
-            'version = 1\n[columns.age]\nrole = "quasi"\nhierarchy = "no.txt"\n[[models]]\n'
+            'version = 2\n[columns.age]\nrole = "quasi"\nhierarchy = "no.txt"\n[[models]]\n'
             'model = "k-anonymity"\nk = 2\n',
             "no.txt: cannot be read",
         ),
         (
-            'version = 1\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 0\n',
+            'version = 2\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 0\n',
             "k must be a whole number of at least 1",
         ),
     ],
@@ -221,7 +221,7 @@ def test_wrong_policy(run, table, text, problem):
 def test_roles_are_given_once(run, table):
     policy = table.with_name("policy.toml")
     policy.write_text(
-        'version = 1\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        'version = 2\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     message = anonymize(run, table, "--policy", str(policy), "--unlisted", "drop", "--null-value", "?")
     assert "--unlisted, --null-value: the policy file says what the columns are" in message
@@ -268,7 +268,7 @@ def test_first_row_of_a_file_without_a_header_is_not_repeated(run, tmp_path, mon
         (tmp_path / name).write_text(text)
     column = 'role = "quasi"\n'
     (tmp_path / "policy.toml").write_text(
-        f'version = 1\n[columns.age]\n{column}[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        f'version = 2\n[columns.age]\n{column}[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     (tmp_path / "spec.toml").write_text(
         '[columns.age]\nmechanism = "laplace"\nepsilon = 1\nlow = 0\nhigh = 9\n'

@@ -37,6 +37,7 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
                 "internal/policy.toml",
                 "internal/recoding/keys.parquet",
                 "internal/recoding/recoding.json",
+                "internal/rows.parquet",
                 "policy.toml",
                 "release.csv",
                 "release.json",

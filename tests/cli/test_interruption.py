@@ -125,7 +125,7 @@ def test_a_signal_cancels_what_a_server_computes(postgres, tmp_path, command, nu
     )  # fmt: skip
     scratch, policy = tmp_path / "scratch", tmp_path / "policy.toml"
     scratch.mkdir()
-    policy.write_text("version = 1\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n")
+    policy.write_text("version = 2\n[columns.q]\nrole = 'quasi'\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n")
     target = ["-o", str(scratch / "safe.csv")] if command == "anonymize" else []
     process = subprocess.Popen(
         [sys.executable, "-m", "incrowd", command, postgres, "--table", "slow", "--policy", str(policy), *target],

@@ -7,7 +7,7 @@ import pytest
 import incrowd as ic
 
 TABLE = "age,zip,note,disease\n" + "30,1,a,flu\n31,1,b,cold\n" * 4
-POLICY = """version = 1
+POLICY = """version = 2
 {setting}
 [columns.age]
 role = "quasi"

@@ -103,8 +103,8 @@ def test_releases_are_the_same(folder, tmp_path_factory, frame, null_values, alg
     other.write(target)
     parts_written = unsealed(target)
     assert parts_written == [f"part-{number:05}.parquet" for number in range(parts)]
-    sizes = [len(part.collect()) for part in files.parts]
-    assert [len(pl.read_parquet(target / name)) for name in parts_written] == sizes
+    sizes = [len(pl.read_parquet(target / name)) for name in parts_written]
+    assert max(sizes) - min(sizes) <= 1
     assert pl.concat(pl.read_parquet(target / name) for name in parts_written).equals(one.table)
 
 
@@ -315,12 +315,13 @@ def test_folders_tell_columns(tmp_path):
 
 
 @pytest.mark.parametrize("role", ["quasi", "identifying", None])
-def test_order_that_would_tell_is_refused(tmp_path, role):
+def test_an_order_that_would_tell_is_not_kept(tmp_path, role):
     folder, _ = parted(tmp_path)
     quasi = ["age", "year"] if role == "quasi" else ["age"]
     schema = ic.Schema(quasi=quasi, identifying=["year"] if role == "identifying" else [], unlisted="drop")
-    with pytest.raises(ic.SchemaError, match="parted by 'year', which is not released as it is"):
-        ic.anonymize(folder, schema, [ic.KAnonymity(2)])
+    with pytest.raises(ic.ParameterError, match="in the order of 'year'"):
+        ic.anonymize(folder, schema, [ic.KAnonymity(2)], keep_order=True)
+    ic.anonymize(folder, schema, [ic.KAnonymity(2)])
     ic.assess(folder, schema)
 
 

@@ -29,6 +29,9 @@ class Elsewhere(FetchedEngine):
     def apply(self, schema, frequency, recoding):
         raise NotImplementedError
 
+    def reordered(self, released, order):
+        raise NotImplementedError
+
     def write(self, path, target, csv_format):
         raise NotImplementedError
 

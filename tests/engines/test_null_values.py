@@ -200,7 +200,7 @@ def test_a_population_and_an_evaluation_read_the_same_null_values():
 def test_the_mark_of_a_suppressed_cell_is_no_null_value(tmp_path):
     """A suppressed record is in no class; one whose values are missing is in a class of them."""
     (tmp_path / "policy.toml").write_text(
-        'version = 1\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+        'version = 2\nnull_values = ["?", "*"]\n[columns.age]\nrole = "quasi"\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     )
     (tmp_path / "ages.csv").write_text("age\n*\n*\n")
     with pytest.raises(ic.SchemaError, match=r"null_values names '\*', which marks a suppressed cell"):

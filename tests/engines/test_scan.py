@@ -141,8 +141,6 @@ def test_what_streaming_cannot_do(files, tmp_path):
     asked = ic.Schema(quasi=["age"], sensitive=["diagnosis"], unlisted="drop")
     with pytest.raises(ic.TableError, match="not in memory, so its records cannot be parted"):
         ic.anonymize(folder, asked, [ic.KAnonymity(3)], ic.Clustering())
-    with pytest.raises(ic.ParameterError, match="cannot be shuffled"):
-        ic.anonymize(folder, asked, [ic.KAnonymity(3)], shuffle=True)
     with pytest.raises(ic.TableError, match="there is no Parquet or CSV file"):
         ic.assess(tmp_path, asked)
     with pytest.raises(ic.TableError, match="the table has no rows"):

@@ -359,8 +359,8 @@ def test_targets_that_are_refused(spark, tmp_path):
     with pytest.raises(ic.TableError, match="would replace the input"):
         release.write(source)
     assert len(pl.read_parquet(source / "*.parquet")) == 8
-    with pytest.raises(ic.ParameterError, match="cannot be shuffled"):
-        ic.anonymize(spark.range(4), ic.Schema(quasi=["id"]), [ic.KAnonymity(2)], shuffle=True)
+    with pytest.raises(ic.ParameterError, match="rows of a table on Spark have no order"):
+        ic.anonymize(spark.range(4), ic.Schema(quasi=["id"]), [ic.KAnonymity(2)], keep_order=True)
     with pytest.raises(ic.TableError, match="cannot be parted"):
         ic.anonymize(spark.range(4), ic.Schema(quasi=["id"]), [ic.KAnonymity(2)], ic.Clustering())
 

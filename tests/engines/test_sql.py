@@ -215,7 +215,7 @@ def test_what_cannot_be_done_with_rows_elsewhere(where):
     with holding(kind, frame, url) as table:
         with pytest.raises(ic.TableError, match="not in memory, so its records cannot be parted"):
             ic.anonymize(table, schema, [ic.KAnonymity(2)], ic.Clustering())
-        with pytest.raises(ic.ParameterError, match="cannot be shuffled"):
-            ic.anonymize(table, schema, [ic.KAnonymity(2)], shuffle=True)
+        with pytest.raises(ic.ParameterError, match="rows of a database have no order"):
+            ic.anonymize(table, schema, [ic.KAnonymity(2)], keep_order=True)
     with pytest.raises(ic.TableError, match="not in a database"):
         ic.anonymize(frame, schema, [ic.KAnonymity(2)]).into("safe")

@@ -64,6 +64,7 @@ STREAMS = ("polars-lazy", "folder-csv", "folder-parquet", *PARTITIONED)
 DATABASES = ("sqlite", "duckdb", "relation", "postgresql", "spark")
 SOURCES = (*FRAMES, *FILES, *STREAMS, *DATABASES)
 IN_MEMORY = (*FRAMES, *FILES)
+ORDERED = (*IN_MEMORY, *STREAMS)
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -121,7 +122,7 @@ class Draw:
             else r.choice([None, None, "drop"]),
             "max_suppression": r.choice([0.0, 0.0, 0.1, 0.3, 0.5, 1.0]),
             "output": self.rarest("style", STYLES) if r.random() < 0.6 else "auto",
-            "shuffle": source in IN_MEMORY and r.random() < 0.15,
+            "keep_order": source in ORDERED and r.random() < 0.3,
             "seed": r.choice([0, 1, 12345]),
         }
         case["models"] = self.chosen_models(case, algorithm)

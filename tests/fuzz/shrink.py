@@ -46,7 +46,7 @@ def _simpler(case: Case) -> Iterator[Case]:
         if len(case["models"]) > 1:
             yield case | {"models": case["models"][:place] + case["models"][place + 1 :]}
     plain: dict[str, Any] = {
-        "null_values": [], "max_suppression": 0.0, "output": "auto", "shuffle": False, "seed": 0, "others": None,
+        "null_values": [], "max_suppression": 0.0, "output": "auto", "keep_order": False, "seed": 0, "others": None,
     }  # fmt: skip
     for name, value in plain.items():
         if case[name] != value and not (

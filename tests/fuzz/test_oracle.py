@@ -33,7 +33,7 @@ def case(**changes):
             {"name": "ill", "type": "text", "role": "sensitive", "cells": ILL},
             {"name": "who", "type": "text", "role": "identifying", "cells": [f"Person {n}" for n in range(8)]},
         ],
-        "null_values": [], "others": None, "max_suppression": 0.0, "output": "auto", "shuffle": False, "seed": 0,
+        "null_values": [], "others": None, "max_suppression": 0.0, "output": "auto", "keep_order": False, "seed": 0,
         "models": [{"model": "k-anonymity", "k": 2}, {"model": "l-diversity", "l": 2, "kind": "distinct"}],
         "algorithm": {"name": "mondrian"},
     }  # fmt: skip

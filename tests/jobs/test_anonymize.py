@@ -246,17 +246,6 @@ def test_braces_and_commas_in_a_set_are_told_apart():
     assert set(release.table["c"]) == {"{a\\, b, c, \\{d\\}, }"}
 
 
-def test_shuffling_is_seeded_and_keeps_rows_whole():
-    frame = pl.DataFrame({"n": list(range(50)), "s": [f"s{i}" for i in range(50)]})
-    schema = ic.Schema(quasi=["n"], sensitive=["s"])
-    plain = ic.anonymize(frame, schema, [ic.KAnonymity(5)]).table
-    first = ic.anonymize(frame, schema, [ic.KAnonymity(5)], shuffle=True, seed=1).table
-    assert not first.equals(plain)
-    assert first.equals(ic.anonymize(frame, schema, [ic.KAnonymity(5)], shuffle=True, seed=1).table)
-    assert not first.equals(ic.anonymize(frame, schema, [ic.KAnonymity(5)], shuffle=True, seed=2).table)
-    assert sorted(first.rows()) == sorted(plain.rows())
-
-
 def test_suppressed_rows_stay_suppressed_and_count_for_the_whole_table():
     frame = pl.DataFrame({"a": ["x", "x", "*"], "b": ["y", "y", "*"], "s": ["1", "2", "9"]})
     schema = ic.Schema(quasi=["a", "b"], sensitive={"s": "category"})
@@ -357,18 +346,17 @@ def test_policies_come_back_from_their_file(tmp_path):
     )  # fmt: skip
     policy = ic.Policy(
         schema, (ic.KAnonymity(3), ic.LDiversity(2, attribute="s2"), ic.TCloseness(0.25, "equal")), max_suppression=0.5,
-        output="mean", shuffle=True, seed=9,
+        output="mean", keep_order=True, seed=9,
     )  # fmt: skip
     policy.write(tmp_path / "p.toml")
     read = ic.Policy.read(tmp_path / "p.toml")
     assert read.schema.attributes == schema.attributes
     assert (read.schema.null_values, read.schema.unlisted) == (("?", ""), "drop")
-    for name in ("models", "algorithm", "max_suppression", "output", "shuffle", "seed"):
+    for name in ("models", "algorithm", "max_suppression", "output", "keep_order", "seed"):
         assert getattr(read, name) == getattr(policy, name)
 
 
 def test_pandas_without_arrow_says_what_to_install(monkeypatch):
-    import narwhals as nw
 
     def absent(self: object) -> None:
         raise ModuleNotFoundError("pyarrow")
@@ -492,20 +480,6 @@ def test_texts_that_look_missing_are_texts_unless_named(tmp_path):
     assert release.before.classes == 3
     # A sensitive text is released as it was written, whatever it means.
     assert release.table["s"].to_list() == one["s"].to_list()
-
-
-@pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])
-def test_every_kind_is_shuffled_alike(kind):
-    frame = pl.DataFrame({"n": list(range(30)), "s": [f"s{i}" for i in range(30)]})
-    schema = ic.Schema(quasi=["n"], sensitive=["s"])
-    expected = ic.anonymize(frame, schema, [ic.KAnonymity(3)], shuffle=True, seed=4).table
-    table = {"polars": frame, "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}[kind]
-    shuffled = ic.anonymize(table, schema, [ic.KAnonymity(3)], shuffle=True, seed=4).table
-    assert type(shuffled) is type(table)
-    if isinstance(shuffled, pd.DataFrame):
-        # An index that still knew the old places would undo the shuffling.
-        assert shuffled.index.equals(pd.RangeIndex(30))
-    assert nw.from_native(shuffled).to_polars().equals(expected)
 
 
 @given(tables(), st.integers(1, 5), st.randoms())

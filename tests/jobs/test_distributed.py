@@ -380,7 +380,7 @@ def test_what_cannot_be_divided(spark, mixed):
     with pytest.raises(ic.ParameterError, match="for Spark DataFrames"):
         ic.anonymize(mixed, schema, k, blocks=2)
     with pytest.raises(ic.ParameterError, match="no order"):
-        ic.anonymize(table, schema, k, blocks=2, shuffle=True)
+        ic.anonymize(table, schema, k, blocks=2, keep_order=True)
     odd = spark.sql("select id q, interval 1 month y from range(9)")
     with pytest.raises(ic.TableError, match=r"column 'y': Spark cannot hand"):
         ic.anonymize(odd, ic.Schema(quasi=["q"], insensitive=["y"]), k, blocks=2)

@@ -26,7 +26,7 @@ def endless(*arguments):
 incrowd.verification._checked = endless
 main()
 """
-POLICY = """version = 1
+POLICY = """version = 2
 [columns.name]
 role = "quasi"
 [[models]]

@@ -15,7 +15,8 @@ from incrowd.errors import TableError
 from incrowd.verification import verify
 
 TREE = "*\n\tEurope\n\t\tFrance\n\t\tItaly\n\tAsia\n\t\tIndia\n"
-POLICY = """version = 1
+POLICY = """version = 2
+keep_order = true
 unlisted = "drop"
 [columns.name]
 role = "identifying"
@@ -33,7 +34,7 @@ k = 2
 RAW = "name,place,age,disease\nA,France,21,flu\nB,Italy,25,cold\nC,India,30,flu\nD,India,30,flu\n"
 HEADER = "place,age,disease\n"
 GOOD = ["Europe,[21-25],flu", "Europe,[21-25],cold", "India,30,flu", "India,30,flu"]
-UNORDERED = POLICY.replace("unlisted", "shuffle = true\nunlisted")
+UNORDERED = POLICY.replace("keep_order = true\n", "")
 MEAN = POLICY.replace('age]\nrole = "quasi"', 'age]\nrole = "quasi"\nkind = "number"\noutput = "mean"')
 
 

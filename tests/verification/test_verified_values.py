@@ -275,10 +275,10 @@ def test_policy_errors(check, columns, models, head, message):
     assert "policy.toml" in str(caught.value)
 
 
-def test_policy_must_be_there_and_of_version_1(tmp_path):
+def test_policy_must_be_there_and_of_a_known_version(tmp_path):
     with pytest.raises(PolicyError, match=r"none\.toml.*cannot be read"):
         verify(tmp_path / "data.csv", tmp_path / "none.toml")
-    for version in ("", "version = 2", "version = true"):
+    for version in ("", "version = 3", "version = true"):
         (tmp_path / "p.toml").write_text(version)
-        with pytest.raises(PolicyError, match="version = 1"):
+        with pytest.raises(PolicyError, match="version = 2"):
             verify(tmp_path / "data.csv", tmp_path / "p.toml")

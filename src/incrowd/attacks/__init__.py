@@ -103,7 +103,7 @@ _KINDS = {
         lambda call: membership(call.setting, call.attacks),
     ),
     "linkage": _Kind(
-        "aligned=True",
+        "aligned=True or row_map=",
         lambda call: call.known is not None,
         lambda call: linkage(call.setting, call.known or [], call.attacks),
     ),
@@ -147,6 +147,7 @@ def attack(  # noqa: PLR0913
     columns: int = 3,
     neighbours: int = 1,
     aligned: bool = False,
+    row_map: Any = None,
     known: Sequence[str] | None = None,
     parts: tuple[Sequence[str], Sequence[str]] | None = None,
     kinds: Sequence[str] | None = None,
@@ -176,7 +177,10 @@ def attack(  # noqa: PLR0913
     neighbours
         Records that linkability looks at on either side.
     aligned
-        Whether row N of the release is row N of the raw table. Only then can links be checked.
+        Whether row N of the release is row N of the raw table. Links can only be checked then, or with a row
+        map.
+    row_map
+        Which raw row each released row is, as `Release.row_map` gives it: a path or a frame.
     known
         The quasi-identifiers that an external table of the same people has, for linkage; all by default.
     parts
@@ -251,6 +255,7 @@ def attack(  # noqa: PLR0913
     Ganta et al., KDD 2008 (composition). Wong et al., VLDB 2007 (minimality).
     """
     from incrowd.jobs.policy import Policy
+    from incrowd.jobs.row_map import as_released
 
     if not isinstance(schema, Schema | Policy):
         raise ParameterError("schema must be a Schema or a Policy, e.g. ic.Schema(quasi=['age', 'zip'])")
@@ -266,6 +271,8 @@ def attack(  # noqa: PLR0913
         )
     columns_of = schema if isinstance(schema, Schema) else schema.schema
     secret = _secret(columns_of, secret)
+    if row_map is not None:
+        raw, aligned = as_released(raw, row_map), True
     setting = Setting(raw, release, columns_of, control, seed)
     releases = (setting, *(Setting(raw, other, columns_of, None, seed) for other in also))
     call = _Call(

@@ -182,7 +182,7 @@ class _World:
             raise ParameterError("minimality needs the policy of the release, with models and algorithm")
         frame: pl.DataFrame = nw.from_native(loaded(raw), eager_only=True).to_polars()
         # The order of rows would only get in the way.
-        policy = replace(policy, shuffle=False)
+        policy = replace(policy, keep_order=True)
         values = nameless(frame[secret]).rank("dense").fill_null(0).to_numpy().astype(np.int64)
         return cls(frame, policy, secret, cls._made(frame, policy), values)
 
@@ -192,7 +192,7 @@ class _World:
 
         from incrowd.jobs.anonymize import anonymize
 
-        made: pl.DataFrame = anonymize(frame, policy).table
+        made: pl.DataFrame = anonymize(frame, policy, force=True).table
         return made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)
 
     def is_of(self, release: Any) -> bool:

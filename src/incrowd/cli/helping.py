@@ -18,8 +18,8 @@ HEADINGS = {
     "Search": ("--algorithm", "--levels", "--style", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Writing": (
-        "--into", "--recoding", "--save-policy", "--report", "--internal", "--rows", "--escape-formulas",
-        "--force", "--full", "--one-page", "--at-k", "--csv", "--json",
+        "--into", "--keep-order", "--recoding", "--save-policy", "--report", "--internal", "--rows",
+        "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv", "--json",
     ),
 }  # fmt: skip
 """Options that several commands have. What one command has alone stands under a heading of its own."""

@@ -145,6 +145,15 @@ StyleName = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of random choices; that of the policy, or 0.")
 ]
+RowMap = Annotated[
+    Path | None,
+    typer.Option(
+        "--row-map", metavar="FILE", help="Which raw row each released row is (internal/rows.parquet)."
+    ),
+]
+KeepOrder = Annotated[
+    bool, typer.Option("--keep-order", help="Row N stays row N; by default rows come in a random order.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Stream = Annotated[
     bool,

@@ -266,5 +266,7 @@ def ensure_privacy(
         t=check_number(t, "t", low=0, high=1),
         k=check_whole_number(k, "k", least=0),
         l=check_number(l, "l", low=0, high=1),
+        keep_order=True,
+        force=True,
     ).table
     return left

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import TableError
+from incrowd.errors import ParameterError, TableError, setting
 from incrowd.progress import Progress, Silent
+from incrowd.table.row_order import columns_in_order
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -49,17 +51,20 @@ class Engine(ABC):
 
     Attributes
     ----------
-    in_memory
-        Whether the rows are at hand one by one, so that they can be shuffled.
+    in_order
+        Whether the rows have an order, which a release may keep.
     divisible
         Whether the rows can be recoded block by block where they are.
     file_name
         What a release is called in a folder, unless the caller names it.
+    whose
+        Where the rows are, in words.
     """
 
-    in_memory: ClassVar[bool] = False
+    in_order: ClassVar[bool] = False
     divisible: ClassVar[bool] = False
     file_name: ClassVar[str] = "release.csv"
+    whose: ClassVar[str] = "a table"
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         self.settings = EngineSettings() if settings is None else settings
@@ -102,8 +107,28 @@ class Engine(ABC):
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows: a table of the same kind, rows in the same order, with new contents only.
 
-        Columns that may not leave are left out; the quasi-identifiers hold the released cells as text.
+        Columns that may not leave are left out; the quasi-identifiers hold the released cells as text. Rows
+        of a database have no order. They come in a random one.
         """
+
+    @abstractmethod
+    def reordered(self, released: Any, order: RandomOrder) -> Any:
+        """Put the rows that `apply` made in a random order: a table of the same kind."""
+
+    def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
+        """Return the columns that the order of the rows tells, of those that are not released as they are.
+
+        Raises
+        ------
+        ParameterError
+            When the rows have no order.
+        """
+        if not self.in_order:
+            raise ParameterError(
+                f"rows of {self.whose} have no order that could be kept; leave "
+                f"{setting('keep_order', '--keep-order')} out"
+            )
+        return columns_in_order(frequency)
 
     def writes_folder(self, target: Path) -> bool:
         """Say whether `write` makes a folder and not a file."""
@@ -130,7 +155,7 @@ class Engine(ABC):
         check: Callable[[Any], None],
         *,
         force: bool,
-        sources: object = None,
+        sources: Sequence[object] | None = None,
     ) -> None:
         """Write the table beside its target, read it again, and rename it if it passes a check.
 
@@ -141,7 +166,7 @@ class Engine(ABC):
         force
             Whether a target that is there already is replaced.
         sources
-            What the table was read from; see `incrowd.io.targets.Outputs`.
+            What the table was read from; see `incrowd.io.targets.Outputs`. By default what the engine knows.
 
         Raises
         ------
@@ -154,7 +179,8 @@ class Engine(ABC):
 
         target = file_path(path)
         folder = self.writes_folder(target)
-        with writing(path, force=force, folder=folder, sources=[sources, *self.sources]) as temporary:
+        read_from = self.sources if sources is None else sources
+        with writing(path, force=force, folder=folder, sources=[*read_from]) as temporary:
             written = self.write(temporary, target, csv_format or CsvFormat())
             if list(written.columns) != self.columns:
                 raise TableError(f"{target}: {NOT_THE_SAME}")

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
-from incrowd.errors import SchemaError, TableError, setting
+from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
 from incrowd.table.missing import null_values_of
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import EngineSettings
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder, ShuffledRows
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -165,15 +167,6 @@ class FilesEngine(ScanEngine):
         Until they are written, what is released is counted by recoding the keys: going over all rows for it
         takes longer than writing them, and what was written is counted anew in any case.
         """
-        for name in self._files.partitions:
-            role = (
-                schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
-            )
-            if role not in ("sensitive", "insensitive"):
-                raise SchemaError(
-                    f"the files are parted by {name!r}, which is not released as it is, but the order of "
-                    "rows would tell it; give the rows in another order, in files that are not parted by it"
-                )
         parts = tuple(self._recoded(part, schema, recoding) for part in self._files.parts)
         whole = self._recoded(self._frame, schema, recoding)
         # The files are kept as long as rows are computed from them.
@@ -187,6 +180,26 @@ class FilesEngine(ScanEngine):
             recoded=_Recoded(schema, frequency, recoding),
         )
 
+    def reordered(self, released: Any, order: RandomOrder) -> Files:
+        """Put the rows of all files in one random order when they are written; see `Engine.reordered`."""
+        from incrowd.io.shuffle import ShuffledRows
+
+        shuffled = ShuffledRows(released.frame, order, released.memory)
+        moved: Files = replace(released, frame=shuffled.lazy(), shuffled=shuffled)
+        return moved
+
+    def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
+        """Name what parts the files, too; see `Engine.columns_in_order`."""
+        parted = []
+        for name in self._files.partitions:
+            role = (
+                schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
+            )
+            if role not in ("sensitive", "insensitive"):
+                parted.append(name)
+        found = super().columns_in_order(schema, frequency)
+        return [*parted, *(name for name in found if name not in parted)]
+
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""
         from incrowd.io.targets import is_folder
@@ -196,12 +209,15 @@ class FilesEngine(ScanEngine):
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write one file, or into a folder as many as there are; see `Engine.write`.
 
-        Files of a folder are numbered, since names may tell what is not released.
+        Files of a folder are numbered, since names may tell what is not released. Rows in a random order are
+        dealt out to files of one length.
         """
         from incrowd.io.streams import scan, stream_table
 
         with self._reading(self.columns):
-            if self.writes_folder(target):
+            if self._files.shuffled is not None:
+                self._write_shuffled(self._files.shuffled, path, target, csv_format)
+            elif self.writes_folder(target):
                 ending = "parquet" if self._files.csv_format is None else "csv"
                 for number, part in enumerate(self._files.parts):
                     name = Path(f"part-{number:05}.{ending}")
@@ -210,6 +226,24 @@ class FilesEngine(ScanEngine):
             else:
                 stream_table(self._frame, path, target, csv_format)
         return scan(path, csv_format, memory=self._files.memory)
+
+    def _write_shuffled(
+        self, shuffled: ShuffledRows, path: Path, target: Path, csv_format: CsvFormat
+    ) -> None:
+        from incrowd.io.streams import cut_batches, stream_batches
+
+        with shuffled.opened() as (count, batches):
+            if not self.writes_folder(target):
+                stream_batches(batches, path, target, csv_format)
+                return
+            ending = "parquet" if self._files.csv_format is None else "csv"
+            parts = len(self._files.parts)
+            edges = [count * part // parts for part in range(parts + 1)]
+            sizes = [stop - start for start, stop in pairwise(edges)]
+            for number, part in enumerate(cut_batches(batches, sizes)):
+                name = Path(f"part-{number:05}.{ending}")
+                stream_batches(part, path / name, name, csv_format)
+                self.settings.progress.advance(number + 1, parts)
 
     # --- grouping -------------------------------------------------------------------------------------
 

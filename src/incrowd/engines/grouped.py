@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import Engine, EngineSettings
 from incrowd.engines.memory import dictionary, require_countable
@@ -77,14 +77,9 @@ class GroupedEngine(Engine):
     What is kept is as long as there are distinct keys. Records that look alike cannot be parted, since
     nobody knows which row is which.
 
-    Attributes
-    ----------
-    in_order
-        Whether the rows have an order. Keys then stand in the order of their first row, and else in that of
-        their codes: greedy searches settle ties by it, so every database gives the same release.
+    Keys stand in the order of their first row, where rows have an order, and else in that of their codes:
+    greedy searches settle ties by it, so every database gives the same release.
     """
-
-    in_order: ClassVar[bool]
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
         super().__init__(table, settings)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.recoding import Recoding
     from incrowd.table.domain import Dictionary, Domain
     from incrowd.table.frequency import FrequencyTable
@@ -28,7 +29,7 @@ __all__ = ["MemoryEngine", "dictionary", "require_countable"]
 class MemoryEngine(Engine):
     """A frame in memory; see `incrowd.engines.Engine`."""
 
-    in_memory = True
+    in_order = True
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -110,6 +111,15 @@ class MemoryEngine(Engine):
             columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
         passed = {name: plain(self._frame[name]) for name in released if name not in columns}
         return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
+
+    def reordered(self, released: Any, order: RandomOrder) -> Any:
+        """Put the rows in a random order; see `Engine.reordered`. A pandas index is numbered anew."""
+        import narwhals as nw
+
+        frame = nw.from_native(released, eager_only=True)
+        moved = frame[order.rows(len(frame))].to_native()
+        # An index that still knew the old places would undo it.
+        return moved.reset_index(drop=True) if frame.implementation.is_pandas() else moved
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
         """Write the rows and read them again; see `Engine.write`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, GroupedEngine
 from incrowd.io.columns import column_named, columns_named
+from incrowd.table.row_order import ColumnOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import EngineSettings
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["ScanEngine"]
 
 _FIRST = "\0first"
+_AT_ONCE = 1 << 20
+"""Rows whose order is looked at together."""
 
 
 class ScanEngine(GroupedEngine):
@@ -78,6 +82,38 @@ class ScanEngine(GroupedEngine):
             (column_named(CELL.format(name)) if name in names else self._plain(name)).alias(name)
             for name in schema.released(self.columns)
         )
+
+    def reordered(self, released: Any, order: RandomOrder) -> Any:
+        """Put the rows in a random order when they are asked for; see `Engine.reordered`.
+
+        They spill to a private folder where they do not fit into a part of the machine's memory.
+        """
+        from incrowd.io.shuffle import ShuffledRows
+        from incrowd.io.streams import usual_memory
+
+        return ShuffledRows(released, order, usual_memory()).lazy()
+
+    def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
+        """Go over the rows once more; see `Engine.columns_in_order`."""
+        import polars as pl
+
+        from incrowd.io.scratch import PrivateFolder
+
+        names = [attribute.name for attribute in schema.quasi]
+        self._learn(self._frame, names, schema.null_values)
+        orders = {name: ColumnOrder(len(self._distinct(name, schema.null_values))) for name in names}
+        columns = columns_named(names)
+        with PrivateFolder() as folder:
+            path = folder / "codes.parquet"
+            coded = self._coded(self._frame.select(columns), names, schema.null_values, ordered=True)
+            coded.select(columns).sink_parquet(path, maintain_order=True, compression="lz4")
+            rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            count: int = rows.select(pl.len()).collect().item()
+            for start in range(0, count, _AT_ONCE):
+                batch = rows.slice(start, _AT_ONCE).collect()
+                for name, order in orders.items():
+                    order.add(batch[name].to_numpy())
+        return [name for name, order in orders.items() if order.tells]
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows while they stream; see `Engine.write`."""

@@ -44,9 +44,12 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from incrowd.io.shuffle import ShuffledRows
+
 __all__ = [
     "Files",
     "bytes_of",
+    "cut_batches",
     "damaged",
     "is_scan",
     "scan",
@@ -86,6 +89,8 @@ class Files:
         Bytes that counting may take, about.
     recoded
         What the rows were counted and recoded by, where they are those of a release.
+    shuffled
+        The rows in a random order, where they are those of a release that has one; `frame` is made of it.
     """
 
     frame: pl.LazyFrame
@@ -96,6 +101,7 @@ class Files:
     memory: int
     kept: Any = field(default=None, repr=False)
     recoded: Any = field(default=None, repr=False)
+    shuffled: ShuffledRows | None = field(default=None, repr=False)
     sources: tuple[Path, ...] = field(default=(), repr=False)
 
     @property
@@ -467,6 +473,26 @@ def stream_batches(batches: Iterator[pl.DataFrame], path: Path, target: Path, cs
         if failed:
             raise failed[0] from None
         raise
+
+
+def cut_batches(batches: Iterator[pl.DataFrame], sizes: Sequence[int]) -> Iterator[Iterator[pl.DataFrame]]:
+    """Cut frames that come one after the other into runs of rows of these sizes; take one after the other.
+
+    Each run has at least one frame, which may be empty.
+    """
+    rest = next(batches)
+
+    def run(size: int) -> Iterator[pl.DataFrame]:
+        nonlocal rest
+        while size > len(rest):
+            yield rest
+            size -= len(rest)
+            rest = next(batches)
+        yield rest[:size]
+        rest = rest[size:]
+
+    for size in sizes:
+        yield run(size)
 
 
 def _refuse_nul(source: IO[bytes], target: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
 from incrowd.io.addresses import file_path
+from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
@@ -40,7 +41,7 @@ class Anatomy:
     Attributes
     ----------
     quasi_table
-        A row for every row that came in, in the same order. It has ``group`` and all columns that may leave,
+        A row for every row that came in, in a random order. It has ``group`` and all columns that may leave,
         as they are, except the sensitive one.
     sensitive_table
         A row for every group and sensitive value in it: ``group``, the sensitive attribute, ``count``; in
@@ -189,6 +190,8 @@ def anatomize(
     frequency = frequency.by_record()
     l, group_of, groups = _groups(frequency, policy)  # noqa: E741
     quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
+    # Rows that lie in the order of the sensitive values would tell them.
+    quasi_table = engine.reordered(quasi_table, RandomOrder())
     # What counts are the tables that leave, not what was meant.
     grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=policy.schema.null_values)
     privacy = assess_table(long, grouped, policy.models)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
 from incrowd.errors import ParameterError
+from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
-from incrowd.jobs.chance import guarded_random
-from incrowd.jobs.checks import check_levels, check_limits, judge, styled
+from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
 from incrowd.jobs.stages import Clock
@@ -41,7 +41,7 @@ def anonymize(  # noqa: PLR0913
     *,
     max_suppression: float = 0.0,
     output: Style = "auto",
-    shuffle: bool = False,
+    keep_order: bool = False,
     seed: int = 0,
     levels: Mapping[str, int] | None = None,
     population: Any = None,
@@ -49,6 +49,7 @@ def anonymize(  # noqa: PLR0913
     progress: Progress | None = None,
     driver_keys: int = DRIVER_KEYS,
     blocks: int | None = None,
+    force: bool = False,
 ) -> Release:
     """Recode a table so that it satisfies privacy models, and check the result.
 
@@ -68,8 +69,12 @@ def anonymize(  # noqa: PLR0913
         Largest share of records that may be suppressed, 0..1.
     output
         Output style of the quasi-identifiers, see `Policy`.
-    shuffle, seed
-        Whether the rows come in a random order; else row N of the release is row N of the table.
+    keep_order
+        Whether row N of the release is row N of the table. By default the rows come in a random order, since
+        the rows around a row may tell more of it than its cells do. The order has no seed. A pandas index is
+        numbered anew either way.
+    seed
+        Seed of what is random in the search.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -88,6 +93,8 @@ def anonymize(  # noqa: PLR0913
     blocks
         About how many blocks a table on Spark is cut into. Strict Mondrian recodes each block where it lies.
         With 1 block the result is that of Mondrian on the whole table.
+    force
+        Whether an order that tells a quasi-identifier is kept all the same. The account says so.
 
     Returns
     -------
@@ -97,7 +104,8 @@ def anonymize(  # noqa: PLR0913
     Raises
     ------
     InputError
-        When the table or the call is wrong.
+        When the table or the call is wrong, or an order that is to be kept tells a quasi-identifier (unless
+        `force`).
     InfeasibleError
         When the table cannot satisfy the policy; nothing is released.
     """
@@ -108,7 +116,7 @@ def anonymize(  # noqa: PLR0913
     else:
         schema = as_schema(schema, " or a Policy")
         chosen = Mondrian() if algorithm is None else as_algorithm(algorithm)
-        policy = Policy(schema, as_models(models), chosen, max_suppression, output, shuffle, seed)
+        policy = Policy(schema, as_models(models), chosen, max_suppression, output, keep_order, seed)
     if levels:
         policy = policy.with_levels(levels)
     clock = Clock(progress or Silent())
@@ -121,10 +129,9 @@ def anonymize(  # noqa: PLR0913
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
     engine, frequency, population = start.engine, start.frequency, start.population
-    if policy.shuffle and not engine.in_memory:
-        raise ParameterError(
-            "rows that stream cannot be shuffled; leave shuffle out, or sort the files before"
-        )
+    telling: Sequence[str] = ()
+    if policy.keep_order:
+        telling = telling_columns(engine, policy.schema, frequency, force=force)
     with clock.stage("assess"):
         before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models)
     start = start.prepared(policy)
@@ -135,8 +142,6 @@ def anonymize(  # noqa: PLR0913
     frequency = start.frequency
     with clock.stage("apply"):
         released = engine.apply(policy.schema, frequency, recoding)
-    if policy.shuffle:
-        released = _shuffled(released, policy.seed, frequency)
     # What counts is the table that leaves, not what was meant.
     with clock.stage("check"):
         after = assess_table(
@@ -150,6 +155,9 @@ def anonymize(  # noqa: PLR0913
     judge(after, policy)
     with clock.stage("measure loss"):
         utility = measure_all(frequency, recoding)
+    order = None if policy.keep_order else RandomOrder()
+    if order is not None:
+        released = engine.reordered(released, order)
     return Release(
         table=released,
         policy=policy,
@@ -164,6 +172,8 @@ def anonymize(  # noqa: PLR0913
         frequency=frequency,
         sources=start.sources,
         driver_keys=driver_keys,
+        order=order if engine.in_order else None,
+        telling=tuple(telling),
     )
 
 
@@ -293,14 +303,3 @@ def _start(
 
 def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
     return policy.algorithm.search(policy.problem(start.frequency, start.schema.quasi, clock.progress))
-
-
-def _shuffled(table: Any, seed: int, frequency: FrequencyTable) -> Any:
-    import narwhals as nw
-
-    frame = nw.from_native(table, eager_only=True)
-    key = frequency.key_of_row("shuffle")
-    rows = [codes[key] for codes in frequency.codes]
-    order = guarded_random(seed, *rows).permutation(len(frame))
-    native = frame[order.tolist()].to_native()
-    return native.reset_index(drop=True) if hasattr(native, "reset_index") else native

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
+from incrowd.io.shuffle import RandomOrder
+from incrowd.jobs.checks import telling_columns
 from incrowd.recoding import (
     SUPPRESSED,
     Cells,
@@ -48,7 +50,8 @@ class AppliedBatch:
     Attributes
     ----------
     table
-        The rows, of the kind that came in and in their order; columns as the schema releases them.
+        The rows, of the kind that came in; columns as the schema releases them. They come in a random order
+        unless the policy keeps it.
     policy
         What it has to satisfy.
     records
@@ -85,7 +88,9 @@ class AppliedBatch:
         return f"AppliedBatch({self.records:,} records, {self.suppressed:,} suppressed; every model holds)"
 
     def rows(self) -> pl.DataFrame:
-        """Return which rows were suppressed, and why: their numbers and nothing that they hold.
+        """Return which rows of the batch were suppressed, and why: their numbers and nothing that they hold.
+
+        The numbers are those of the rows as they came in. Do not hand them out.
 
         Returns
         -------
@@ -147,6 +152,7 @@ def apply_recoding(
     *,
     previous_release: Any = None,
     csv_format: CsvFormat | None = None,
+    force: bool = False,
 ) -> AppliedBatch:
     """Recode new rows as an earlier table was recoded, check the result, and suppress what does not fit.
 
@@ -175,18 +181,19 @@ def apply_recoding(
         only new rows are suppressed.
     csv_format
         How a CSV is written, where it is not plain.
+    force
+        Whether an order that tells a quasi-identifier is kept all the same, if the policy keeps the order.
 
     Raises
     ------
     InputError
-        When the tables or the recoding do not fit the policy.
+        When the tables or the recoding do not fit the policy, or the order that it keeps tells a
+        quasi-identifier (unless `force`).
     InfeasibleError
         When the models fail even if all new rows are suppressed, or when more rows would have to be
         suppressed than the policy allows.
     """
-    from incrowd.algorithms.base import all_hold
     from incrowd.engines import engine_for, loaded
-    from incrowd.table.classes import EquivalenceClasses
 
     given = tuple(each for each in (recoding, table, previous_release) if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
@@ -217,6 +224,8 @@ def apply_recoding(
         null_values=schema.null_values,
     )
     frequency = engine.count(plainly, joint=joint)
+    if policy.keep_order:
+        telling_columns(engine, schema, frequency, force=force)
     if isinstance(recoding, FullDomain):
         labels, covered = _levels(recoding, frequency)
     elif isinstance(recoding, SingleDimensional):
@@ -224,29 +233,21 @@ def apply_recoding(
     else:
         labels, covered = _covered(recoding, frequency)
     shown: Shown = [_numbered(column) for column in labels]
-    starred = np.logical_and.reduce(
-        [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
-    )
+    starred = _all_starred(labels)
     before = [] if previous_release is None else [_written(loaded(previous_release), policy)]
-    kept = covered & ~starred
-    small = np.zeros(frequency.keys, np.bool_)
-    while True:
-        counted, keys = together([(shown, kept, frequency), *before], schema)
-        classes = EquivalenceClasses.of_keys(counted)
-        good = np.append(all_hold(policy.models, classes), True)
-        failing = ~good[keys] & kept
-        if not failing.any():
-            break
-        small |= failing
-        kept &= ~failing
-    weights = frequency.weights
-    outside, too_small = int(weights[~covered].sum()), int(weights[small].sum())
-    suppressed = frequency.suppressed + int(weights[~kept].sum())
+    small = _failing((shown, covered & ~starred, frequency), before, policy)
+    kept = covered & ~starred & ~small
+    of = frequency.weights
+    outside, too_small, gone = (int(of[each].sum()) for each in (~covered, small, ~kept))
+    suppressed = frequency.suppressed + gone
     _check_share(suppressed, outside, too_small, frequency.rows, policy)
     carried = _Carried.build(recoding.domains, frequency, labels, kept)
     check_cells(carried, schema.null_values)
     released = engine.apply(_as_counted(schema, plainly), frequency, carried)
-    reasons = np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1))
+    judged = _judged(released, previous_release, policy)
+    if not policy.keep_order:
+        released = engine.reordered(released, RandomOrder())
+    reasons = np.append(np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1)), 3)
     rows = frequency.row_keys
     return AppliedBatch(
         released,
@@ -255,12 +256,34 @@ def apply_recoding(
         outside,
         too_small,
         suppressed,
-        _judged(released, previous_release, policy),
+        judged,
         previous_release,
         csv_format,
-        given,
-        _reason_of_row=None if rows is None else np.append(reasons, 3).astype(np.int8)[rows],
+        (*given, *engine.sources),
+        _reason_of_row=None if rows is None else reasons.astype(np.int8)[rows],
     )
+
+
+def _failing(batch: Part, before: Sequence[Part], policy: Policy) -> NDArray[np.bool_]:
+    """Say which keys of a batch have to go, until every class of it and of what was released before holds."""
+    from incrowd.algorithms.base import all_hold
+    from incrowd.table.classes import EquivalenceClasses
+
+    shown, kept, frequency = batch
+    small = np.zeros(len(kept), np.bool_)
+    while True:
+        counted, keys = together([(shown, kept & ~small, frequency), *before], policy.schema)
+        good = np.append(all_hold(policy.models, EquivalenceClasses.of_keys(counted)), True)
+        failing = ~good[keys] & kept & ~small
+        if not failing.any():
+            return small
+        small |= failing
+
+
+def _all_starred(labels: Labels) -> NDArray[np.bool_]:
+    """Say which keys have ``*`` in every column."""
+    starred = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
+    return np.asarray(np.logical_and.reduce(starred))
 
 
 def _check_share(suppressed: int, outside: int, too_small: int, rows: int, policy: Policy) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
+from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
+    from incrowd.engines import Engine
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["check_levels", "check_limits", "judge", "styled"]
+__all__ = ["check_levels", "check_limits", "judge", "styled", "telling_columns"]
 
 
 def check_levels(policy: Policy) -> None:
@@ -82,3 +83,21 @@ def _shortfall(measured: ModelResult) -> str:
     if measured.failing and measured.failing[0]:
         text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records)"
     return text + "".join(f"; {reason}" for reason in measured.reasons)
+
+
+def telling_columns(engine: Engine, schema: Schema, frequency: FrequencyTable, *, force: bool) -> list[str]:
+    """Return the columns that the order of the rows tells; refuse to keep such an order unless `force`.
+
+    Raises
+    ------
+    ParameterError
+        When the order tells a column, or the rows have no order.
+    """
+    found = engine.columns_in_order(schema, frequency)
+    if found and not force:
+        raise ParameterError(
+            f"the rows are in the order of {named(found)}, so the rows around a row would tell more of it "
+            f"than its cells do; leave {setting('keep_order', '--keep-order')} out, or keep the order all "
+            f"the same with {setting('force=True', '--force')}"
+        )
+    return found

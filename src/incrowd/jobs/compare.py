@@ -242,7 +242,7 @@ def compare(  # noqa: PLR0913
         table = loaded(table, csv_format)
     engine = engine_for(table)
     lazy = _lazy(table)
-    if lazy is None and not engine.in_memory:
+    if lazy is None and not engine.in_order:
         raise TableError("compare: takes frames and files; fetch the rows of a database or of Spark first")
     if lazy is not None and shuffle:
         raise ParameterError(

@@ -39,7 +39,8 @@ class ProcessedTable:
     Attributes
     ----------
     table
-        The rows of the classes that are left, of the kind that came in; columns as the schema releases them.
+        The rows of the classes that are left, of the kind that came in, in a random order unless it was kept;
+        columns as the schema releases them.
     rounds
         What each round deleted.
     records
@@ -89,6 +90,8 @@ def ensure_privacy(
     k: int = 1,
     l: float = 0.0,  # noqa: E741
     max_rounds: int | None = None,
+    keep_order: bool = False,
+    force: bool = False,
 ) -> ProcessedTable:
     """Delete every class that fails a condition, look at what is left anew, and repeat until none fails.
 
@@ -114,11 +117,16 @@ def ensure_privacy(
         Largest normalized entropy that is deleted, 0..1.
     max_rounds
         How many rounds there are at most; 1 is the single pass. None goes on until no class fails.
+    keep_order
+        Whether the rows that are left keep their order. By default they come in a random one.
+    force
+        Whether an order that tells a quasi-identifier is kept all the same.
 
     Raises
     ------
     InputError
-        When the table cannot be read or does not fit the schema, or a parameter is out of range.
+        When the table cannot be read or does not fit the schema, a parameter is out of range, or an order
+        that is to be kept tells a quasi-identifier (unless `force`).
     InfeasibleError
         When every class was deleted.
 
@@ -131,6 +139,8 @@ def ensure_privacy(
 
     from incrowd.engines import engine_for, loaded
     from incrowd.io.frames import plain, without_traces
+    from incrowd.io.shuffle import RandomOrder
+    from incrowd.jobs.checks import telling_columns
     from incrowd.privacy import P29
     from incrowd.table.classes import EquivalenceClasses
 
@@ -146,6 +156,8 @@ def ensure_privacy(
     columns = schema.released(engine.columns)
     frequency = engine.count(schema.measured())
     rows = frequency.key_of_row("ensure_privacy")
+    if keep_order:
+        telling_columns(engine, schema, frequency, force=force)
     records = frequency.rows
     alive = np.arange(frequency.keys)
     rounds: list[Round] = []
@@ -168,6 +180,8 @@ def ensure_privacy(
     kept = np.isin(rows, np.append(alive, -1))
     frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
     left = without_traces(frame, {name: plain(frame[name]) for name in columns})
+    if not keep_order:
+        left = engine.reordered(left, RandomOrder())
     score = P29(0.0).of(classes, describe=False)
     return ProcessedTable(left, tuple(rounds), records, len(classes), not bad.any(), score)
 

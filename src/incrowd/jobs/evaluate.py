@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from incrowd.errors import TableError, setting
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
 from incrowd.utility import METRICS, MetricResult, measure_all
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Evaluation", "evaluate"]
+
+_FEW = 20
+"""Records below which nothing is said of their order."""
+_ASTRAY = 0.1
+"""Share of records with a cell of other values above which rows are taken to be in another order."""
 
 
 @dataclass(frozen=True)
@@ -80,24 +86,28 @@ class Evaluation:
         }
 
 
-def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
+def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) -> Evaluation:
     """Measure what a release lost, whoever made it.
 
     Parameters
     ----------
     raw, released
-        Tables of the same rows in the same order: pandas, Polars or PyArrow tables, or paths of CSV or
-        Parquet files. Other columns than the schema's are not looked at.
+        Tables of the same rows in the same order, unless there is a row map: pandas, Polars or PyArrow
+        tables, or paths of CSV or Parquet files. Other columns than the schema's are not looked at.
     schema
         The quasi-identifiers with their hierarchies, where they have one, and the sensitive attributes.
+    row_map
+        Which raw row each released row is, as `Release.row_map` gives it: a frame, or the path of a file.
 
     Raises
     ------
     InputError
-        When a table cannot be read or does not fit the schema, or the rows are not the same in number.
+        When a table cannot be read or does not fit the schema, or the rows are not the same in number or,
+        as many cells show, not in the same order.
     """
     from incrowd.engines import engine_for, loaded
     from incrowd.errors import InputError
+    from incrowd.jobs.row_map import in_raw_order
     from incrowd.recoding.observed import observe
 
     before = engine_for(loaded(raw)).count(
@@ -105,10 +115,15 @@ def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
     )
     written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
     try:
-        after = engine_for(loaded(released)).count(written)
+        released = loaded(released)
+        if row_map is not None:
+            released = in_raw_order(released, row_map)
+        after = engine_for(released).count(written)
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     frequency, recoding = observe(before, after)
+    if row_map is None:
+        _require_aligned(frequency, recoding)
     classes = recoding.classes(frequency)
     return Evaluation(
         frequency.rows,
@@ -119,3 +134,14 @@ def evaluate(raw: Any, released: Any, schema: Schema) -> Evaluation:
         frequency,
         recoding,
     )
+
+
+def _require_aligned(frequency: FrequencyTable, recoding: Observed) -> None:
+    """Refuse tables of which row N of one cannot be row N of the other."""
+    name, most = max(recoding.astray.items(), key=lambda found: found[1])
+    if frequency.records >= _FEW and most > _ASTRAY * frequency.records:
+        raise TableError(
+            f"column {name!r}: {most:,} records have a cell that does not cover their value, so the rows are "
+            f"in another order; name the row map ({setting('row_map', '--row-map')}), which a release has in "
+            "internal/rows.parquet"
+        )

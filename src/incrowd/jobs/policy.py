@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_value"]
 
-POLICY_VERSION = 1
+POLICY_VERSION = 2
+"""Of version 1 are files from before the rows came in a random order by default."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,10 @@ class Policy:
     output
         Output style: ``range``, ``ancestor``, ``set``, ``mean``, ``suppress`` (the value where a class has
         one, else ``*``), or ``auto`` for what suits each column.
-    shuffle
-        Whether the rows are put in a random order, which `seed` decides.
+    keep_order
+        Whether the rows keep their order. By default they come in a random one, which has no seed.
     seed
-        Seed of everything random.
+        Seed of what is random in the search.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class Policy:
     algorithm: Algorithm = field(default_factory=Mondrian)
     max_suppression: float = SHARE.field(0.0)
     output: Style = STYLE.field("auto")
-    shuffle: bool = parameter("whether the rows are put in a random order", kind=bool, default=False)
+    keep_order: bool = parameter("whether the rows keep their order", kind=bool, default=False)
     seed: int = SEED.field(0)
 
     def __repr__(self) -> str:
@@ -162,7 +163,7 @@ class Policy:
                 ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
                 checked.max_suppression,
                 checked.output,
-                checked.shuffle,
+                checked.keep_order,
                 checked.seed,
             )
         except InputError as error:
@@ -179,7 +180,7 @@ class Policy:
         from incrowd.hierarchy import Builder
 
         lines = [f"version = {POLICY_VERSION}"]
-        settings = ("max_suppression", "output", "shuffle", "seed")
+        settings = ("max_suppression", "output", "keep_order", "seed")
         lines += [f"{name} = {toml_value(getattr(self, name))}" for name in settings]
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +27,8 @@ from incrowd.table.spellings import open_spelling
 
 __all__ = ["PolicyFile", "read_toml", "validate"]
 
+VERSIONS = (1, 2)
+"""Versions of policy files that are read."""
 _PROBLEMS = 8
 """How many wrong settings a message names."""
 
@@ -52,7 +55,7 @@ class PolicyFile(BaseModel):
     version: StrictInt
     max_suppression: float = Field(0.0, ge=0, le=1, strict=True)
     output: Style = "auto"
-    shuffle: StrictBool = False
+    keep_order: StrictBool = False
     seed: StrictInt = Field(0, ge=0)
     null_values: list[StrictStr] = []
     unlisted: Literal["drop", "keep"] | None = Field(
@@ -65,8 +68,8 @@ class PolicyFile(BaseModel):
     @field_validator("version")
     @classmethod
     def _is_known(cls, version: int) -> int:
-        if version != 1:
-            raise ValueError("must be 1, the only version that is read")
+        if version not in VERSIONS:
+            raise ValueError(f"must be {' or '.join(map(str, VERSIONS))}, the versions that are read")
         return version
 
 
@@ -92,6 +95,23 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path}: not readable as TOML (a number of too many digits)") from None
 
 
+def _renewed(document: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Say a document of version 1 in the words of this version, and tell what it means otherwise now."""
+    renewed = dict(document)
+    if renewed.get("version") != 1 or isinstance(renewed.get("version"), bool):
+        return renewed
+    shuffled = renewed.pop("shuffle", False)
+    if not isinstance(shuffled, bool):
+        raise PolicyError(f"{source}: shuffle: must be true or false")
+    if not shuffled and "keep_order" not in renewed:
+        warnings.warn(
+            f"{source} is of version 1. Rows now come in a random order. Write version = 2, and "
+            "keep_order = true if they must keep theirs",
+            stacklevel=2,
+        )
+    return renewed
+
+
 def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     """Check a document.
 
@@ -106,7 +126,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if questions := _questions(document, what):
             raise PolicyError(f"{source}: column {named(questions)}: {open_spelling(what)}")
     try:
-        checked = PolicyFile.model_validate(dict(document))
+        checked = PolicyFile.model_validate(_renewed(document, source))
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
         problems = []

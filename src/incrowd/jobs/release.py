@@ -18,7 +18,7 @@ from incrowd.jobs.checks import judge
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
-from incrowd.jobs.row_order import columns_in_order
+from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.table.documents import envelope, to_json
 from incrowd.utility import MetricResult
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.privacy import ModelResult
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -70,6 +71,10 @@ class Release:
         What the table and the population are read from, where that is known; no output takes its place.
     driver_keys
         How many combinations of values may be fetched where the table is counted elsewhere.
+    telling
+        The columns that the order of the rows tells, if it was kept all the same.
+    order
+        Where each row went; None if the order was kept, or the rows never had one.
     """
 
     table: Any
@@ -85,6 +90,8 @@ class Release:
     frequency: FrequencyTable = field(kw_only=True, repr=False)
     sources: tuple[Any, ...] = field(default=(), kw_only=True, repr=False)
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
+    telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
         found = self.privacy
@@ -122,11 +129,6 @@ class Release:
             for name in engine_for(self.table).columns
         ]
         return {"released": released, "dropped": len(schema.having("identifying"))}
-
-    @cached_property
-    def _in_order(self) -> list[str]:
-        """The quasi-identifiers of which the order of the rows tells."""
-        return [] if self.policy.shuffle else columns_in_order(self.frequency)
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
@@ -170,6 +172,47 @@ class Release:
         from incrowd.recoding.class_table import class_table
 
         return class_table(self.frequency, self.recoding, sensitive)
+
+    def row_map(self) -> pl.DataFrame:
+        """Return which row of the raw table each released row is. It is confidential: do not hand it out.
+
+        Returns
+        -------
+        A Polars frame with ``row``, a row for every released one: the number of the raw row, from 1.
+
+        Raises
+        ------
+        TableError
+            When the rows have no order, as those of a database and on Spark.
+
+        Examples
+        --------
+        >>> import incrowd as ic
+        >>> table = ic.samples.hospital(100)
+        >>> release = ic.anonymize(table, ic.Schema(quasi=["age"], unlisted="drop"), "k-anonymity:5")
+        >>> sorted(release.row_map()["row"])[:3]
+        [1, 2, 3]
+        """
+        self._require_order()
+        return map_of(self.order, self.privacy.records)
+
+    def write_row_map(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the row map as a Parquet file that nobody else can read (mode 0600); see `row_map`.
+
+        Raises
+        ------
+        TableError
+            When the rows have no order, or the file exists (unless `force`) or cannot be written.
+        """
+        from incrowd.io.targets import writing
+
+        self._require_order()
+        with writing(path, force=force, private=True, sources=self.sources) as place:
+            write_row_map(place, self.order, self.privacy.records)
+
+    def _require_order(self) -> None:
+        if self.order is None and not self.policy.keep_order:
+            raise TableError("the rows of this release never had an order, so there is no map of them")
 
     def document(self, *, internal: bool = False) -> dict[str, Any]:
         """Return the report of a release as plain data."""
@@ -346,12 +389,15 @@ class Release:
             internal.mkdir(0o700)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
                 "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
-                "policy, and hierarchies/ has leaves that the release hides; lattice.parquet, where it is\n"
-                "there, says what other recodings would have suppressed.\n"
+                "policy, and hierarchies/ has leaves that the release hides; rows.parquet says which row of\n"
+                "the raw table each released row is; lattice.parquet, where it is there, says what other\n"
+                "recodings would have suppressed.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n"
             )
             self.policy.write(internal / "policy.toml")
             self.recoding.save(internal / "recoding")
+            if self.order is not None:
+                write_row_map(internal / ROW_MAP, self.order, self.privacy.records)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
 
@@ -399,10 +445,10 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
             "above."
         )
-    if release._in_order:
+    if release.telling:
         found.append(
-            f"The rows are in the order of {named(release._in_order)}, so the rows around a row tell more of "
-            f"it than its cells do. Shuffle them ({setting('shuffle=True', '--shuffle')})."
+            f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
+            f"it than its cells do. Leave {setting('keep_order', '--keep-order')} out."
         )
     found += doubts(release.frequency, release.policy.schema)
     if columns["dropped"]:
@@ -424,7 +470,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "algorithm": str(policy.algorithm),
         "max_suppression": policy.max_suppression,
         "output": policy.output,
-        "shuffle": policy.shuffle,
+        "keep_order": policy.keep_order,
         "columns": [
             {
                 "name": attribute.name,

@@ -35,9 +35,12 @@ class Observed(Recoding):
     summarized
         Per quasi-identifier the records of classes whose cell does not cover every value of the class. Means
         and most frequent values are such cells. They count as covering the values of the class.
+    astray
+        Per quasi-identifier the records whose cell names several values, as a range does, but not their own.
     """
 
     summarized: dict[str, int]
+    astray: dict[str, int]
     kind: ClassVar[str] = "observed"
 
     def decisions(self) -> dict[str, Any]:
@@ -111,13 +114,15 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
     suppressed = class_of_key < 0
     indptr, members = group_members(class_of_key, released.keys)
     present = np.flatnonzero(np.diff(indptr))
-    cells, summarized = [], {}
+    cells, summarized, astray = [], {}, {}
     for domain, written, ranks, labels in zip(
         raw.domains, released.domains, frequency.codes, released.codes, strict=True
     ):
         of_key = np.full(len(first), written.size, np.int64)
         of_key[~suppressed] = labels[class_of_key[~suppressed]]
         made, missed = _cells(domain, written.values, ranks, of_key, suppressed)
+        several = made.lo[made.codes] < made.hi[made.codes]
+        astray[domain.name] = int(frequency.weights[missed & several].sum())
         if missed.any():
             # A summary may be the value of some of its records by chance.
             affected = np.zeros(released.keys, np.bool_)
@@ -126,7 +131,7 @@ def observe(raw: FrequencyTable, released: FrequencyTable) -> tuple[FrequencyTab
             made = _summaries(domain, made, ranks, missed, class_of_key, indptr, members, present)
         cells.append(made)
         summarized[domain.name] = int(frequency.weights[missed].sum())
-    return frequency, Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized)
+    return frequency, Observed(raw.domains, frequency.codes, tuple(cells), suppressed, summarized, astray)
 
 
 def _cells(

@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import SchemaError, TableError, named
+from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd.verification.against import compare
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.cells import Shapes
@@ -50,6 +50,7 @@ def verify(  # noqa: PLR0913
     population: str | PathLike[str] | None = None,
     against: str | PathLike[str] | None = None,
     against_table: str | None = None,
+    row_map: str | PathLike[str] | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     names: Sequence[str] = (),
@@ -74,6 +75,9 @@ def verify(  # noqa: PLR0913
         were.
     against_table
         Its table, where it is a database.
+    row_map
+        Which record of the raw table each record of the release is: a file as `Release.write_row_map` writes
+        it. Each record is then checked by itself; without it, the tables are compared as a whole.
     delimiter
         One character between the fields of CSV files, or one and a blank; None to find out.
     encoding
@@ -111,6 +115,11 @@ def verify(  # noqa: PLR0913
     policy = read_policy(Path(_named(policy_path, only_file=True)))
     population_file = None if population is None else _named(population, only_file=True)
     beside = None if against is None else _named(against)
+    if row_map is not None and beside is None:
+        raise ParameterError(
+            f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
+            f"({setting('against', '--against')})"
+        )
     csv_format = CsvFormat(delimiter, encoding)
     with PrivateFolder() as scratch, reworded(Path(title_of(given))):
         con = connect(scratch, in_order=against is not None)
@@ -128,7 +137,7 @@ def verify(  # noqa: PLR0913
                 everything=against is not None,
             )
             _refuse_lacking(released, needed)
-            people = raw = None
+            people = raw = places = None
             if population_file is not None:
                 people = load(
                     con, "population", population_file, None, quasi, csv_format, scratch,
@@ -142,7 +151,12 @@ def verify(  # noqa: PLR0913
                     CsvFormat(delimiter, encoding, tuple(names)), scratch, everything=True,
                 )  # fmt: skip
                 _respell(con, raw, policy)
-            return _checked(con, policy, released, people, raw)
+                if row_map is not None:
+                    places = load(
+                        con, "row_map", _named(row_map, only_file=True), None, ["row"], CsvFormat(), scratch,
+                        everything=True,
+                    )  # fmt: skip
+            return _checked(con, policy, released, people, raw, places)
         finally:
             con.close()
 
@@ -170,7 +184,12 @@ def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
 
 
 def _checked(
-    con: duckdb.DuckDBPyConnection, policy: Policy, released: Table, people: Table | None, raw: Table | None
+    con: duckdb.DuckDBPyConnection,
+    policy: Policy,
+    released: Table,
+    people: Table | None,
+    raw: Table | None,
+    row_map: Table | None,
 ) -> Verification:
     quasi = policy.named("quasi")
     # The score looks at all sensitive columns, a joint model at all the others, too.
@@ -204,7 +223,7 @@ def _checked(
             "whether the cells are true, and other columns as they were: that needs the raw table"
         )
     else:
-        wrong, unknown = compare(con, released, raw, policy)
+        wrong, unknown = compare(con, released, raw, policy, row_map)
         problems += wrong
         unchecked += unknown
     return Verification(

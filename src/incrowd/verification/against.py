@@ -1,7 +1,7 @@
 """A release beside its raw table: is every cell true, and is everything else as it was?
 
-If both tables have an order and the policy does not shuffle, record N of one is record N of the other.
-Databases and ``shuffle = true`` have no order. Then the tables are compared as a whole:
+Record N of one is record N of the other if the policy keeps the order, or if a row map tells which raw record
+each released one is. Otherwise, and in databases, the tables are compared as a whole:
 
 - Columns that are released as they are must hold the same combinations of values equally often.
 - Every class must find enough raw records that its cells cover and whose other columns are the same.
@@ -11,7 +11,7 @@ Databases and ``shuffle = true`` have no order. Then the tables are compared as 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError, named
@@ -38,9 +38,14 @@ class _Pair:
 
 
 def compare(
-    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy
+    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy, row_map: Table | None = None
 ) -> tuple[list[str], list[str]]:
     """Compare two loaded tables.
+
+    Parameters
+    ----------
+    row_map
+        Which raw record each released one is, by its number from 1.
 
     Returns
     -------
@@ -51,6 +56,8 @@ def compare(
     ------
     HierarchyError
         A raw value is no leaf of its column's hierarchy.
+    TableError
+        The row map does not name every record once.
     """
     problems = [
         f"the column {name!r} is not in the raw table" for name in released.names if name not in raw.names
@@ -66,13 +73,43 @@ def compare(
     sizes = [int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0]) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return [*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"], []
+    if row_map is not None:
+        raw = _as_released(con, released, raw, row_map, sizes[0])
     pairs = [_pair(con, column, released, raw, policy.null_values) for column in policy.named("quasi")]
     comparison = _Comparison(con, released, raw, pairs, passed)
-    if released.in_order and raw.in_order and not policy.shuffle:
+    in_order = released.in_order and raw.in_order
+    if in_order and (policy.keep_order or row_map is not None):
         found, unchecked = comparison.record_by_record()
+    elif in_order and policy.keep_order is None:
+        found, unchecked = comparison.either_way()
     else:
         found, unchecked = comparison.as_a_whole()
     return [*problems, *found], unchecked
+
+
+def _as_released(
+    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, row_map: Table, records: int
+) -> Table:
+    """Put the raw records in the order of the released ones."""
+    if not (released.in_order and raw.in_order):
+        raise TableError("a row map is for files: records of a database have no numbers")
+    if "row" not in row_map.names:
+        raise TableError(f"{row_map.title}: has no column 'row'; take the row map of this release")
+    row = f"TRY_CAST(m.c{row_map.place('row')} AS BIGINT)"
+    told = fetch_row(
+        con,
+        f"SELECT count(*), count(DISTINCT {row}), coalesce(min({row}), 0), coalesce(max({row}), 0) "
+        f"FROM {row_map.name} AS m",
+    )
+    if tuple(told) != (records, records, 1, records):
+        raise TableError(
+            f"{row_map.title}: does not name each of {records} records once; take the row map of this release"
+        )
+    con.execute(
+        f"CREATE TABLE moved AS SELECT w.* FROM {row_map.name} AS m JOIN {raw.name} AS w "
+        f"ON w.rowid = {row} - 1 ORDER BY m.rowid"
+    )
+    return replace(raw, name="moved")
 
 
 def _is_passed(name: str, policy: Policy) -> bool:
@@ -114,6 +151,14 @@ class _Comparison:
         if types[1] == "VARCHAR" and not types[0].startswith("ENUM"):
             return f"{mine}::VARCHAR", f"coalesce(TRY_CAST({theirs} AS {types[0]})::VARCHAR, {theirs})"
         return f"{mine}::VARCHAR", f"{theirs}::VARCHAR"
+
+    def either_way(self) -> tuple[list[str], list[str]]:
+        """Compare each record with the one in its place, and the tables as a whole if that fails."""
+        found, unchecked = self.record_by_record()
+        if not found:
+            return found, unchecked
+        problems, unknown = self.as_a_whole()
+        return (found, unchecked) if problems else (problems, unknown)
 
     # --- record N beside record N -----------------------------------------------------------------------
 

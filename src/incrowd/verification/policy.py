@@ -25,8 +25,8 @@ ROLES = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS = ("auto", "number", "date", "category")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "max_suppression", "output", "shuffle", "seed", "null_values", "unlisted", "others",
-    "columns", "models", "algorithm",
+    "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "null_values", "unlisted",
+    "others", "columns", "models", "algorithm",
 )  # fmt: skip
 _OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands")
 _LARGEST = 1 << 24
@@ -83,14 +83,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Policy:
-    """The part of a policy file that can be checked on a released file."""
+    """The part of a policy file that can be checked on a released file.
+
+    Attributes
+    ----------
+    keep_order
+        Whether record N of the release is record N of the raw table. None where the policy does not tell: a
+        file of version 1, which knew no other order unless it asked for one.
+    """
 
     columns: tuple[Column, ...]
     demands: tuple[Demand, ...]
     max_suppression: float
     null_values: tuple[str, ...]
     unlisted: str | None
-    shuffle: bool
+    keep_order: bool | None
     algorithm: dict[str, Any]
 
     def named(self, role: str) -> tuple[Column, ...]:
@@ -99,7 +106,7 @@ class Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy file (TOML, version 1).
+    """Read a policy file (TOML, version 1 or 2).
 
     Raises
     ------
@@ -127,8 +134,8 @@ def read_policy(path: Path) -> Policy:
 
 def _policy(data: dict[str, Any], folder: Path) -> Policy:
     version = data.get("version")
-    if version != 1 or type(version) is not int:
-        raise PolicyError("needs 'version = 1', the only version that verify reads")
+    if version not in (1, 2) or type(version) is not int:
+        raise PolicyError("needs 'version = 2' or 'version = 1', the versions that verify reads")
     _refuse_unknown(data, _SETTINGS, "")
     nulls = data.get("null_values", [])
     if not isinstance(nulls, list) or not all(isinstance(text, str) for text in nulls):
@@ -142,9 +149,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
     if "others" in data and "unlisted" in data:
         raise PolicyError("others is the former name of unlisted: write one of them")
     unlisted = data.get("unlisted", data.get("others"))
-    shuffle, seed, algorithm = data.get("shuffle", False), data.get("seed", 0), data.get("algorithm", {})
-    if not isinstance(shuffle, bool):
-        raise PolicyError("shuffle must be true or false")
+    seed, algorithm = data.get("seed", 0), data.get("algorithm", {})
     if type(seed) is not int or seed < 0:
         raise PolicyError("seed must be a whole number from 0")
     if not isinstance(algorithm, dict):
@@ -155,9 +160,22 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
         null_values=tuple(nulls),
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
-        shuffle=shuffle,
+        keep_order=_keep_order(data, version),
         algorithm=algorithm,
     )
+
+
+def _keep_order(data: dict[str, Any], version: int) -> bool | None:
+    for name in ("keep_order", "shuffle"):
+        if not isinstance(data.get(name, False), bool):
+            raise PolicyError(f"{name} must be true or false")
+    if version > 1 and "shuffle" in data:
+        raise PolicyError(
+            "shuffle is a setting of version 1: take it out, and write keep_order if it was false"
+        )
+    if version == 1 and "keep_order" not in data:
+        return False if data.get("shuffle") else None
+    return bool(data.get("keep_order", False))
 
 
 def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) -> None:

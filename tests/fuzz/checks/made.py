@@ -113,7 +113,7 @@ def policy_of(case: Case) -> Policy:
         Schema.of(attributes, null_values=case["null_values"], unlisted=case["others"]),
         tuple(MODELS.get(model.pop("model")).from_settings(model) for model in models),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
-        case["max_suppression"], case["output"], case["shuffle"], case["seed"],
+        case["max_suppression"], case["output"], case["keep_order"], case["seed"],
     )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def spec_of(case: Case, column: dict[str, Any]) -> Spec:
 
 
 def anonymized(case: Case, policy: Policy, place: Placed) -> Any:
-    return ic.anonymize(place.table, policy, population=people_of(case, place), **place.options)
+    return ic.anonymize(place.table, policy, population=people_of(case, place), force=True, **place.options)
 
 
 def people_of(case: Case, place: Placed) -> pl.DataFrame | None:
@@ -198,8 +198,15 @@ def raw_columns(case: Case, seen: pl.DataFrame) -> tuple[dict[str, Column], dict
     )
 
 
-def _rid(case: Case) -> str:
+def rid_of(case: Case) -> str:
+    """Name the column that tells which row each is."""
     return str(next(column["name"] for column in case["columns"] if column.get("rid")))
+
+
+def in_rid_order(frame: pl.DataFrame, rid: str) -> pl.DataFrame:
+    """Put rows in the order of the column that tells which row each is."""
+    names = frame.get_column(rid).to_list()
+    return frame[sorted(range(len(names)), key=names.__getitem__)]
 
 
 def read_release(
@@ -209,7 +216,7 @@ def read_release(
         out = fetched(release.table, services.folder)
     except Exception as error:
         return None, [crash("fetch", error)]
-    rid = _rid(case)
+    rid = rid_of(case)
     number = {name: row for row, name in enumerate(place.seen.get_column(rid).to_list())}
     if rid not in out.columns:
         return None, [Finding("columns", f"{rid!r} is not released: {out.columns}")]
@@ -217,8 +224,10 @@ def read_release(
     if sorted(names) != sorted(number):
         return None, [Finding("rows", f"{len(names)} rows for {len(number)}, or other ones")]
     origin = [number[name] for name in names]
-    if place.ordered and not case["shuffle"] and origin != sorted(origin):
+    if case["keep_order"] and origin != sorted(origin):
         return None, [Finding("order", f"row N of the release is not row N of the table: {origin}")]
+    if place.ordered and [row - 1 for row in release.row_map()["row"]] != origin:
+        return None, [Finding("order", f"the row map does not tell which row each is: {origin}")]
     quasi, sensitive, before = raw_columns(case, place.seen)
     lacking = [name for name in quasi if name not in out.columns]
     if lacking:

@@ -11,7 +11,8 @@ import typer
 from incrowd.cli import options, outputs
 
 if TYPE_CHECKING:
-    pass
+    from incrowd.io.targets import Target
+    from incrowd.jobs.release import Release
 
 __all__ = ["anonymize"]
 
@@ -35,9 +36,11 @@ def anonymize(
         typer.Option("--into", metavar="TABLE", help="The released table, new in the same database."),
     ] = None,
     population: options.People = None,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Put the rows in a random order; else row N stays row N.")
-    ] = False,
+    keep_order: options.KeepOrder = False,
+    row_map: Annotated[
+        Path | None,
+        typer.Option("--row-map", metavar="FILE", help="Also write which raw row each row is; keep it."),
+    ] = None,
     seed: options.Seed = None,
     recoding: Annotated[
         Path | None,
@@ -84,6 +87,7 @@ def anonymize(
     page = outputs.added_report(written, report)
     policy_file = outputs.added(written, save_policy)
     recoding_folder = outputs.added(written, recoding, folder=True, private=True)
+    map_file = outputs.added(written, row_map, private=True)
     with progress() as shown, written:
         shown.stage("read")
         rows, csv_format, names = source.open(data, shown)
@@ -92,7 +96,7 @@ def anonymize(
         policy = search.override(columns.policy_for(names).with_models(models))
         policy = replace(
             policy,
-            shuffle=policy.shuffle or shuffle,
+            keep_order=policy.keep_order or keep_order,
             seed=policy.seed if seed is None else seed,
         )
         release = release_of(
@@ -102,12 +106,10 @@ def anonymize(
             population=population,
             csv_format=csv_format,
             progress=shown,
+            force=force,
         )
         shown.stage("write")
-        if policy_file is not None:
-            policy.write(policy_file)
-        if recoding_folder is not None:
-            release.recoding.save(recoding_folder)
+        _write_confidential(release, policy_file, recoding_folder, map_file)
         if page is not None:
             shown.stage("report")
             release.report(page, internal=internal)
@@ -136,3 +138,15 @@ def anonymize(
         f"written: {output or into} ({release.privacy.records:,} rows), every model holds; "
         f"{seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )
+
+
+def _write_confidential(
+    release: Release, policy: Target | None, recoding: Target | None, row_map: Target | None
+) -> None:
+    """Write what is for the owner of the data alone."""
+    if policy is not None:
+        release.policy.write(policy)
+    if recoding is not None:
+        release.recoding.save(recoding)
+    if row_map is not None:
+        release.write_row_map(row_map)

@@ -71,7 +71,9 @@ def apply(
             else loaded_table(previous_release, escaping(None, escape_formulas))
         )
         shown.stage("apply")
-        applied = apply_recoding(recoding, table, loaded, previous_release=earlier, csv_format=csv_format)
+        applied = apply_recoding(
+            recoding, table, loaded, previous_release=earlier, csv_format=csv_format, force=force
+        )
         shown.stage("write")
         if numbers is not None:
             write_file(applied.rows(), numbers, CsvFormat())

@@ -42,6 +42,7 @@ def attack(
         bool,
         typer.Option("--aligned", help="Row N of both files is one person: check links, too."),
     ] = False,
+    row_map: options.RowMap = None,
     known: Annotated[
         str | None,
         typer.Option("--known", metavar="A,B,...", help="Columns that an external table has, for links."),
@@ -85,6 +86,7 @@ def attack(
             columns=columns,
             neighbours=neighbours,
             aligned=aligned,
+            row_map=row_map,
             known=listed(known) or None,
             seed=seed or 0,
             progress=shown,

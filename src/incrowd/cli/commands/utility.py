@@ -23,11 +23,10 @@ __all__ = ["utility"]
 
 def utility(
     raw: options.Data,
-    release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="The released file: the same rows in the same order.")
-    ],
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released file, of the same rows.")],
     source: options.CsvOptions,
     columns: options.MeasuredColumns,
+    row_map: options.RowMap = None,
     target: Annotated[
         str | None,
         typer.Option("--target", help="Also learn to predict this column, from both tables."),
@@ -52,7 +51,7 @@ def utility(
         after, _ = read_table(release, csv_format)
         schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
-        evaluation = evaluate(before, after, schema)
+        evaluation = evaluate(before, after, schema, row_map=row_map)
         kept = fidelity(
             evaluation.frequency,
             evaluation.recoding,

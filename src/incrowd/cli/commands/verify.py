@@ -33,6 +33,7 @@ def verify(
     against_table: Annotated[
         str | None, typer.Option("--against-table", metavar="TABLE", help="Its table, if it is a database.")
     ] = None,
+    row_map: options.RowMap = None,
     names: Annotated[
         str | None,
         typer.Option("--names", metavar="A,B,...", help="Column names of a raw CSV that has no header line."),
@@ -61,6 +62,7 @@ def verify(
         population=population,
         against=None if against is None else named(against),
         against_table=against_table,
+        row_map=row_map,
         delimiter=delimiter,
         encoding=encoding,
         names=listed(names),

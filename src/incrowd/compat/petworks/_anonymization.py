@@ -69,6 +69,8 @@ def _anonymize(
         Optimal(aggregate="geometric-mean"),
         max_suppression=float(rate),
         population=None if subset is None else frame,
+        keep_order=True,
+        force=True,
     )
     hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
     result: pl.DataFrame = release.table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -27,6 +29,7 @@ __all__ = [
     "BROADCAST_KEYS",
     "SparkEngine",
     "all_suppressed",
+    "in_random_order",
     "positional",
     "to_polars",
     "without_comments",
@@ -56,6 +59,7 @@ class SparkEngine(FetchedEngine):
         return module is not None and isinstance(table, module.DataFrame)
 
     divisible = True
+    whose = "a table on Spark"
     file_name = "release.parquet"
 
     def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
@@ -135,6 +139,10 @@ class SparkEngine(FetchedEngine):
             else:
                 frame, cells = self._by_key(schema, table)
             return self._released(frame, released, cells)
+
+    def reordered(self, released: Any, order: RandomOrder) -> Any:
+        """Sort the rows by random numbers when they are asked for; see `Engine.reordered`."""
+        return in_random_order(released)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
         """Refuse: what Spark writes is a folder; see `replace_folder`."""
@@ -309,6 +317,13 @@ class SparkEngine(FetchedEngine):
                 column = without_comments(sf.col(f"c{place}"), self._frame.schema.fields[place].dataType)
             columns.append(column.alias(f"o{j}"))
         return frame.select(*columns).toDF(*released)
+
+
+def in_random_order(frame: Any) -> Any:
+    """Put the rows of a DataFrame in a random order, the same whenever they are asked for."""
+    from pyspark.sql import functions as sf
+
+    return frame.orderBy(sf.rand(secrets.randbits(63)))
 
 
 def _grouped(frame: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
 from incrowd.engines.sql.databases import DatabaseTable
-from incrowd.engines.sql.dialects.base import Upload, cast_all
+from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
 from incrowd.recoding import SUPPRESSED
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.engines.base import EngineSettings
-    from incrowd.engines.sql.dialects.base import Column, Dialect
+    from incrowd.engines.sql.dialects.base import Column
     from incrowd.engines.sql.dialects.duckdb import RelationTable
     from incrowd.io.files import CsvFormat
+    from incrowd.io.shuffle import RandomOrder
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -40,6 +41,8 @@ class SqlEngine(FetchedEngine):
 
     One GROUP BY per question brings the distinct combinations; rows stay where they are.
     """
+
+    whose = "a database"
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -96,6 +99,10 @@ class SqlEngine(FetchedEngine):
         names = [attribute.name for attribute in schema.quasi]
         recoded = RecodedTable(self, names, released, self.recoded_keys(schema, recoding))
         return recoded if isinstance(self.table, DatabaseTable) else recoded.relation(self.table)
+
+    def reordered(self, released: Any, order: RandomOrder) -> Any:
+        """Leave the rows: those of a database come in a random order already."""
+        return released
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows as they are while they stream; see `Engine.write`."""
@@ -196,7 +203,7 @@ class RecodedTable:
         shown = [columns[name].key for name in names] + [columns[name].plain for name in passed]
         kinds = [columns[name].dtype for name in names] + [columns[name].plain_dtype for name in passed]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
-        query = f"SELECT {listed} FROM {engine.table.source}"
+        query = f"SELECT {listed} FROM {engine.table.source} ORDER BY {Dialect.random}"
         for rows in engine.table.batches(query):
             batch = cast_all(rows, [*names, *passed], kinds)
             if names:
@@ -292,7 +299,9 @@ class RecodedTable:
             f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
             for column in self.columns
         )
-        return uploads, f"SELECT {listed} FROM {self.engine.table.source} {' '.join(joins)}"
+        rows = f"{self.engine.table.source} {' '.join(joins)}"
+        # A table has no order, but its rows lie in that in which they were written.
+        return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
 
     def _check_passed(self, names: Sequence[str], columns: dict[str, Column]) -> None:
         """Refuse values that cannot be written in columns that are passed on."""
@@ -368,6 +377,10 @@ class RecodedEngine(FetchedEngine):
             raw = table.recoded(raw, [name for name in names if name in quasi])
         columns = columns_named(names)
         return raw.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+
+    def reordered(self, released: Any, order: RandomOrder) -> Any:
+        """Leave the rows, as `SqlEngine.reordered` does."""
+        return released
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Refuse: what is released is not recoded again before it is written."""

@@ -15,10 +15,17 @@ from numpy.typing import NDArray
 from incrowd.algorithms import Mondrian
 from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine
 from incrowd.engines.grouped import CHANGED
-from incrowd.engines.spark import all_suppressed, as_arrow, positional, to_polars, without_comments
+from incrowd.engines.spark import (
+    all_suppressed,
+    as_arrow,
+    in_random_order,
+    positional,
+    to_polars,
+    without_comments,
+)
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
-from incrowd.errors import ParameterError, TableError, named
+from incrowd.errors import ParameterError, TableError, named, setting
 from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
@@ -171,8 +178,11 @@ def refuse_divided(policy: Policy) -> None:
     ):
         if wrong:
             raise ParameterError(f"blocks: mondrian with {what} cannot work block by block; leave it out")
-    if policy.shuffle:
-        raise ParameterError("blocks: rows on Spark have no order that could be shuffled; leave shuffle out")
+    if policy.keep_order:
+        raise ParameterError(
+            "blocks: rows on Spark have no order that could be kept; leave "
+            f"{setting('keep_order', '--keep-order')} out"
+        )
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     for model in policy.models:
@@ -232,6 +242,7 @@ def in_blocks(
             with clock.stage("check"):
                 after = measure(released, policy, driver_keys, scale)
             judge(after, policy)
+            released = in_random_order(released)
             held.remove(kept)
         finally:
             for frame in held:

@@ -77,6 +77,9 @@ class Dialect(ABC):
     title: ClassVar[str]
     """The database in words."""
 
+    random: ClassVar[str] = "random()"
+    """SQL: another random number for every row."""
+
     view_guards: ClassVar[bool] = False
     """Whether a table that a view reads cannot be dropped."""
 

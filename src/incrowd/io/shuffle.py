@@ -1,0 +1,190 @@
+"""A random order of rows: of all rows at once, or of more rows than fit into memory.
+
+Rows of logs are in the order of time. If row N of a release is row N of the table, the rows around a row tell
+more about it than its cells do. So rows leave in another order. It has no seed, since a receiver could repeat
+it, and two releases of one table would share it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incrowd.io.columns import column_named, columns_named
+from incrowd.io.scratch import PrivateFolder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["RandomOrder", "ShuffledRows"]
+
+_NUMBER = "\0number"
+_BLOCK = 4
+"""Numbers that the generator makes of one count."""
+_SHARE = 0.25
+"""Part of the memory that rows may take while they are put in order."""
+_COPIES = 3
+"""How often a row is there while it is put in order: read, sorted, written."""
+_LOOKED_AT = 10_000
+"""Rows whose size is looked at."""
+_LEAST = 1_000
+"""Rows that are put in order together however large they are."""
+
+
+class RandomOrder:
+    """A random order of any number of rows, which can be computed piece by piece.
+
+    Every row has a random number of 64 bits that follows from its place and a secret key. Rows stand in the
+    order of these numbers.
+
+    Examples
+    --------
+    >>> order = RandomOrder()
+    >>> sorted(order.rows(5).tolist())
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.randbits(128)
+
+    def __repr__(self) -> str:
+        return "RandomOrder()"
+
+    def numbers(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the random numbers of the rows from `start` to before `stop`: uint64[stop - start]."""
+        import numpy as np
+
+        first = start // _BLOCK
+        made = np.random.Philox(key=self._key, counter=first).random_raw(stop - first * _BLOCK)
+        found: NDArray[np.uint64] = np.asarray(made, np.uint64)[start - first * _BLOCK :]
+        return found
+
+    def rows(self, count: int) -> NDArray[np.int64]:
+        """Return which row stands at each place: int64[count], a permutation of 0 .. count - 1."""
+        import numpy as np
+
+        return np.argsort(self.numbers(0, count), kind="stable")
+
+    def pieces(self, count: int, size: int) -> Iterator[NDArray[np.int64]]:
+        """Yield `rows` piece by piece, so that about `size` numbers are held at a time."""
+        import numpy as np
+
+        for low, high in _ranges(-(-count // max(size, 1))):
+            rows, numbers = [], []
+            for start in range(0, count, size):
+                found = self.numbers(start, min(start + size, count))
+                inside = np.flatnonzero((found >= low) & (found <= high))
+                rows.append(inside + start)
+                numbers.append(found[inside])
+            order = np.argsort(np.concatenate(numbers), kind="stable")
+            yield np.concatenate(rows)[order]
+
+
+def _ranges(parts: int) -> Iterator[tuple[np.uint64, np.uint64]]:
+    """Part the numbers of 64 bits into ranges that are equally long: first and last of each."""
+    import numpy as np
+
+    for part in range(max(parts, 1)):
+        low, high = (2**64 * edge // max(parts, 1) for edge in (part, part + 1))
+        yield np.uint64(low), np.uint64(high - 1)
+
+
+@dataclass(frozen=True)
+class ShuffledRows:
+    """The rows of a lazy frame in a random order, which spill to a private folder.
+
+    Attributes
+    ----------
+    frame
+        The rows as they come. They must come in the same order whenever they are asked for.
+    order
+        Where each goes.
+    memory
+        Bytes that counting may take, about; a part of them is used here.
+    """
+
+    frame: pl.LazyFrame
+    order: RandomOrder
+    memory: int
+
+    def lazy(self) -> pl.LazyFrame:
+        """Return a lazy frame of the rows in their random order."""
+        from polars.io.plugins import register_io_source
+
+        def source(
+            names: Sequence[str] | None, condition: pl.Expr | None, most: int | None, _: int | None
+        ) -> Iterator[pl.DataFrame]:
+            with self.opened() as (_count, batches):
+                for batch in batches:
+                    rows = batch if names is None else batch.select(columns_named(names))
+                    rows = rows if most is None else rows.head(most)
+                    most = None if most is None else most - len(rows)
+                    yield rows if condition is None else rows.filter(condition)
+                    if most == 0:
+                        return
+
+        return register_io_source(source, schema=self.frame.collect_schema())
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[int, Iterator[pl.DataFrame]]]:
+        """Put the rows in order: how many there are, and frames one after the other, at least one."""
+        import polars as pl
+
+        with PrivateFolder() as folder:
+            spilled = folder / "rows.parquet"
+            self.frame.sink_parquet(spilled, maintain_order=True, compression="lz4")
+            rows = pl.scan_parquet(spilled, glob=False, hive_partitioning=False)
+            count: int = rows.select(pl.len()).collect().item()
+            at_once = max(int(self.memory * _SHARE / _COPIES / _width(rows)), _LEAST)
+            if count <= at_once:
+                yield count, iter([_gathered(rows.collect(), self.order.rows(count))])
+            else:
+                yield count, self._merged(folder, rows, count, at_once)
+
+    def _merged(self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int) -> Iterator[pl.DataFrame]:
+        """Sort as many rows as fit, several times, and then join what belongs side by side."""
+        import numpy as np
+        import polars as pl
+
+        names = rows.collect_schema().names()
+        ranges = list(_ranges(-(-count // at_once)))
+        runs = []
+        for start in range(0, count, at_once):
+            stop = min(start + at_once, count)
+            numbers = self.order.numbers(start, stop)
+            place = np.argsort(numbers, kind="stable")
+            run = _gathered(rows.slice(start, stop - start).collect(), place)
+            path = folder / f"{start:020}.parquet"
+            # A range is read without its neighbours.
+            run.with_columns(pl.Series(_NUMBER, numbers[place])).write_parquet(
+                path, compression="lz4", row_group_size=max(at_once // len(ranges), 1)
+            )
+            edges = np.searchsorted(numbers[place], np.array([low for low, _ in ranges], np.uint64))
+            runs.append((path, [*edges.tolist(), stop - start]))
+        for number in range(len(ranges)):
+            parts = [
+                pl.scan_parquet(path, glob=False, hive_partitioning=False)
+                .slice(edges[number], edges[number + 1] - edges[number])
+                .collect()
+                for path, edges in runs
+            ]
+            whole = pl.concat(parts).sort(column_named(_NUMBER), maintain_order=True)
+            yield whole.select(columns_named(names))
+
+
+def _gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
+    import polars as pl
+
+    return rows.select(pl.all().gather(place)) if rows.width else rows
+
+
+def _width(rows: pl.LazyFrame) -> float:
+    """Return about how many bytes of memory a row takes."""
+    sample = rows.head(_LOOKED_AT).collect()
+    return max(sample.estimated_size() / max(len(sample), 1), 1.0)

@@ -1,0 +1,114 @@
+"""The row map: which row of the raw table each row of a release is. It is confidential."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.errors import ParameterError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.io.shuffle import RandomOrder
+
+__all__ = ["ROW_MAP", "as_released", "in_raw_order", "map_of", "numbers_of", "write_row_map"]
+
+ROW_MAP = "rows.parquet"
+"""The file of the row map in the folder of what is not to publish."""
+
+_ROW = "row"
+_AT_ONCE = 1 << 24
+"""Rows whose numbers are held together."""
+
+
+def map_of(order: RandomOrder | None, rows: int) -> pl.DataFrame:
+    """Return the row map of so many rows: a Polars frame with ``row``, which counts from 1.
+
+    Parameters
+    ----------
+    order
+        Where each row went; None if each is in its place.
+    """
+    return _frame(np.arange(rows) if order is None else order.rows(rows))
+
+
+def write_row_map(path: Path, order: RandomOrder | None, rows: int) -> None:
+    """Write the row map as a Parquet file that nobody else can read."""
+    from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import stream_batches
+
+    path.touch(0o600)
+    pieces = _kept(rows) if order is None else order.pieces(rows, _AT_ONCE)
+    stream_batches(map(_frame, pieces), path, Path(ROW_MAP), CsvFormat())
+    path.chmod(0o600)
+
+
+def _kept(rows: int) -> Iterator[NDArray[np.int64]]:
+    for start in range(0, rows, _AT_ONCE):
+        yield np.arange(start, min(start + _AT_ONCE, rows))
+
+
+def _frame(rows: NDArray[np.int64]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({_ROW: rows + 1})
+
+
+def numbers_of(row_map: Any, rows: int) -> NDArray[np.int64]:
+    """Read a row map: the place in the raw table of each released row, from 0: int64[rows].
+
+    Parameters
+    ----------
+    row_map
+        A Parquet or CSV file, or a frame with a column ``row``, as `Release.row_map` gives it.
+    rows
+        How many rows the released table has.
+
+    Raises
+    ------
+    TableError
+        When it cannot be read, or is no map of so many rows.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    from incrowd.io.files import read_table
+
+    if isinstance(row_map, str | os.PathLike):
+        row_map = read_table(row_map)[0]
+    try:
+        numbers = nw.from_native(row_map, eager_only=True)[_ROW].to_polars().cast(pl.Int64).to_numpy()
+    except TypeError:
+        raise ParameterError("row_map must be a path or a frame, as release.row_map() gives it") from None
+    except (KeyError, pl.exceptions.PolarsError, nw.exceptions.NarwhalsError):
+        raise TableError(f"the row map has no column {_ROW!r} of whole numbers") from None
+    if len(numbers) != rows or not np.array_equal(np.sort(numbers), np.arange(1, rows + 1)):
+        raise TableError(
+            f"the row map does not name each of {rows:,} rows once; take the one of this release"
+        )
+    found: NDArray[np.int64] = numbers - 1
+    return found
+
+
+def in_raw_order(released: Any, row_map: Any) -> Any:
+    """Put the rows of a released table as they stand in the raw one; a frame of the same kind."""
+    import narwhals as nw
+
+    frame = nw.from_native(released, eager_only=True)
+    return frame[np.argsort(numbers_of(row_map, len(frame)))].to_native()
+
+
+def as_released(raw: Any, row_map: Any) -> Any:
+    """Put the rows of a raw table, or of the file that it is in, as they stand in its release."""
+    import narwhals as nw
+
+    from incrowd.engines import loaded
+
+    frame = nw.from_native(loaded(raw), eager_only=True)
+    return frame[numbers_of(row_map, len(frame))].to_native()
