@@ -254,7 +254,10 @@ def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
     )
     found.save(tmp_path / "out")
     checked = ic.verify(
-        tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml", against=tmp_path / "raw.csv"
+        tmp_path / "out" / "release.csv",
+        tmp_path / "out" / "policy.toml",
+        against=tmp_path / "raw.csv",
+        row_map=tmp_path / "out" / "internal" / "rows.parquet",
     )
     assert checked.ok, checked
     assert not checked.problems
@@ -266,7 +269,10 @@ def test_verify_reads_what_was_declared(tmp_path, hierarchies, algorithm):
     wrong = wrong.with_columns(seen=pl.lit("2021-01-01"))
     wrong.write_csv(tmp_path / "wrong.csv")
     checked = ic.verify(
-        tmp_path / "wrong.csv", tmp_path / "out" / "policy.toml", against=tmp_path / "raw.csv"
+        tmp_path / "wrong.csv",
+        tmp_path / "out" / "policy.toml",
+        against=tmp_path / "raw.csv",
+        row_map=tmp_path / "out" / "internal" / "rows.parquet",
     )
     assert any("'seen'" in problem for problem in checked.problems)
 

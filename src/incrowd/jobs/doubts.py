@@ -63,8 +63,10 @@ def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
     parts = [f"{text!r} is in {percent(share)} of {name}" for name, text, share in found[:_FILLERS]]
     more = f" and {len(found) - _FILLERS} more" if len(found) > _FILLERS else ""
     texts = list(dict.fromkeys(text for _, text, _ in found))[:_FILLERS]
-    options = " ".join(f"--null-value {text!r}" for text in texts)
-    way = setting(f"null_values={texts}", f"{options} (null_values in a policy file)")
+    way = setting(
+        f"null_values={texts}",
+        " ".join(f"--null-value {text!r}" for text in texts) + " (null_values in a policy file)",
+    )
     return [f"{', '.join(parts)}{more}: if that means missing, say {way}, or it counts as a value."]
 
 
