@@ -7,21 +7,26 @@ from xdist.scheduler import LoadFileScheduling
 __all__ = ["FilesAndSpark"]
 
 ON_SPARK = ("jobs/test_distributed.py", "fuzz/test_cases.py")
-"""Files of tests on Spark, beside those whose names say so."""
+"""Files of tests on the session of Spark, beside those whose names say so."""
+CLUSTER = "jobs/test_spark_cluster.py"
+"""Has processes of its own and no use for the session; it waits for them half of its time."""
 
 
 class FilesAndSpark(LoadFileScheduling):
     """A file's tests stay in one process, and all that need Spark in one, which begins with them.
 
     A session takes long to start and long to become fast, so there is one. Its tests are the longest
-    part of a run that cannot be shared out.
+    part of a run that cannot be shared out. The next process begins with the cluster.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
+        if file.endswith(CLUSTER):
+            return "cluster"
         return "spark" if "spark" in nodeid.lower() or file.endswith(ON_SPARK) else file
 
     def _assign_work_unit(self, node) -> None:
-        if "spark" in self.workqueue:
-            self.workqueue.move_to_end("spark", last=False)
+        for first in ("cluster", "spark"):
+            if first in self.workqueue:
+                self.workqueue.move_to_end(first, last=False)
         super()._assign_work_unit(node)
