@@ -372,7 +372,9 @@ def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):
                 new_char in ("*", old_char)
                 for new_char, old_char in zip(new["zip"], old["zip"], strict=False)
             )
-            assert new["job"] in ("*", old["job"]) or (old["job"] or "") in new["job"].strip("{}").split(", ")
+            assert new["job"] in ("*", old["job"]) or (old["job"] or "<missing>") in new["job"].strip(
+                "{}"
+            ).split(", ")
 
 
 def assert_lowest_cells(frame: pl.DataFrame, release: ic.Release, quasi: list[str]) -> None:
@@ -411,7 +413,7 @@ def assert_lowest_cells(frame: pl.DataFrame, release: ic.Release, quasi: list[st
                 assert cell == shared[-1]
             elif style == "set":
                 assert set(cell.strip("{}").split(", ")) == {
-                    "" if value is None else str(value) for value in met
+                    "<missing>" if value is None else str(value) for value in met
                 }
 
 

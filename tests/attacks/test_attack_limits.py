@@ -221,6 +221,7 @@ def test_labels_without_their_hierarchy_are_not_taken_for_safe():
         ([1, 3], 2, "{1, 3}", {"*": ["1", "2", "3"]}),
         ([1, 3], 2, "odd", {"*": {"odd": ["1", "3"], "even": ["2"]}}),
         ([2, None], 1, "{2, }", None),
+        ([2, None], 1, "{2, <missing>}", None),
         ([1, 3], None, "{1, 3}", None),
     ],
 )

@@ -15,7 +15,7 @@ NASTY_NAMES = [
 NASTY_TEXTS = [
     "*", "{a, b}", "{a}", "[1, 2]", "[1-5]", "1~5", "\u202eabc", "caf\u00e9", "cafe\u0301", 'say "hi"', "line\nbreak", "a,b", "a;b",
     "", " x", "x ", "x", "=1+1", "+5", "-x", "@y", "None", "NA", "nan", "NaN", "null", "01", "1e3", "-0", "\t", "a\\,b", "{", "}", "\\",
-    "missing", "'", "?", "\0missing", "\0", "\ufeffbom", "\u200b", "\r\n",
+    "missing", "<missing>", "\\<missing>", "'", "?", "\0missing", "\0", "\ufeffbom", "\u200b", "\r\n",
 ]  # fmt: skip
 LETTERS = ["a", "b", "c", "d", "e", "f", "g"]
 WORDS = ["flu", "cold", "gout", "HIV", "asthma"]

@@ -166,7 +166,7 @@ def test_the_distance_of_the_paper():
     ("cell", "key", "true"),
     [
         ("[1-5]", 5, True), ("[1-5]", 6, False), ("{1, 5}", 3, False), ("{1, 5}", 5, True), ("*", 3, True), ("3.0", 3, True),
-        (None, 3, False), (None, None, True), ("[-5--1]", -3, True), ("{, 5}", None, True), ("[1-5]", None, False),
+        (None, 3, False), (None, None, True), ("[-5--1]", -3, True), ("{5, <missing>}", None, True), (r"{5, \<missing>}", None, False), ("{, 5}", None, False), ("[1-5]", None, False),
     ],
 )  # fmt: skip
 def test_reading_cells(cell, key, true):

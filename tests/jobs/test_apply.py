@@ -312,7 +312,7 @@ def says(cell: str | None, value: object) -> bool:
     if cell is None:
         return False
     if cell.startswith("{") and cell.endswith("}"):
-        return ("" if value is None else str(value)) in parts(cell[1:-1])
+        return ("<missing>" if value is None else str(value)) in parts(cell[1:-1])
     if isinstance(value, str):
         return value in LEAVES.get(cell, [])
     if value is not None and cell.startswith("["):
@@ -378,7 +378,7 @@ def test_every_cell_covers_its_row_as_it_is_written(data, style, algorithm, numb
     [
         ([1, 5], "set", [1, 3, 5], ["{1, 5}", "*", "{1, 5}"]),
         (["a", "c"], "set", ["a", "b", "c"], ["{a, c}", "*", "{a, c}"]),
-        ([None, "a"], "set", ["", None, "a"], ["*", "{a, }", "{a, }"]),
+        ([None, "a"], "set", ["", None, "a"], ["*", "{a, <missing>}", "{a, <missing>}"]),
         ([1, 4], "mean", [1, 2, 3], ["*", "*", "*"]),
         ([1, 5], "range", [0, 1, 3, 5, 6], ["*", "[1-5]", "[1-5]", "[1-5]", "*"]),
         ([BIG, BIG + 2], "range", [BIG - 1, BIG + 1, BIG + 3], ["*", f"[{BIG}-{BIG + 2}]", "*"]),

@@ -60,6 +60,14 @@ def test_a_set_counts_its_values_and_not_those_between():
     assert marginal.total_variation == pytest.approx(0)
 
 
+@pytest.mark.parametrize("cell", ["{a, <missing>}", "{a, }"])
+def test_a_set_counts_its_missing_value(cell):
+    raw = pl.DataFrame({"c": ["a", None, "b", "b"], "s": ["x"] * 4})
+    released = raw.with_columns(c=pl.Series([cell, cell, "b", "b"]))
+    (marginal,) = compared(raw, released, schema_of("c"), columns=1).marginals
+    assert marginal.total_variation == pytest.approx(0)
+
+
 def test_suppressed_records_may_be_anything():
     raw = pl.DataFrame({"c": ["u", "u", "v", "v"], "n": [1, 1, 3, 3], "s": ["x"] * 4})
     released = raw.with_columns(c=pl.Series(["*", "u", "v", "v"]), n=pl.Series(["*", "1", "3", "3"]))

@@ -19,7 +19,10 @@ from incrowd.recoding.labels import mean_labels, range_label, read_range, read_s
 from incrowd.table.exact import moment_of
 from incrowd.table.schema import Attribute, Schema
 
-MARKS = st.text(st.sampled_from("\\,{}[]-* a'\"\n;0é"), max_size=6)
+MARKS = st.one_of(
+    st.text(st.sampled_from("\\,{}[]-* a'\"\n;0é<>"), max_size=6),
+    st.sampled_from(["<missing>", "\\<missing>", "<missing>,", "<missing"]),
+)
 NUMBERS = st.one_of(
     st.integers(-(2**62), 2**62),
     st.integers(-20, 20),
@@ -45,7 +48,21 @@ def test_sets_name_what_was_written(texts, missing, data):
     domain = domain_of([*texts, *([None] if missing else [])], "category")
     ranks = picked(data, domain)
     named = read_set(set_label(domain, ranks))
-    assert named == ["" if domain.values[rank] is None else domain.values[rank] for rank in ranks]
+    assert named == [domain.values[rank] for rank in ranks]
+    assert read_set(set_label(domain, ranks), domain.values) == named
+
+
+def test_a_missing_member_cannot_be_overlooked():
+    domain = domain_of(["a", "<missing>", "", None], "category")
+    assert set_label(domain, np.arange(4)) == r"{, \<missing>, a, <missing>}"
+    assert read_set(r"{, \<missing>, a, <missing>}") == ["", "<missing>", "a", None]
+
+
+def test_a_missing_member_as_earlier_releases_wrote_it():
+    """An empty part is missing, unless the empty text is a value of the column."""
+    assert read_set("{a, b, }", ["a", "b", None]) == ["a", "b", None]
+    assert read_set("{a, b, }", ["", "a", "b", None]) == ["a", "b", ""]
+    assert read_set("{a, b, }") == ["a", "b", ""]
 
 
 @pytest.mark.parametrize("foreign", [False, True])

@@ -63,7 +63,7 @@ def rows_of(frequency: FrequencyTable, recoding: ic.Recoding) -> list[str | None
         (["b", "a", "b"], "set", "{a, b}"),
         (["b", "b"], "set", "b"),
         (["10", "9", "10"], "set", "{9, 10}"),
-        (["b", None], "set", "{b, }"),
+        (["b", None], "set", "{b, <missing>}"),
         (["a, b", "{c}", "d\\e"], "set", "{a\\, b, d\\\\e, \\{c\\}}"),
         (["1", "2", "2"], "mean", "1.666667"),
         (["1", "3"], "mean", "2"),
@@ -174,7 +174,7 @@ def test_means_of_dates_are_days_between(made):
             assert abs(dt.date.fromisoformat(mean).toordinal() - statistics.fmean(days)) <= 0.5
 
 
-@given(grouped(st.none() | st.sampled_from(["x", "y", "{x", "x, y", "\\", ", ", ""])))
+@given(grouped(st.none() | st.sampled_from(["x", "y", "{x", "x, y", "\\", ", ", "", "<missing>"])))
 def test_sets_and_modes_of_categories(made):
     rows, classes = made
     sets, modes = (local(rows, style, "category", classes) for style in ("set", "mean"))
@@ -192,27 +192,25 @@ def test_sets_and_modes_of_categories(made):
         else:
             assert cell[0] == "{"
             assert cell[-1] == "}"
-            assert read_set(cell) == sorted(v or "" for v in members if v is not None) + [""] * (
-                None in members
-            )
+            assert read_set(cell) == sorted(v for v in members if v is not None) + [None] * (None in members)
             assert of_label.setdefault(cell, set(members)) == set(members)
 
 
-def read_set(cell: str) -> list[str]:
+def read_set(cell: str) -> list[str | None]:
     """Read a set's label back, as a reader of the release would."""
-    values, text, i = [], "", 1
+    values, text, i, start = [], "", 1, 1
     while i < len(cell) - 1:
         if cell[i] == "\\":
             text += cell[i + 1]
             i += 2
         elif cell[i : i + 2] == ", ":
-            values.append(text)
+            values.append(None if cell[start:i] == "<missing>" else text)
             text = ""
-            i += 2
+            i = start = i + 2
         else:
             text += cell[i]
             i += 1
-    return [*values, text]
+    return [*values, None if cell[start:-1] == "<missing>" else text]
 
 
 @given(grouped(st.none() | st.sampled_from(TREE.values)))

@@ -142,3 +142,29 @@ def test_means_of_times_are_true(tmp_path):
         tmp_path / "out/release.csv", tmp_path / "out/policy.toml", against=tmp_path / "raw.parquet"
     )
     assert checked.ok, checked.problems
+
+
+@pytest.mark.parametrize(
+    ("raw", "cell", "true"),
+    [
+        (["a", None], "{a, <missing>}", True),
+        (["a", None], "{a, }", True),
+        (["a", None], r"{a, \<missing>}", False),
+        (["a", "<missing>"], r"{a, \<missing>}", True),
+        (["a", "<missing>"], "{a, <missing>}", False),
+        (["a", ""], "{, a}", True),
+        (["a", ""], "{a, <missing>}", False),
+        (["", None], "{, }", False),
+        (["", None], "{, <missing>}", True),
+    ],
+)
+def test_a_set_that_names_the_missing_value(tmp_path, raw, cell, true):
+    """The old spelling, an empty part, is read where the raw table has no empty text."""
+    pl.DataFrame({"c": raw}).write_parquet(tmp_path / "raw.parquet")
+    pl.DataFrame({"c": [cell] * 2}).write_parquet(tmp_path / "out.parquet")
+    (tmp_path / "policy.toml").write_text(
+        'version = 2\n[columns.c]\nrole = "quasi"\nkind = "category"\noutput = "set"\n'
+        '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    checked = ic.verify(tmp_path / "out.parquet", tmp_path / "policy.toml", against=tmp_path / "raw.parquet")
+    assert checked.ok is true, checked.problems

@@ -119,6 +119,8 @@ def test_both_readers_refuse_a_setting_that_they_do_not_know(check, tmp_path, ch
         ("Europe ", "[20-24]", False),
         ("{France, Italy}", "[20-24]", True),
         ("{France, Atlantis}", "[20-24]", False),
+        ("{France, <missing>}", "[20-24]", True),
+        (r"{France, \<missing>}", "[20-24]", False),
         ("Europe", "[21-25]", False),
         ("Europe", "[20-25]", False),
         ("Europe", "[20-39]", False),

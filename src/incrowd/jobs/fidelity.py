@@ -229,9 +229,8 @@ class Spread:
 
 
 def _named(label: str, rank: dict[str | None, int]) -> list[str | None]:
-    """Return the values that a set names; an empty one is the missing value where there is no empty text."""
-    parts: list[str | None] = [part if part or part in rank else None for part in read_set(label) or ()]
-    return [part for part in parts if part in rank]
+    """Return the values that a set names."""
+    return [part for part in read_set(label, rank) or () if part in rank]
 
 
 def _marginal(frequency: FrequencyTable, j: int, spread: Spread) -> Marginal:

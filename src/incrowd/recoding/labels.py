@@ -14,6 +14,8 @@ import numpy as np
 from incrowd.table.exact import MOMENT, NUMBER, moment_of
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
@@ -32,6 +34,9 @@ __all__ = [
 
 SUPPRESSED = "*"
 """What a suppressed record has in every quasi-identifier."""
+
+_MISSING_MEMBER = "<missing>"
+"""What a set shows for the missing value; a value that is this very text is written with a backslash."""
 
 _MEAN_DECIMALS = 6
 
@@ -120,33 +125,46 @@ def set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:
 
 def _escaped(text: str | None) -> str:
     if text is None:
-        return ""
+        return _MISSING_MEMBER
+    if text == _MISSING_MEMBER:
+        return "\\" + text
     for mark in "\\,{}":
         text = text.replace(mark, "\\" + mark)
     return text
 
 
-def read_set(label: str | None) -> list[str] | None:
-    r"""Read what a set names, in order; None where a label is no set. The missing value is an empty text.
+def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[str | None] | None:
+    r"""Read what a set names, in order; None where a label is no set. The missing value is None.
+
+    Parameters
+    ----------
+    label
+    values
+        The values of the column. Where no empty text is among them, an empty part is the missing value,
+        too: earlier releases wrote it so.
 
     Examples
     --------
-    >>> read_set(r"{a, b\, c, }")
-    ['a', 'b, c', '']
+    >>> read_set(r"{a, b\, c, <missing>}")
+    ['a', 'b, c', None]
+    >>> read_set("{a, }"), read_set("{a, }", ["a", None])
+    (['a', ''], ['a', None])
     """
     if label is None or not (label.startswith("{") and label.endswith("}")):
         return None
-    parts = [""]
+    parts, escaped = [""], set[int]()
     marks = iter(label[1:-1])
     for mark in marks:
         if mark == "\\":
             parts[-1] += next(marks, "")
+            escaped.add(len(parts) - 1)
         elif mark == ",":
             parts.append("")
             next(marks, None)  # the blank after the comma
         else:
             parts[-1] += mark
-    return parts
+    missing = {_MISSING_MEMBER} if "" in values else {_MISSING_MEMBER, ""}
+    return [None if part in missing and number not in escaped else part for number, part in enumerate(parts)]
 
 
 def mean_labels(domain: Domain, counts: Any) -> list[str | None]:

@@ -226,7 +226,7 @@ class _Reader:
             return _Meaning(-1, -1, 0.0, 0)
         if label in self.node:
             return self._node(self.node[label])
-        parts = read_set(label)
+        parts = read_set(label, self.rank)
         if parts is not None:
             return self._set(parts)
         if self.domain.ordered:
@@ -239,10 +239,8 @@ class _Reader:
         loss = (hi - lo) / max(self.domain.size - 1, 1)
         return _Meaning(lo, hi, loss, int(self.tree.depths[node]))
 
-    def _set(self, parts: Sequence[str]) -> _Meaning:
+    def _set(self, parts: Sequence[str | None]) -> _Meaning:
         ranks = [self.rank[part] for part in parts if part in self.rank]
-        if "" in parts and "" not in self.rank and None in self.rank:
-            ranks.append(self.rank[None])
         if len(ranks) < len(parts):
             return _Meaning(-1, -1, 0.0, 0)
         lo, hi = min(ranks), max(ranks)
@@ -293,11 +291,10 @@ class _Reader:
         """Return the ranks of what a set names; None where a label is no set."""
         if label is None or label in self.rank or label in self.node:
             return None
-        parts = read_set(label)
+        parts = read_set(label, self.rank)
         if parts is None:
             return None
-        names: set[str | None] = {*parts, None} if "" in parts else {*parts}
-        return sorted(self.rank[name] for name in names if name in self.rank)
+        return sorted(self.rank[name] for name in {*parts} if name in self.rank)
 
     def sets(self, labels: Sequence[str | None]) -> dict[int, list[int]]:
         """Return the ranks of what the labels name that are sets, by number of label."""

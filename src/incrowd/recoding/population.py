@@ -171,10 +171,9 @@ class _People:
             yield self.numbers.between(*ends)
         elif ends := read_range(cell, "date"):
             yield self.moments.between(*ends)
-        for part in read_set(cell) or ():
+        for part in read_set(cell, self.place) or ():
             yield self._named(part)
-            yield self._same(part)
-            yield [] if part else self._named(None)
+            yield self._same(part) if part is not None else []
 
 
 def _tree(attribute: Attribute, values: Sequence[str | None]) -> Hierarchy | None:

@@ -263,15 +263,11 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
         return True
     if label is None:
         return False
-    parts = read_set(label)
+    parts = read_set(label, ranks)
     if parts is not None:
-        # An empty part is the missing value or the empty text; of two each is one.
-        empty = parts.count("")
-        for nothing in ([None], [""], ["", None]):
-            members = [part for part in parts if part] + nothing[:empty]
-            inside = [ranks.get(part, -1) for part in members]
-            if len(members) == len(parts) and min(inside) == lo and max(inside) == hi:
-                return True
+        inside = [ranks.get(part, -1) for part in parts]
+        if min(inside) == lo and max(inside) == hi:
+            return True
     if not domain.ordered:
         return False
     if label == range_label(domain, lo, hi):

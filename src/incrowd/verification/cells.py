@@ -24,6 +24,7 @@ _NUMBERS = re.compile(rf"\[({_BOUND})-({_BOUND})\]")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAYS = re.compile(rf"\[({_DAY}) to ({_DAY})\]")
 _TIMES = re.compile(rf"\[({_DAY}T[0-9:.]+) to ({_DAY}T[0-9:.]+)\]")
+_MISSING_MEMBER = "<missing>"
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.([0-9]+))?(.*)")
 
 
@@ -77,24 +78,32 @@ def _time(text: str) -> datetime.datetime | None:
 
 
 @cache
-def _members(cell: str) -> tuple[str, ...] | None:
-    r"""Read the parts of a set ``{a, b}``; ``\`` escapes a sign within a part. None where it is no set."""
+def _members(cell: str) -> tuple[str | None, ...] | None:
+    r"""Read the parts of a set ``{a, b}``; ``\`` escapes a sign within a part. None where it is no set.
+
+    The part ``<missing>`` is the missing value, and ``\<missing>`` is that text.
+    """
     if not (cell.startswith("{") and cell.endswith("}")):
         return None
-    parts, part, place, inside = [], "", 0, cell[1:-1]
+    parts: list[str | None] = []
+    part, start, place, inside = "", 0, 0, cell[1:-1]
+
+    def whole(stop: int) -> str | None:
+        return None if inside[start:stop] == _MISSING_MEMBER else part
+
     while place < len(inside):
         if inside[place] == "\\":
             part += inside[place + 1 : place + 2]
             place += 2
         elif inside.startswith(", ", place):
-            parts.append(part)
-            part, place = "", place + 2
+            parts.append(whole(place))
+            part, start, place = "", place + 2, place + 2
         elif inside[place] in ",{}":
             return None
         else:
             part += inside[place]
             place += 1
-    return (*parts, part)
+    return (*parts, whole(place))
 
 
 class CellReader:
@@ -123,6 +132,7 @@ class CellReader:
             self._tree = read_tree(source, texts, column.name)
         elif isinstance(source, Path):
             self._tree = tree_in(source)
+        self._has_empty_text = "" in texts
         self._number = exact_number if stored in ("number", "float") else _plain_number
 
     def covers(self, cell: str | None, value: str | None) -> bool:
@@ -138,8 +148,14 @@ class CellReader:
             return tree.covers(cell, value) or self._same(cell, value)
         members = _members(cell)
         if members is not None:
-            return any(self._same(part, value) or (part == "" and value is None) for part in members)
+            return any(self._names(part, value) for part in members)
         return value is not None and (self._same(cell, value) or self._within(cell, value))
+
+    def _names(self, part: str | None, value: str | None) -> bool:
+        if part is None or value is None:
+            # Earlier releases wrote the missing value as an empty part.
+            return part is value or (part == "" and not self._has_empty_text)
+        return self._same(part, value)
 
     def _same(self, one: str, other: str | None) -> bool:
         if other is None or one == other:

@@ -19,24 +19,27 @@ from fuzz.oracle.values import (
 )  # fmt: skip
 
 
-def parts_of_set(cell: str) -> list[str] | None:
-    """Split ``{a, b}`` at its commas; a backslash keeps the mark behind it."""
+def parts_of_set(cell: str) -> list[str | None] | None:
+    """Split ``{a, b}`` at its commas; a backslash keeps the mark behind it. ``<missing>`` is the missing value."""
     if not (cell.startswith("{") and cell.endswith("}")):
         return None
-    parts, inside = [""], cell[1:-1]
+    parts, raw, inside = [""], [""], cell[1:-1]
     place = 0
     while place < len(inside):
         mark = inside[place]
         if mark == "\\":
             parts[-1] += inside[place + 1 : place + 2]
+            raw[-1] += inside[place : place + 2]
             place += 2
         elif inside[place : place + 2] == ", ":
             parts.append("")
+            raw.append("")
             place += 2
         else:
             parts[-1] += mark
+            raw[-1] += mark
             place += 1
-    return parts
+    return [None if written == "<missing>" else part for part, written in zip(parts, raw, strict=True)]
 
 
 def ends_of_range(cell: str, kind: str) -> tuple[Fraction, Fraction] | None:
@@ -87,7 +90,9 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
         if cell is None:
             return True
         root = column.leaves[0][-1] if column.leaves else None
-        return cell == root if column.paths is not None and cell == root else "" in (parts_of_set(cell) or ())
+        return (
+            cell == root if column.paths is not None and cell == root else None in (parts_of_set(cell) or ())
+        )
     if cell is None:
         return False
     if same_value(column, key, cell):
@@ -101,7 +106,7 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
         if column.style != "set" and not column.of_people:
             return False
     parts = parts_of_set(cell)
-    if parts is not None and any(same_value(column, key, part) for part in parts):
+    if parts is not None and any(part is not None and same_value(column, key, part) for part in parts):
         return True
     if (column.ordered or column.by_number) and key in column.numbers:
         ends = ends_of_range(cell, column.kind)
