@@ -86,8 +86,17 @@ def range_label(domain: Domain, lo: int, hi: int) -> str | None:
         return low
     if low is None or high is None:
         return SUPPRESSED
-    between = "-" if domain.kind == "number" else " to "
-    return f"[{low}{between}{high}]"
+    if domain.kind != "number":
+        return f"[{low} to {high}]"
+    if domain.whole:
+        low, high = _without_zeros(low), _without_zeros(high)
+    return f"[{low}-{high}]"
+
+
+def _without_zeros(number: str) -> str:
+    """Write a whole number such as ``20.0`` without its fraction."""
+    text = number.partition(".")[0]
+    return "0" if text == "-0" else text
 
 
 def read_range(label: str, kind: str, *, foreign: bool = False) -> tuple[Any, Any] | None:

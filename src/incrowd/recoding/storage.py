@@ -14,7 +14,7 @@ from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationErr
 from incrowd.errors import HierarchyError, TableError, named, quoted, setting
 from incrowd.hierarchy import Hierarchy
 from incrowd.recoding.cells import Cells, level_cells
-from incrowd.recoding.labels import SUPPRESSED, range_label, read_set
+from incrowd.recoding.labels import SUPPRESSED, range_label, read_range, read_set
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import smallest_codes
 
@@ -270,7 +270,7 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
             return True
     if not domain.ordered:
         return False
-    if label == range_label(domain, lo, hi):
+    if _is_range(domain, label, lo, hi):
         return True
     known = domain.numbers[lo : hi + 1]
     known = known[~np.isnan(known)]
@@ -279,6 +279,15 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
     # Means are written to the day, or to six decimals, of sums that were rounded.
     slack = 0.5 if domain.kind == "date" else 1e-6 + 1e-12 * float(np.abs(known[[0, -1]]).max())
     return bool(known[0] - slack <= _number(label, domain.kind) <= known[-1] + slack)
+
+
+def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
+    """Say whether a text is the range of an interval; earlier versions wrote its ends as 20.0 for 20."""
+    meant = range_label(domain, lo, hi)
+    if label == meant or meant is None:
+        return label == meant
+    ends = read_range(meant, domain.kind)
+    return ends is not None and ends == read_range(label, domain.kind)
 
 
 def _number(text: str, kind: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -30,6 +31,8 @@ MOST_COMBINATIONS = 2.0**1000
 
 _LARGE = 400
 """Binary exponent of numbers up to which sums, differences and squares of many fit a double."""
+
+_WHOLE = re.compile(r"-?[0-9]+(?:\.0+)?")
 
 _DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
@@ -102,6 +105,11 @@ class Domain:
     def size(self) -> int:
         """Number of ranks."""
         return len(self.values)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every value is a whole number, also if it is written ``20.0``."""
+        return self.kind == "number" and all(text is None or _WHOLE.fullmatch(text) for text in self.values)
 
     @classmethod
     def build(
