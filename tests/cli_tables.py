@@ -11,8 +11,8 @@ __all__ = ["HOSPITAL", "rows"]
 
 
 HOSPITAL = (
-    "--qi", "age,sex,zip,admission_date", "--sensitive", "diagnosis,cost", "--identifying",
-    "patient_id,name,birth_date", "--insensitive", "marital_status,admission_type,length_of_stay",
+    "--qi", "age,sex,marital_status,admission_date", "--sensitive", "diagnosis,cost", "--identifying",
+    "patient_id,name,birth_date", "--insensitive", "zip,admission_type,length_of_stay",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from examples import TIMES
 from incrowd.io.shuffle import RandomOrder
+from random_order import RANDOM_NUMBERS
 
 settings.register_profile(
     "incrowd",
@@ -32,9 +33,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
     return FilesAndSpark(config, log)
 
 
-_RANDOM_NUMBERS = RandomOrder.numbers
-
-
 def pytest_configure() -> None:
     """Give every row the number of its place, so that released rows can be compared with raw ones.
 
@@ -46,7 +44,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def _random_order(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "random_order" in request.keywords:
-        monkeypatch.setattr(RandomOrder, "numbers", _RANDOM_NUMBERS)
+        monkeypatch.setattr(RandomOrder, "numbers", RANDOM_NUMBERS)
 
 
 @pytest.fixture(scope="session")

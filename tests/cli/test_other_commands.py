@@ -85,7 +85,7 @@ def test_anatomize_writes_two_tables(run, hospital_csv, tmp_path):
 
 def test_utility_reads_two_files(run, hospital_csv, tmp_path):
     released = tmp_path / "out.csv"
-    columns = ("--qi", "age,sex,zip", "--sensitive", "diagnosis")
+    columns = ("--qi", "age,sex,marital_status", "--sensitive", "diagnosis")
     result = run(
         "anonymize", str(hospital_csv), *columns, "--unlisted", "drop", "-k", "5", "-o", str(released), "--json"
     )  # fmt: skip
@@ -139,7 +139,7 @@ def test_risk_on_the_command_line(run, hospital_csv, tmp_path):
 
 def test_attack_on_the_command_line(run, hospital_csv, tmp_path):
     released, control = tmp_path / "out.csv", tmp_path / "control.csv"
-    columns = ("--qi", "age,sex,zip", "--sensitive", "diagnosis")
+    columns = ("--qi", "age,sex,marital_status", "--sensitive", "diagnosis")
     hospital(500, 9).write_csv(control)
     run("anonymize", str(hospital_csv), *columns, "--unlisted", "drop", "-k", "20", "-o", str(released))
     asked = (

@@ -65,6 +65,8 @@ DATABASES = ("sqlite", "duckdb", "relation", "postgresql", "spark")
 SOURCES = (*FRAMES, *FILES, *STREAMS, *DATABASES)
 IN_MEMORY = (*FRAMES, *FILES)
 ORDERED = (*IN_MEMORY, *STREAMS)
+LISTED = 1000
+"""A limit of listed values that no case meets."""
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -124,6 +126,7 @@ class Draw:
             "output": self.rarest("style", STYLES) if r.random() < 0.6 else "auto",
             "keep_order": source in ORDERED and r.random() < 0.3,
             "seed": r.choice([0, 1, 12345]),
+            "set_limit": r.choice([2, 8, LISTED, LISTED, LISTED]),
         }
         case["models"] = self.chosen_models(case, algorithm)
         case["algorithm"] = self.algorithm(algorithm, case)

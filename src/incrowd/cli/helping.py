@@ -15,7 +15,7 @@ HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "-k", "--algorithms"),
     "Roles of columns": ("--identifying", "--insensitive", "--unlisted", "--hierarchies", "--null-value"),
     "Privacy": ("-l", "-t", "--model", "--max-suppression", "--population"),
-    "Search": ("--algorithm", "--levels", "--style", "--shuffle", "--seed", "--seeds"),
+    "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Writing": (
         "--into", "--keep-order", "--recoding", "--save-policy", "--report", "--internal", "--rows",

@@ -142,6 +142,12 @@ StyleName = Annotated[
     str | None,
     typer.Option("--style", metavar="STYLE", help="Cells as auto, range, ancestor, set, mean or suppress."),
 ]
+SetLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--set-limit", min=1, help="Most values that a cell may list, as {a, b} does; 8 by default."
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of random choices; that of the policy, or 0.")
 ]
@@ -391,6 +397,7 @@ class SearchOptions:
     levels: Levels = None
     max_suppression: Suppression = None
     style: StyleName = None
+    set_limit: SetLimit = None
 
     def fixed_levels(self) -> dict[str, int]:
         """Return the levels that are not searched, by column.
@@ -414,4 +421,6 @@ class SearchOptions:
             policy = replace(policy, max_suppression=self.max_suppression)
         if self.style is not None:
             policy = replace(policy, output=cast("Style", self.style))
+        if self.set_limit is not None:
+            policy = replace(policy, set_limit=self.set_limit)
         return policy

@@ -15,6 +15,7 @@ from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
+from incrowd.jobs.set_limit import check_sets
 from incrowd.jobs.stages import Clock
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
@@ -43,6 +44,7 @@ def anonymize(  # noqa: PLR0913
     output: Style = "auto",
     keep_order: bool = False,
     seed: int = 0,
+    set_limit: int = 8,
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -75,6 +77,9 @@ def anonymize(  # noqa: PLR0913
         numbered anew either way.
     seed
         Seed of what is random in the search.
+    set_limit
+        Largest number of values that a cell may list. A column of categories without a hierarchy gets cells
+        such as ``{a, b}``. A longer list is refused, and any list in a column that is nearly unique.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -116,7 +121,9 @@ def anonymize(  # noqa: PLR0913
     else:
         schema = as_schema(schema, " or a Policy")
         chosen = Mondrian() if algorithm is None else as_algorithm(algorithm)
-        policy = Policy(schema, as_models(models), chosen, max_suppression, output, keep_order, seed)
+        policy = Policy(
+            schema, as_models(models), chosen, max_suppression, output, keep_order, seed, set_limit
+        )
     if levels:
         policy = policy.with_levels(levels)
     clock = Clock(progress or Silent())
@@ -139,6 +146,7 @@ def anonymize(  # noqa: PLR0913
         solution = _search(start, policy, clock)
     recoding = solution.recoding
     check_cells(recoding, policy.schema.null_values)
+    check_sets(recoding, start.frequency, start.schema.quasi, policy.set_limit)
     frequency = start.frequency
     with clock.stage("apply"):
         released = engine.apply(policy.schema, frequency, recoding)

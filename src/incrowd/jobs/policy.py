@@ -14,7 +14,7 @@ from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchP
 from incrowd.errors import InputError, ParameterError, did_you_mean, named
 from incrowd.io.addresses import file_path
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
-from incrowd.parameters import SEED, SHARE, check_fields, parameter
+from incrowd.parameters import COUNT, SEED, SHARE, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 
@@ -50,6 +50,8 @@ class Policy:
         Whether the rows keep their order. By default they come in a random one, which has no seed.
     seed
         Seed of what is random in the search.
+    set_limit
+        Largest number of values that a cell may list, as ``{a, b}`` lists two.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class Policy:
     output: Style = STYLE.field("auto")
     keep_order: bool = parameter("whether the rows keep their order", kind=bool, default=False)
     seed: int = SEED.field(0)
+    set_limit: int = COUNT.field(8)
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -165,6 +168,7 @@ class Policy:
                 checked.output,
                 checked.keep_order,
                 checked.seed,
+                checked.set_limit,
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -180,7 +184,7 @@ class Policy:
         from incrowd.hierarchy import Builder
 
         lines = [f"version = {POLICY_VERSION}"]
-        settings = ("max_suppression", "output", "keep_order", "seed")
+        settings = ("max_suppression", "output", "keep_order", "seed", "set_limit")
         lines += [f"{name} = {toml_value(getattr(self, name))}" for name in settings]
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")

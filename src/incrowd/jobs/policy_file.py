@@ -57,6 +57,7 @@ class PolicyFile(BaseModel):
     output: Style = "auto"
     keep_order: StrictBool = False
     seed: StrictInt = Field(0, ge=0)
+    set_limit: StrictInt = Field(8, ge=1)
     null_values: list[StrictStr] = []
     unlisted: Literal["drop", "keep"] | None = Field(
         None, validation_alias=AliasChoices("unlisted", "others")

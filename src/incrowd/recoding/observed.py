@@ -23,7 +23,16 @@ from incrowd.table.frequency import FrequencyTable, SensitiveCounts, smallest_co
 if TYPE_CHECKING:
     from incrowd.hierarchy import Hierarchy
 
-__all__ = ["Literal", "Observed", "listed_of", "literal", "observe", "ranks_of", "read_intervals"]
+__all__ = [
+    "Literal",
+    "Observed",
+    "listed_of",
+    "literal",
+    "observe",
+    "ranks_of",
+    "read_intervals",
+    "set_sizes",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -438,6 +447,11 @@ def literal(domain: Domain, cells: Cells) -> Literal:
         meaning = reader(label)
         lo[entry], hi[entry] = (meaning.lo, meaning.hi) if meaning.lo >= 0 else (1, 0)
     return Literal(lo, hi, reader.sets(cells.labels))
+
+
+def set_sizes(domain: Domain, cells: Cells) -> dict[int, int]:
+    """Return how many values each cell names that is a set, by its number."""
+    return {entry: len(ranks) for entry, ranks in _Reader(domain).sets(cells.labels).items()}
 
 
 def _day(moment: str) -> float:

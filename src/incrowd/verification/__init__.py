@@ -11,6 +11,7 @@ check something, it refuses or says so.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
 from incrowd.verification.against import compare
 from incrowd.verification.attribute import Attribute
-from incrowd.verification.cells import Shapes
+from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.classes import count_records, group, group_of
 from incrowd.verification.databases import is_address
 from incrowd.verification.models import Measuring
@@ -294,6 +295,10 @@ def _odd_cells(
     rows = con.execute(
         f"SELECT CAST(q{number} AS VARCHAR), sum(size) FROM classes GROUP BY q{number}"
     ).fetchall()
+    limit = math.inf if policy.set_limit is None else policy.set_limit
+    long = sum(int(size) for text, size in rows if listed(text) > limit)
+    if long and column.style in ("auto", "set"):
+        problems.append(f"the column {column.name!r}: {long} records have a list of more than {limit} values")
     odd = [int(size) for text, size in rows if not shapes.possible(text)]
     if odd:
         problems.append(

@@ -15,7 +15,7 @@ from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calend
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree
 
-__all__ = ["CellReader", "Shapes", "moment_of"]
+__all__ = ["CellReader", "Shapes", "listed", "moment_of"]
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 # Bounds of floats may have an exponent, of three digits at most.
@@ -104,6 +104,12 @@ def _members(cell: str) -> tuple[str | None, ...] | None:
             part += inside[place]
             place += 1
     return (*parts, whole(place))
+
+
+def listed(cell: str | None) -> int:
+    """Return how many values a cell lists; 1 where it is no set."""
+    members = None if cell is None else _members(cell)
+    return 1 if members is None else len(members)
 
 
 class CellReader:

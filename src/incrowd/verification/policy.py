@@ -25,8 +25,8 @@ ROLES = ("identifying", "quasi", "sensitive", "insensitive")
 KINDS = ("auto", "number", "date", "category")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "null_values", "unlisted",
-    "others", "columns", "models", "algorithm",
+    "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit", "null_values",
+    "unlisted", "others", "columns", "models", "algorithm",
 )  # fmt: skip
 _OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands")
 _LARGEST = 1 << 24
@@ -90,6 +90,8 @@ class Policy:
     keep_order
         Whether record N of the release is record N of the raw table. None where the policy does not tell: a
         file of version 1, which knew no other order unless it asked for one.
+    set_limit
+        Largest number of values that a cell may list; None for no limit, as in files of version 1.
     """
 
     columns: tuple[Column, ...]
@@ -98,6 +100,7 @@ class Policy:
     null_values: tuple[str, ...]
     unlisted: str | None
     keep_order: bool | None
+    set_limit: int | None
     algorithm: dict[str, Any]
 
     def named(self, role: str) -> tuple[Column, ...]:
@@ -161,8 +164,16 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         null_values=tuple(nulls),
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
         keep_order=_keep_order(data, version),
+        set_limit=_set_limit(data, version),
         algorithm=algorithm,
     )
+
+
+def _set_limit(data: dict[str, Any], version: int) -> int | None:
+    limit = data.get("set_limit", 8)
+    if type(limit) is not int or limit < 1:
+        raise PolicyError("set_limit must be a whole number from 1")
+    return None if version == 1 and "set_limit" not in data else limit
 
 
 def _keep_order(data: dict[str, Any], version: int) -> bool | None:

@@ -42,7 +42,7 @@ def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
         yield Finding(
             "policy", f"{again.models} {again.algorithm} was {made.policy.models} {made.policy.algorithm}"
         )
-    for name in ("max_suppression", "output", "keep_order", "seed"):
+    for name in ("max_suppression", "output", "keep_order", "seed", "set_limit"):
         if getattr(again, name) != getattr(made.policy, name):
             yield Finding("policy", f"{name} is {getattr(again, name)}")
     for one, other in zip(again.schema.attributes, made.policy.schema.attributes, strict=True):

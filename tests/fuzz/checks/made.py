@@ -12,7 +12,7 @@ import polars as pl
 
 import incrowd as ic
 from fuzz import oracle
-from fuzz.draw import Case, needs_population
+from fuzz.draw import LISTED, Case, needs_population
 from fuzz.oracle import STAR, Classes, Column, Spec
 from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
 from incrowd.algorithms import ALGORITHMS
@@ -114,6 +114,7 @@ def policy_of(case: Case) -> Policy:
         tuple(MODELS.get(model.pop("model")).from_settings(model) for model in models),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
+        case.get("set_limit", LISTED),
     )  # fmt: skip
 
 
@@ -240,6 +241,9 @@ def read_release(
             return None, [Finding("columns", f"{name!r} is released as {released.dtype}")]
         listed = released.to_list()
         cells[name] = [listed[row_of[row]] for row in range(len(listed))]
+    long = _longest_list(case, place, cells)
+    if long > case.get("set_limit", LISTED):
+        return None, [Finding("sets", f"a cell lists {long} values")]
     classes = oracle.group(list(cells.values()), sensitive)
     people = people_of(case, place)
     if people is not None:
@@ -257,6 +261,22 @@ def read_release(
             column.of_people = True
         oracle.with_people(classes, read, read)
     return Made(case, policy, release, place, out, origin, quasi, sensitive, cells, before, classes), []
+
+
+def _longest_list(case: Case, place: Placed, cells: dict[str, list[str | None]]) -> int:
+    """Return how many values the longest list of a column without hierarchy has; a raw value is no list."""
+    longest = 0
+    for column in case["columns"]:
+        if column["role"] != "quasi" or column.get("paths") or column.get("recipe"):
+            continue
+        raw = set(place.seen.get_column(column["name"]).cast(pl.String).to_list())
+        found = (
+            oracle.parts_of_set(cell)
+            for cell in cells[column["name"]]
+            if cell is not None and cell not in raw
+        )
+        longest = max([longest, *(len(parts) for parts in found if parts is not None)])
+    return longest
 
 
 def is_summarized(made: Made, column: Column) -> bool:

@@ -30,6 +30,7 @@ from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
+from incrowd.jobs.set_limit import check_values
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
 from incrowd.table.classes import EquivalenceClasses
@@ -227,6 +228,8 @@ def in_blocks(
         try:
             with clock.stage("count"):
                 scale = job.scale()
+            for domain, attribute in zip(scale.quasi, searched.quasi, strict=True):
+                check_values(domain, attribute, scale.records, policy.set_limit)
             with clock.stage("cut"):
                 tree = job.cut(scale, blocks)
             encoded = job.encoded(scale, tree).persist()

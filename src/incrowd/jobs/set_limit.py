@@ -1,0 +1,119 @@
+"""Cells that list values: a long list, or one of values that hardly anybody shares, hides nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from incrowd.errors import SchemaError, setting
+from incrowd.recoding import FullDomain
+from incrowd.recoding.labels import effective_style
+from incrowd.recoding.observed import set_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
+
+__all__ = ["check_sets", "check_values", "is_nearly_unique"]
+
+_FEW = 20
+"""Distinct values below which a column is not taken for nearly unique."""
+_SHARED_BY = 4
+"""Records that share a value on average; in a nearly unique column they are fewer."""
+
+
+def is_nearly_unique(values: int, records: int) -> bool:
+    """Say whether so many distinct values name people rather than describe them."""
+    return values >= _FEW and values * _SHARED_BY > records
+
+
+def check_sets(
+    recoding: Recoding, frequency: FrequencyTable, attributes: Sequence[Attribute], limit: int
+) -> None:
+    """Refuse cells that list more values than a limit, or values of a column that is nearly unique.
+
+    Parameters
+    ----------
+    attributes
+        The quasi-identifiers, each with its output style.
+    limit
+        Largest number of values that a cell may list.
+
+    Raises
+    ------
+    SchemaError
+        Which says what to do.
+    """
+    if isinstance(recoding, FullDomain):
+        return
+    for attribute, domain, cells in zip(attributes, recoding.domains, recoding.cells, strict=True):
+        style = effective_style(attribute.output or "auto", domain)
+        if style == "mean":
+            if _names_people(domain, frequency.records):
+                raise _nearly_unique(domain, frequency.records)
+            continue
+        if style != "set" or domain.size < 2:
+            continue
+        sizes = np.zeros(len(cells.labels), np.int64)
+        for entry, size in set_sizes(domain, cells).items():
+            sizes[entry] = size
+        _check_sizes(domain, sizes[cells.codes], frequency, limit)
+
+
+def _names_people(domain: Domain, records: int) -> bool:
+    """Say whether values are words that hardly anybody shares. Numbers are listed where that is asked for."""
+    plain = domain.kind == "category" and domain.hierarchy is None
+    return plain and is_nearly_unique(domain.size, records)
+
+
+def _check_sizes(domain: Domain, of_key: NDArray[np.int64], frequency: FrequencyTable, limit: int) -> None:
+    if _names_people(domain, frequency.records) and (of_key > 1).any():
+        raise _nearly_unique(domain, frequency.records)
+    longer = int(frequency.weights[of_key > limit].sum())
+    if longer:
+        raise _too_long(domain, f"{longer:,} records would get", int(of_key.max()), limit)
+
+
+def check_values(domain: Domain, attribute: Attribute, records: int, limit: int) -> None:
+    """Refuse a column whose cells may list too many values, before any recoding is known.
+
+    Raises
+    ------
+    SchemaError
+    """
+    style = effective_style(attribute.output or "auto", domain)
+    if style in ("set", "mean") and _names_people(domain, records):
+        raise _nearly_unique(domain, records)
+    if style == "set" and domain.size > limit:
+        raise _too_long(domain, "records may get", domain.size, limit)
+
+
+def _nearly_unique(domain: Domain, records: int) -> SchemaError:
+    return SchemaError(
+        f"column {domain.name!r} has {domain.size:,} distinct values in {records:,} records, so cells that "
+        f"list or repeat them would hand them out as they are; {_ways()}"
+    )
+
+
+def _too_long(domain: Domain, who: str, longest: int, limit: int) -> SchemaError:
+    allow = setting(f"set_limit={longest}", f"--set-limit {longest}")
+    return SchemaError(
+        f"column {domain.name!r}: {who} a list of up to {longest:,} values, and a list of more than "
+        f"{limit:,} is no generalization; {_ways()}, or allow such lists with {allow}"
+    )
+
+
+def _ways() -> str:
+    # The draft of init has a hierarchy for every column of codes.
+    drafted = setting("", "; incrowd init drafts one")
+    return (
+        f"give the column a hierarchy (a prefix for codes, a flat one for the value or *{drafted}), declare "
+        "what it is (kind, format), or drop it (identifying)"
+    )

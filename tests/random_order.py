@@ -1,0 +1,22 @@
+"""The random numbers of rows as users get them; see `conftest`, which gives each row its place instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from incrowd.io.shuffle import RandomOrder
+
+__all__ = ["RANDOM_NUMBERS", "rows_in_random_order"]
+
+RANDOM_NUMBERS = RandomOrder.numbers
+
+
+@contextmanager
+def rows_in_random_order() -> Iterator[None]:
+    """Let released rows come in a random order for a while, as in fixtures of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RandomOrder, "numbers", RANDOM_NUMBERS)
+        yield
