@@ -172,5 +172,5 @@ def test_categories_that_no_longer_occur_stay_behind():
     )
     schema = ic.Schema(quasi=["q"], insensitive=["n"], sensitive=["s"])
     anatomy = ic.anatomize(table, schema, [ic.LDiversity(2)])
-    assert anatomy.quasi_table.schema["n"] == pl.String
-    assert anatomy.sensitive_table.schema["s"] == pl.String
+    assert anatomy.quasi_table.schema["n"] == pl.Enum(["u", "v"])
+    assert anatomy.sensitive_table.schema["s"] == pl.Categorical

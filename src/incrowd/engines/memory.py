@@ -95,7 +95,7 @@ class MemoryEngine(Engine):
         """Recode the rows; see `Engine.apply`."""
         import numpy as np
 
-        from incrowd.io.frames import column_like, plain, without_traces
+        from incrowd.io.frames import column_like, without_traces
         from incrowd.recoding import SUPPRESSED
 
         rows = frequency.key_of_row("recoding a frame")
@@ -109,8 +109,8 @@ class MemoryEngine(Engine):
                 of_key = np.append(of_key, len(labels))
                 labels = [*labels, SUPPRESSED]
             columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
-        passed = {name: plain(self._frame[name]) for name in released if name not in columns}
-        return without_traces(self._frame, {name: columns.get(name, passed.get(name)) for name in released})
+        shown = {name: columns[name] if name in columns else self._frame[name] for name in released}
+        return without_traces(self._frame, shown)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows in a random order; see `Engine.reordered`. A pandas index is numbered anew."""

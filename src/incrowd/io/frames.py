@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["column_like", "plain", "without_traces", "written_anew"]
+__all__ = ["column_like", "without_traces", "written_anew"]
 
 
 def column_like(
@@ -52,16 +52,10 @@ def column_like(
     return nw.from_native(native, series_only=True)
 
 
-def plain(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Turn categories into text: those that no longer occur would travel along inside the type."""
-    import narwhals as nw
-
-    held = isinstance(series.dtype, nw.Categorical | nw.Enum)
-    return series.alias("").cast(nw.String).alias(series.name) if held else series
-
-
 def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
     """Put columns together to a native frame without the input's buffers, index and metadata.
+
+    A column of categories keeps its type, with the categories that its rows have.
 
     Raises
     ------
@@ -73,7 +67,7 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
 
         # Of a list, a series with an empty name would be renamed.
         return pl.DataFrame(
-            {name: written_anew(series.to_native().alias(name)) for name, series in columns.items()}
+            {name: _polars_anew(series.to_native().alias(name)) for name, series in columns.items()}
         )
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
@@ -82,7 +76,7 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
         return pa.table({name: _arrow_anew(name, series.to_native()) for name, series in columns.items()})
     import pandas as pd
 
-    return pd.DataFrame({name: _pandas_anew(name, plain(series)) for name, series in columns.items()})
+    return pd.DataFrame({name: _pandas_anew(name, series.to_native()) for name, series in columns.items()})
 
 
 def _refuse(name: str, kind: object) -> SchemaError:
@@ -93,6 +87,16 @@ def _refuse(name: str, kind: object) -> SchemaError:
 
 
 # --- Polars ------------------------------------------------------------------------------------------
+
+
+def _polars_anew(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        from incrowd.io.categories import polars_categories
+
+        return polars_categories(nameless(series)).alias(series.name)
+    return written_anew(series)
 
 
 def written_anew(series: pl.Series) -> pl.Series:
@@ -148,16 +152,19 @@ def _without_categories(kind: pl.DataType) -> pl.DataType:
 
 
 def _arrow_anew(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Write a column of PyArrow into buffers of its own; categories and views become text."""
+    """Write a column of PyArrow into buffers of its own; views become text."""
     import pyarrow as pa
+
+    from incrowd.io.categories import arrow_categories
 
     kind = _without_views(column.type)
     try:
-        if kind != column.type:
-            column = column.cast(kind)
-        return pa.chunked_array(
-            [chunk.take(pa.array(range(len(chunk)), pa.int64())) for chunk in column.chunks], kind
+        values = column.cast(kind) if kind != column.type else column
+        anew = pa.chunked_array(
+            [chunk.take(pa.array(range(len(chunk)), pa.int64())) for chunk in values.chunks], kind
         )
+        categories = arrow_categories(column, anew) if pa.types.is_dictionary(column.type) else None
+        return anew if categories is None else categories
     except (pa.ArrowException, NotImplementedError, TypeError):
         raise _refuse(name, kind) from None
 
@@ -180,12 +187,14 @@ def _without_views(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _pandas_anew(name: str, series: nw.Series[Any]) -> pd.Series[Any]:
+def _pandas_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
     """Copy a column of pandas without index and attributes, and without values beneath a missing one."""
     import numpy as np
     import pandas as pd
 
-    native: pd.Series[Any] = series.to_native().reset_index(drop=True)
+    native: pd.Series[Any] = series.reset_index(drop=True)
+    if isinstance(native.dtype, pd.CategoricalDtype):
+        return _pandas_categories_anew(name, native)
     if isinstance(native.dtype, pd.ArrowDtype):
         import pyarrow as pa
 
@@ -198,3 +207,18 @@ def _pandas_anew(name: str, series: nw.Series[Any]) -> pd.Series[Any]:
         native = native.fillna(native.dtype.type(0))  # type: ignore[arg-type]
         native[missing] = pd.NA
     return pd.Series(native.array.take(np.arange(len(native))), dtype=native.dtype)
+
+
+def _pandas_categories_anew(name: str, series: pd.Series[Any]) -> pd.Series[Any]:
+    import numpy as np
+    import pandas as pd
+
+    from incrowd.io.categories import pandas_categories
+
+    found = pandas_categories(series)
+    if found is None:
+        held: Any = series.array
+        return pd.Series(np.array([*map(str, held.categories), None], object)[held.codes])
+    codes, categories, ordered = found
+    kind = pd.CategoricalDtype(pd.Index(_pandas_anew(name, categories)), ordered)
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))

@@ -277,17 +277,17 @@ def _tables(
     import narwhals as nw
     import numpy as np
 
-    from incrowd.io.frames import plain, without_traces
+    from incrowd.io.frames import without_traces
 
     frame = nw.from_native(table, eager_only=True)
     numbers = nw.new_series(GROUP, (group_of + 1).tolist(), nw.Int64, backend=frame.implementation)
-    kept = {name: plain(frame[name]) for name in columns if name != sensitive}
+    kept = {name: frame[name] for name in columns if name != sensitive}
     quasi_table = without_traces(frame, {**kept, GROUP: numbers})
     ranks = frequency.sensitive[0].keys.codes
     entry, first, count = np.unique(
         np.stack([group_of, ranks]), axis=1, return_index=True, return_counts=True
     )
-    values = plain(frame[sensitive])[first.tolist()]
+    values = frame[sensitive][first.tolist()]
     whole = {
         GROUP: nw.new_series(GROUP, (entry[0] + 1).tolist(), nw.Int64, backend=frame.implementation),
         sensitive: values,

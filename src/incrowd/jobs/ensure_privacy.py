@@ -138,7 +138,7 @@ def ensure_privacy(
     import numpy as np
 
     from incrowd.engines import engine_for, loaded
-    from incrowd.io.frames import plain, without_traces
+    from incrowd.io.frames import without_traces
     from incrowd.io.shuffle import RandomOrder
     from incrowd.jobs.checks import telling_columns
     from incrowd.privacy import P29
@@ -179,7 +179,7 @@ def ensure_privacy(
         frequency = _of_what_is_left(frequency, ~bad)
     kept = np.isin(rows, np.append(alive, -1))
     frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
-    left = without_traces(frame, {name: plain(frame[name]) for name in columns})
+    left = without_traces(frame, {name: frame[name] for name in columns})
     if not keep_order:
         left = engine.reordered(left, RandomOrder())
     score = P29(0.0).of(classes, describe=False)
