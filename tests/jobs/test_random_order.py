@@ -215,6 +215,20 @@ def test_verify_takes_the_map(tmp_path):
         ic.verify(out / "release.csv", out / "policy.toml", row_map=rows)
 
 
+@pytest.mark.parametrize("by", ["age", "s", "row"])
+def test_verify_tells_of_an_order_that_was_kept(tmp_path, by):
+    raw = people().with_columns(age=pl.col("age") * 7).sort(by)
+    raw.write_csv(tmp_path / "raw.csv")
+    for keep_order in (True, False):
+        release = ic.anonymize(raw, SCHEMA, K, keep_order=keep_order, force=True)
+        release.save(tmp_path / f"{by}-{keep_order}")
+        out = tmp_path / f"{by}-{keep_order}"
+        found = ic.verify(out / "release.csv", out / "policy.toml", against=tmp_path / "raw.csv")
+        assert found.ok, found.problems
+        assert any("in the order of 'age'" in note for note in found.notes) is (keep_order and by == "age")
+        assert release.telling == (("age",) if keep_order and by == "age" else ())
+
+
 def test_a_policy_of_version_1_is_read_with_a_word(tmp_path):
     text = ic.Policy(SCHEMA, (K,)).to_toml()
     assert text.startswith("version = 2\n")

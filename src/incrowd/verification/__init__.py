@@ -214,7 +214,8 @@ def _checked(
         *_columns_too_many(policy, released),
         *_too_much_suppressed(policy, records, suppressed, classes),
     ]
-    unchecked = []
+    unchecked: list[str] = []
+    notes: list[str] = []
     for number, column in enumerate(quasi):
         wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
         problems += wrong
@@ -224,9 +225,10 @@ def _checked(
             "whether the cells are true, and other columns as they were: that needs the raw table"
         )
     else:
-        wrong, unknown = compare(con, released, raw, policy, row_map)
-        problems += wrong
-        unchecked += unknown
+        compared = compare(con, released, raw, policy, row_map)
+        problems += compared.problems
+        unchecked += compared.unchecked
+        notes += compared.notes
     return Verification(
         file=released.title,
         records=records,
@@ -236,6 +238,7 @@ def _checked(
         findings=findings,
         problems=tuple(problems),
         unchecked=tuple(unchecked),
+        notes=tuple(notes),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import TableError, named
 from incrowd.verification.cells import CellReader
@@ -24,7 +24,11 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["compare"]
+__all__ = ["Compared", "compare"]
+
+_FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5
+"""Records below which an order is chance; least share of steps that go one way; steps of grouped values, as a
+share of those of a random order."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,17 @@ class _Pair:
     stored: str
 
 
+class Compared(NamedTuple):
+    """What a comparison with the raw table found, in words."""
+
+    problems: list[str]
+    unchecked: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
 def compare(
     con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy, row_map: Table | None = None
-) -> tuple[list[str], list[str]]:
+) -> Compared:
     """Compare two loaded tables.
 
     Parameters
@@ -49,8 +61,7 @@ def compare(
 
     Returns
     -------
-    problems, unchecked
-        In words.
+    What was found, in words.
 
     Raises
     ------
@@ -69,22 +80,23 @@ def compare(
     passed = [name for name in passed if name in released.names]
     lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
     if lacking:
-        return [*problems, f"the raw table {raw.title} has no column {named(lacking)}"], []
+        return Compared([*problems, f"the raw table {raw.title} has no column {named(lacking)}"])
     sizes = [int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0]) for table in (released, raw)]
     if sizes[0] != sizes[1]:
-        return [*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"], []
+        return Compared([*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"])
     if row_map is not None:
         raw = _as_released(con, released, raw, row_map, sizes[0])
     pairs = [_pair(con, column, released, raw, policy.null_values) for column in policy.named("quasi")]
     comparison = _Comparison(con, released, raw, pairs, passed)
     in_order = released.in_order and raw.in_order
+    notes = comparison.told_by_order() if in_order and policy.keep_order and row_map is None else []
     if in_order and (policy.keep_order or row_map is not None):
         found, unchecked = comparison.record_by_record()
     elif in_order and policy.keep_order is None:
         found, unchecked = comparison.either_way()
     else:
         found, unchecked = comparison.as_a_whole()
-    return [*problems, *found], unchecked
+    return Compared([*problems, *found], unchecked, notes)
 
 
 def _as_released(
@@ -159,6 +171,43 @@ class _Comparison:
             return found, unchecked
         problems, unknown = self.as_a_whole()
         return (found, unchecked) if problems else (problems, unknown)
+
+    # --- the order ----------------------------------------------------------------------------------------
+
+    def told_by_order(self) -> list[str]:
+        """Say which columns the order of the raw records tells, which the release keeps."""
+        told = [pair.column.name for pair in self.pairs if self._tells(pair)]
+        if not told:
+            return []
+        return [
+            f"the records are in the order of {named(told)}, so the records around one tell more of it than "
+            "its cells do"
+        ]
+
+    def _tells(self, pair: _Pair) -> bool:
+        """Say whether most steps from record to record go one way, or equal values stand together."""
+        records, usual, changes, upward = fetch_row(
+            self.con,
+            f"""
+            WITH seen AS (SELECT w.rowid AS place, {pair.value} AS v FROM {self.raw.name} AS w),
+            steps AS (
+                SELECT v, lag(v) OVER (ORDER BY place) AS before FROM seen
+                QUALIFY row_number() OVER (ORDER BY place) > 1
+            )
+            SELECT
+                (SELECT count(*) FROM seen),
+                (SELECT (sum(n) - 1) * (1 - sum(n * n) / (sum(n) * sum(n))) FROM
+                    (SELECT count(*)::DOUBLE AS n FROM seen GROUP BY v)),
+                count(*) FILTER (v IS DISTINCT FROM before),
+                count(*) FILTER (CASE WHEN TRY_CAST(v AS DOUBLE) IS NULL OR TRY_CAST(before AS DOUBLE) IS NULL
+                    THEN v > before ELSE TRY_CAST(v AS DOUBLE) > TRY_CAST(before AS DOUBLE) END)
+            FROM steps
+            """,
+        )
+        if records < _FEW or usual < 1:
+            return False
+        one_way = changes > 1 and max(upward, changes - upward) >= _ONE_WAY * changes
+        return bool(one_way or changes <= _GROUPED * usual)
 
     # --- record N beside record N -----------------------------------------------------------------------
 

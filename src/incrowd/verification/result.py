@@ -59,6 +59,8 @@ class Verification:
         Whatever else is wrong, in words.
     unchecked
         What could not be checked with what was given, in words.
+    notes
+        What no limit forbids and the owner of the data should know, in words.
     """
 
     file: str
@@ -69,6 +71,7 @@ class Verification:
     findings: tuple[Finding, ...]
     problems: tuple[str, ...]
     unchecked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def suppressed_share(self) -> float:

@@ -100,6 +100,8 @@ def _show(result: Verification) -> None:
     out.print(table)
     for problem in result.problems:
         out.print(f"problem: {problem}")
+    for note in result.notes:
+        out.print(f"note: {note}")
     for what in result.unchecked:
         out.print(f"not checked: {what}")
     out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
