@@ -110,7 +110,7 @@ def test_the_policy_file_and_the_verifier_know_the_limit(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_blocks_refuse_what_may_be_too_long(spark):
+def test_blocks_on_spark_refuse_what_may_be_too_long(spark):
     table = spark.createDataFrame(wards(90).rows(named=True))
     with pytest.raises(ic.SchemaError, match="records may get a list of up to 89 values"):
         ic.anonymize(table, schema(), K, blocks=2)
