@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from examples import TIMES
 from incrowd.io.shuffle import RandomOrder
-from random_order import RANDOM_NUMBERS
+from random_order import rows_in_random_order
 
 settings.register_profile(
     "incrowd",
@@ -42,9 +43,9 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _random_order(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "random_order" in request.keywords:
-        monkeypatch.setattr(RandomOrder, "numbers", RANDOM_NUMBERS)
+def _random_order(request: pytest.FixtureRequest) -> Iterator[None]:
+    with rows_in_random_order() if "random_order" in request.keywords else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="session")

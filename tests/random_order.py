@@ -9,14 +9,14 @@ import pytest
 
 from incrowd.io.shuffle import RandomOrder
 
-__all__ = ["RANDOM_NUMBERS", "rows_in_random_order"]
+__all__ = ["rows_in_random_order"]
 
-RANDOM_NUMBERS = RandomOrder.numbers
+_NUMBERS = RandomOrder.numbers
 
 
 @contextmanager
 def rows_in_random_order() -> Iterator[None]:
     """Let released rows come in a random order for a while, as in fixtures of a module."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RandomOrder, "numbers", RANDOM_NUMBERS)
+        patch.setattr(RandomOrder, "numbers", _NUMBERS)
         yield

@@ -190,13 +190,8 @@ class FilesEngine(ScanEngine):
 
     def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
         """Name what parts the files, too; see `Engine.columns_in_order`."""
-        parted = []
-        for name in self._files.partitions:
-            role = (
-                schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
-            )
-            if role not in ("sensitive", "insensitive"):
-                parted.append(name)
+        passed = set(schema.released(self.columns)) - {attribute.name for attribute in schema.quasi}
+        parted = [name for name in self._files.partitions if name not in passed]
         found = super().columns_in_order(schema, frequency)
         return [*parted, *(name for name in found if name not in parted)]
 

@@ -95,20 +95,16 @@ class ScanEngine(GroupedEngine):
 
     def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
         """Go over the rows once more; see `Engine.columns_in_order`."""
-        import polars as pl
-
         from incrowd.io.scratch import PrivateFolder
+        from incrowd.io.shuffle import spilled
 
         names = [attribute.name for attribute in schema.quasi]
         self._learn(self._frame, names, schema.null_values)
         orders = {name: ColumnOrder(len(self._distinct(name, schema.null_values))) for name in names}
         columns = columns_named(names)
         with PrivateFolder() as folder:
-            path = folder / "codes.parquet"
             coded = self._coded(self._frame.select(columns), names, schema.null_values, ordered=True)
-            coded.select(columns).sink_parquet(path, maintain_order=True, compression="lz4")
-            rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-            count: int = rows.select(pl.len()).collect().item()
+            rows, count = spilled(coded.select(columns), folder / "codes.parquet")
             for start in range(0, count, _AT_ONCE):
                 batch = rows.slice(start, _AT_ONCE).collect()
                 for name, order in orders.items():

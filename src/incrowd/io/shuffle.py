@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RandomOrder", "ShuffledRows"]
+__all__ = ["RandomOrder", "ShuffledRows", "spilled"]
 
 _NUMBER = "\0number"
 _BLOCK = 4
@@ -134,13 +134,8 @@ class ShuffledRows:
     @contextmanager
     def opened(self) -> Iterator[tuple[int, Iterator[pl.DataFrame]]]:
         """Put the rows in order: how many there are, and frames one after the other, at least one."""
-        import polars as pl
-
         with PrivateFolder() as folder:
-            spilled = folder / "rows.parquet"
-            self.frame.sink_parquet(spilled, maintain_order=True, compression="lz4")
-            rows = pl.scan_parquet(spilled, glob=False, hive_partitioning=False)
-            count: int = rows.select(pl.len()).collect().item()
+            rows, count = spilled(self.frame, folder / "rows.parquet")
             at_once = max(int(self.memory * _SHARE / _COPIES / _width(rows)), _LEAST)
             if count <= at_once:
                 yield count, iter([_gathered(rows.collect(), self.order.rows(count))])
@@ -176,6 +171,16 @@ class ShuffledRows:
             ]
             whole = pl.concat(parts).sort(column_named(_NUMBER), maintain_order=True)
             yield whole.select(columns_named(names))
+
+
+def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
+    """Write rows in their order into a temporary file: the same rows, easily sliced, and their number."""
+    import polars as pl
+
+    frame.sink_parquet(path, maintain_order=True, compression="lz4")
+    rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    count: int = rows.select(pl.len()).collect().item()
+    return rows, count
 
 
 def _gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import TableError, setting
+from incrowd.errors import InputError, TableError, setting
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
 from incrowd.utility import METRICS, MetricResult, measure_all
@@ -106,7 +106,6 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
         as many cells show, not in the same order.
     """
     from incrowd.engines import engine_for, loaded
-    from incrowd.errors import InputError
     from incrowd.jobs.row_map import in_raw_order
     from incrowd.recoding.observed import observe
 

@@ -195,9 +195,7 @@ class Policy:
             if attribute.kind != "auto":
                 lines.append(f"kind = {toml_value(attribute.kind)}")
             lines += [
-                f"{name} = {toml_value(value)}"
-                for name in ("format", "decimal", "thousands")
-                if (value := getattr(attribute, name)) is not None
+                f"{name} = {toml_value(value)}" for name, value in attribute.spelling.settings().items()
             ]
             if isinstance(attribute.hierarchy, Builder):
                 lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")

@@ -39,14 +39,12 @@ def map_of(order: RandomOrder | None, rows: int) -> pl.DataFrame:
 
 
 def write_row_map(path: Path, order: RandomOrder | None, rows: int) -> None:
-    """Write the row map as a Parquet file that nobody else can read."""
+    """Write the row map as a Parquet file; whoever places it gives it its mode."""
     from incrowd.io.files import CsvFormat
     from incrowd.io.streams import stream_batches
 
-    path.touch(0o600)
     pieces = _kept(rows) if order is None else order.pieces(rows, _AT_ONCE)
     stream_batches(map(_frame, pieces), path, Path(ROW_MAP), CsvFormat())
-    path.chmod(0o600)
 
 
 def _kept(rows: int) -> Iterator[NDArray[np.int64]]:

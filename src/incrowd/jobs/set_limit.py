@@ -59,7 +59,9 @@ def check_sets(
             if _names_people(domain, frequency.records):
                 raise _nearly_unique(domain, frequency.records)
             continue
-        if style != "set" or domain.size < 2:
+        # No cell lists more values than there are.
+        harmless = domain.size <= limit and not _names_people(domain, frequency.records)
+        if style != "set" or harmless:
             continue
         sizes = np.zeros(len(cells.labels), np.int64)
         for entry, size in set_sizes(domain, cells).items():

@@ -58,11 +58,6 @@ class Recognized:
     ways: tuple[Spelling, ...]
     fillers: tuple[str, ...] = ()
 
-    @property
-    def spelling(self) -> Spelling | None:
-        """The spelling, where it is the only one."""
-        return self.ways[0] if len(self.ways) == 1 else None
-
 
 def recognize(texts: Sequence[str]) -> Recognized | None:
     """Say whether the texts of a category look like numbers or dates; None where they do not.

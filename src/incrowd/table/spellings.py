@@ -215,17 +215,20 @@ def read_spelled(
     SchemaError
         When texts are not written so, or have different units; they are counted, not repeated.
     """
-    plain = [spelling.read(text) for text in texts]
     if spelling.format is None:
-        units = {spelling.number(text)[1] for text in texts}
+        numbered = [spelling.number(text) for text in texts]
+        plain = [number for number, _ in numbered]
+        units = {unit for _, unit in numbered}
         if len(units) > 1:
             raise SchemaError(
                 f"column {column!r}: its numbers have {len(units)} different units (signs of currencies, "
                 "percent, or none); give them one unit first, or declare the column a category"
             )
-    elif spelling.is_timed and all(text is None or text.endswith("T00:00:00") for text in plain):
-        # As of columns that are stored as points of time.
-        plain = [None if text is None else text[:10] for text in plain]
+    else:
+        plain = [spelling.read(text) for text in texts]
+        if spelling.is_timed and all(text is None or text.endswith("T00:00:00") for text in plain):
+            # As of columns that are stored as points of time.
+            plain = [None if text is None else text[:10] for text in plain]
     wrong = sum(text is None for text in plain)
     if wrong:
         raise SchemaError(_not_so(column, spelling, wrong, len(plain)))

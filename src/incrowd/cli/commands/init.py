@@ -90,7 +90,8 @@ def _wrapped(title: str, names: list[str]) -> list[str]:
     """List names after a title on two lines at most; of many the first ones and how many more."""
     from textwrap import wrap
 
-    for shown in range(len(names), -1, -1):
+    # More names than half as many as there are signs have no room beside their commas.
+    for shown in range(min(len(names), _LINES * _WIDTH // 2), -1, -1):
         more = f"and {len(names) - shown} more" if shown < len(names) else ""
         told = title + ", ".join([*(_short(name) for name in names[:shown]), *([more] if more else [])])
         lines = wrap(told, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)
