@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from incrowd.engines.grouped import ROWS, smallest
 from incrowd.engines.scan import ScanEngine
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Schema
 
 __all__ = ["FilesEngine"]
+
+T = TypeVar("T")
 
 _KEY_BYTES = 120
 """Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
@@ -213,11 +215,7 @@ class FilesEngine(ScanEngine):
             if self._files.shuffled is not None:
                 self._write_shuffled(self._files.shuffled, path, target, csv_format)
             elif self.writes_folder(target):
-                ending = "parquet" if self._files.csv_format is None else "csv"
-                for number, part in enumerate(self._files.parts):
-                    name = Path(f"part-{number:05}.{ending}")
-                    stream_table(part, path / name, name, csv_format)
-                    self.settings.progress.advance(number + 1, len(self._files.parts))
+                self._write_each(self._files.parts, stream_table, path, csv_format)
             else:
                 stream_table(self._frame, path, target, csv_format)
         return scan(path, csv_format, memory=self._files.memory)
@@ -231,14 +229,24 @@ class FilesEngine(ScanEngine):
             if not self.writes_folder(target):
                 stream_batches(batches, path, target, csv_format)
                 return
-            ending = "parquet" if self._files.csv_format is None else "csv"
             parts = len(self._files.parts)
             edges = [count * part // parts for part in range(parts + 1)]
             sizes = [stop - start for start, stop in pairwise(edges)]
-            for number, part in enumerate(cut_batches(batches, sizes)):
-                name = Path(f"part-{number:05}.{ending}")
-                stream_batches(part, path / name, name, csv_format)
-                self.settings.progress.advance(number + 1, parts)
+            self._write_each(cut_batches(batches, sizes), stream_batches, path, csv_format)
+
+    def _write_each(
+        self,
+        parts: Iterable[T],
+        write: Callable[[T, Path, Path, CsvFormat], None],
+        folder: Path,
+        csv_format: CsvFormat,
+    ) -> None:
+        """Write numbered files, as many as there are."""
+        ending = "parquet" if self._files.csv_format is None else "csv"
+        for number, part in enumerate(parts):
+            name = Path(f"part-{number:05}.{ending}")
+            write(part, folder / name, name, csv_format)
+            self.settings.progress.advance(number + 1, len(self._files.parts))
 
     # --- grouping -------------------------------------------------------------------------------------
 
