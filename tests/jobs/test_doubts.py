@@ -17,7 +17,12 @@ def sentences(values: list[str], **settings: object) -> str:
         [ic.Attribute("x", "quasi", **settings), ic.Attribute("sex", "quasi")],
         null_values=settings.pop("null_values", ()),  # type: ignore[arg-type]
     )
-    return "\n".join(ic.anonymize(table, schema, "k-anonymity:2").sentences())
+    told = ic.anonymize(table, schema, "k-anonymity:2").sentences()
+    # A table as it stands is told the same.
+    assessed = ic.assess(table, schema)
+    assert list(assessed.notes) == [line for line in told if "look like" in line or "means missing" in line]
+    assert assessed.sentences()[-len(assessed.notes) :] == list(assessed.notes) or not assessed.notes
+    return "\n".join(told)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +67,7 @@ def test_fillers_are_told_with_their_share_and_no_other_value_is():
     )
     schema = ic.Schema(quasi=["age", "weight"], sensitive=["disease"])
     release = ic.anonymize(table, schema, "k-anonymity:2")
+    assert set(ic.assess(table, schema).notes) < set(release.sentences())
     told = "\n".join(release.sentences())
     found = "'?' is in 75.0% of weight, '999' is in 50.0% of age, 'null' is in 50.0% of disease"
     assert (
@@ -83,3 +89,24 @@ def test_a_number_among_its_like_is_no_filler(age):
     table = pl.DataFrame({"age": [*range(20, 99), *[age] * 20]})
     told = "\n".join(ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:2").sentences())
     assert "means missing" not in told
+
+
+def test_a_page_and_json_of_a_table_as_it_stands_tell_them(tmp_path):
+    table = pl.DataFrame({"day": ["05.03.2020", "17.04.2020", "?"] * 4, "age": [20, 30, 999] * 4})
+    schema = ic.Schema(quasi=["day", "age"])
+    assessed = ic.assess(table, schema)
+    look, means = "The values of day look like dates", "'?' is in 33.3% of day, '999' is in 33.3% of age"
+    for told in (assessed.to_dict()["notes"], assessed.document(schema)["sentences"]):
+        assert any(means in line for line in told)
+        assert any(look in line for line in told)
+    assert "2020" not in " ".join(assessed.notes)
+    plain = ic.assess(table.select("age").filter(pl.col("age") < 999), ic.Schema(quasi=["age"]))
+    assert plain.notes == ()
+    assert "notes" not in plain.to_dict()
+    # Cells of a release are no doubtful values.
+    release = ic.anonymize(table, schema, "k-anonymity:4", output="set")
+    masked = pl.DataFrame(
+        {"zip": ["021**", "*"] * 4, "age": ["[20-29]", "*"] * 4, "kind": ["{a, b}", "*"] * 4}
+    )
+    assert ic.assess(masked, ic.Schema(quasi=["zip", "age", "kind"])).notes == ()
+    assert release.before.notes == release.privacy.notes == ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.arguments import as_models, as_schema
+from incrowd.jobs.doubts import doubts
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
@@ -165,6 +166,8 @@ class Assessment:
         What every privacy model measures, and whether the asked limits are met.
     risk
         Figures per risk model.
+    notes
+        Sentences on what the values look like but were not taken for: missing values, numbers and dates.
     """
 
     quasi: tuple[str, ...]
@@ -179,6 +182,7 @@ class Assessment:
     distribution: tuple[SizeBin, ...]
     privacy: tuple[ModelResult, ...]
     risk: dict[str, dict[str, float]]
+    notes: tuple[str, ...] = ()
     _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
         default=None, repr=False, compare=False
     )
@@ -339,6 +343,7 @@ class Assessment:
             "unique": self.unique,
             "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
             "risk": self.risk,
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 
@@ -381,8 +386,10 @@ def assess(
         When a table cannot be read or does not fit the schema.
     """
     models = as_models(models)
-    classes = _read(table, as_schema(schema), models, population, csv_format, driver_keys, progress)
-    return replace(assess_classes(classes, models), _measured=(classes, models))
+    schema = as_schema(schema)
+    classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
+    told = tuple(doubts(classes.frequency, schema))
+    return replace(assess_classes(classes, models), notes=told, _measured=(classes, models))
 
 
 def assess_table(
@@ -545,4 +552,4 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
             "the right record "
             f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
         )
-    return found
+    return [*found, *assessment.notes]

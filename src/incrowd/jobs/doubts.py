@@ -7,21 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from incrowd.errors import named, null_values_setting, setting
-from incrowd.jobs.policy import toml_value
+from incrowd.jobs.policy import toml_settings
 from incrowd.jobs.statements import percent
+from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.recognition import Recognized, recognize
+from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Attribute, Schema
+    from incrowd.table.schema import Schema
+    from incrowd.table.spellings import Spelling
 
-__all__ = ["doubts"]
+__all__ = ["alternatives", "doubts"]
 
 _FILLERS = 3
 """Columns whose fillers are told one by one, and fillers that are named."""
@@ -33,22 +38,37 @@ def doubts(frequency: FrequencyTable, schema: Schema) -> list[str]:
     Parameters
     ----------
     frequency
-        The table as it came in.
+        The table as it came in. Quasi-identifiers may be counted by their texts alone.
     schema
         What was declared of it.
     """
-    quasi = list(enumerate(frequency.domains))
-    told = _told_fillers(
-        [
-            *((domain, frequency.totals(position)) for position, domain in quasi),
-            *((counts.domain, counts.totals) for counts in frequency.sensitive),
-        ]
-    )
-    for _, domain in quasi:
+    quasi = [
+        _by_values(domain, frequency.totals(position), schema[domain.name])
+        for position, domain in enumerate(frequency.domains)
+    ]
+    sensitive = [(counts.domain, counts.totals) for counts in frequency.sensitive]
+    told = _told_fillers([*quasi, *sensitive])
+    for domain, _ in quasi:
         seen = _unread(domain, schema[domain.name])
         if seen is not None:
             told.append(_told_spelling(domain.name, seen))
     return told
+
+
+def _by_values(
+    domain: Domain, totals: NDArray[np.int64], attribute: Attribute
+) -> tuple[Domain, NDArray[np.int64]]:
+    """Let the values of a column that was counted by its texts say whether it has numbers or dates."""
+    if domain.kind != "category" or attribute.kind == "category" or domain.hierarchy is not None:
+        return domain, totals
+    known = [text for text in domain.values if text is not None]
+    found, ranks = Domain.build(
+        Attribute(domain.name, attribute.role), Dictionary(known, domain.missing >= 0)
+    )
+    # The missing value has the last rank in both.
+    moved = np.zeros(found.size, np.int64)
+    moved[ranks[: domain.size]] = totals
+    return found, moved
 
 
 def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
@@ -72,7 +92,8 @@ def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
 
 def _unread(domain: Domain, attribute: Attribute) -> Recognized | None:
     """Recognize a category that nobody declared to be one."""
-    if domain.kind != "category" or attribute.kind != "auto" or attribute.hierarchy is not None:
+    declared = attribute.kind != "auto" or attribute.spelling or attribute.hierarchy is not None
+    if domain.kind != "category" or declared:
         return None
     return recognize([text for text in domain.values if text is not None])
 
@@ -82,9 +103,10 @@ def _told_spelling(column: str, seen: Recognized) -> str:
     beside = f" but for {named(seen.fillers, 5)}" if seen.fillers else ""
     if not seen.ways:
         return f"{looks}{beside}: name what means missing with {null_values_setting()}."
-    ways = [
-        ", ".join(f"{name} = {toml_value(value)}" for name, value in way.settings().items())
-        for way in seen.ways
-    ]
     where = setting("its Attribute", "its table of a policy file")
-    return f"{looks}{beside}: declare in {where} how they are written, {' or '.join(ways)}."
+    return f"{looks}{beside}: declare in {where} how they are written, {alternatives(seen.ways)}."
+
+
+def alternatives(ways: Iterable[Spelling]) -> str:
+    """Write spellings as a policy file has them, one or several: ``format = "%d.%m.%Y" or ...``."""
+    return " or ".join(", ".join(toml_settings(way.settings())) for way in ways)

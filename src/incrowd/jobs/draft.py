@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
-from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_value
+from incrowd.jobs.doubts import alternatives
+from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.jobs.profile import Profile, profile_of
 from incrowd.jobs.roles import Guess, guess_role
 from incrowd.jobs.words import is_usual
@@ -186,10 +187,8 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
     if len(ways) == 1:
         years = "  # two digits: 69 to 99 are 1969 to 1999, the others are after 2000"
         told = years if "%y" in (ways[0].format or "") else ""
-        return [f"{name} = {toml_value(value)}{told}" for name, value in ways[0].settings().items()]
-    told = " or ".join(
-        ", ".join(f"{name} = {toml_value(value)}" for name, value in way.settings().items()) for way in ways
-    )
+        return [line + told for line in toml_settings(ways[0].settings())]
+    told = alternatives(ways)
     if ways[0].format is not None:
         return [f'format = "?"  # QUESTION, the order of day and month: {told}']
     return [f'decimal = "?"  # QUESTION, what the signs in its numbers mean: {told}']

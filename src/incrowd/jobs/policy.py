@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_value"]
+__all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_settings", "toml_value"]
 
 POLICY_VERSION = 2
 """Of version 1 are files from before the rows came in a random order by default."""
@@ -185,7 +185,7 @@ class Policy:
 
         lines = [f"version = {POLICY_VERSION}"]
         settings = ("max_suppression", "output", "keep_order", "seed", "set_limit")
-        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in settings]
+        lines += toml_settings({name: getattr(self, name) for name in settings})
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
         if self.schema.unlisted is not None:
@@ -194,9 +194,7 @@ class Policy:
             lines += ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
             if attribute.kind != "auto":
                 lines.append(f"kind = {toml_value(attribute.kind)}")
-            lines += [
-                f"{name} = {toml_value(value)}" for name, value in attribute.spelling.settings().items()
-            ]
+            lines += toml_settings(attribute.spelling.settings())
             if isinstance(attribute.hierarchy, Builder):
                 lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
             elif attribute.hierarchy is not None:
@@ -210,9 +208,9 @@ class Policy:
                 lines.append(f"levels = {toml_value(bounds)}")
         for model in self.models:
             lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
-            lines += [f"{name} = {toml_value(value)}" for name, value in model.settings().items()]
+            lines += toml_settings(model.settings())
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
-        lines += [f"{name} = {toml_value(value)}" for name, value in self.algorithm.settings().items()]
+        lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"
 
     def write(self, path: str | os.PathLike[str], *, private: bool = True, force: bool = False) -> None:
@@ -291,6 +289,11 @@ def _model(settings: Mapping[str, Any]) -> PrivacyModel:
 def toml_key(name: str) -> str:
     """Write a key, quoted where it has to be."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_settings(settings: Mapping[str, Any]) -> list[str]:
+    """Write settings as lines of TOML: ``name = value``."""
+    return [f"{name} = {toml_value(value)}" for name, value in settings.items()]
 
 
 def toml_value(value: Any) -> str:
