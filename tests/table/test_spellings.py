@@ -159,6 +159,10 @@ def test_values_that_are_not_written_so_are_counted_and_not_repeated():
     ) as told:
         domain_of(["05.03.2020", "secret"], format="%d.%m.%Y")
     assert "secret" not in str(told.value)
+    with pytest.raises(ic.SchemaError, match=r"1 of 2 .* no dates written '%d %b %Y' \(%b in English\)"):
+        domain_of(["5 Jan 2020", "5 Mai 2020"], format="%d %b %Y")
+    with pytest.raises(ic.SchemaError, match=r"\(%B and %p in English\)"):
+        domain_of(["5 Januar 2020 3 AM"], format="%d %B %Y %I %p")
     with pytest.raises(ic.SchemaError, match="2 different units"):
         domain_of(["$5", "6 €"], decimal=".")
     with pytest.raises(ic.SchemaError, match="2 different units"):

@@ -49,7 +49,7 @@ def _published(attribute: Attribute, counts: SensitiveCounts | None) -> Attribut
         # Without the tree its labels are known as no numbers, so nothing shall say that the cells are.
         if attribute.role != "quasi":
             return replace(attribute, hierarchy=None)
-        return replace(attribute, hierarchy=None, kind="auto", format=None, decimal=None, thousands=None)
+        return replace(attribute.unspelled(), hierarchy=None, kind="auto")
     totals = zip(counts.domain.values, counts.totals.tolist(), strict=True)
     released = [value for value, records in totals if records and value is not None]
     return replace(attribute, hierarchy=tree.restricted(released) if released else None)

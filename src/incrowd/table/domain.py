@@ -203,7 +203,7 @@ class Domain:
         kind: Literal["number", "date"] = "date" if spelling.format else "number"
         # The spelling declares the kind.
         asked = kind if attribute.kind == "auto" else attribute.kind
-        plain = replace(attribute, kind=asked, format=None, decimal=None, thousands=None)
+        plain = replace(attribute.unspelled(), kind=asked)
         mean = null_values_of(null_values).mean
         kept = np.array([not mean(value) for value in values], np.bool_)
         missing = found.has_missing or not kept.all()

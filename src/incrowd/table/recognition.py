@@ -101,7 +101,16 @@ _FILLERS = frozenset(TEXTS)
 
 
 def _reads(way: Spelling, texts: Sequence[str]) -> bool:
-    return all(way.read(text) is not None for text in texts)
+    """Say whether all texts are written so; numbers must have one unit, too."""
+    if way.format is not None:
+        return all(way.read(text) is not None for text in texts)
+    units = set()
+    for text in texts:
+        number, unit = way.number(text)
+        units.add(unit)
+        if number is None or len(units) > 1:
+            return False
+    return True
 
 
 def _apart(ways: tuple[Spelling, ...], texts: Sequence[str]) -> tuple[Spelling, ...]:
@@ -186,6 +195,5 @@ def _decimals(texts: Sequence[str]) -> list[Spelling]:
             and all(re.search(r",[0-9]{3}\b", t) for t in texts if "," in t)
         ):
             continue
-        if len({way.number(text)[1] for text in texts}) == 1:
-            found.append(way)
+        found.append(way)
     return found

@@ -111,7 +111,11 @@ class Attribute:
         """Return how its cells in a release are read: those of a quasi-identifier are texts."""
         if self.role != "quasi":
             return self
-        return replace(self.as_texts(), format=None, decimal=None, thousands=None)
+        return self.as_texts().unspelled()
+
+    def unspelled(self) -> Attribute:
+        """Return it for values that are written plainly: ``2020-03-05``, ``1234.5``."""
+        return replace(self, format=None, decimal=None, thousands=None)
 
     def as_texts(self) -> Attribute:
         """Return it without kind and hierarchy: values are told apart by their text, read by its spelling."""

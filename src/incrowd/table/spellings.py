@@ -26,6 +26,8 @@ OPEN = "?"
 
 _DIRECTIVES = frozenset("YymdHIMSfpbBjaA%")
 """Letters of a pattern that are read, as `datetime.strptime` reads them."""
+_NAMED = frozenset("bBaAp")
+"""Those that stand for names, which are read in English."""
 _TIMES = frozenset("HIMSfp")
 _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "_")
@@ -258,7 +260,9 @@ def _measure(text: str, spelling: Spelling) -> Fraction:
 
 def _not_so(column: str, spelling: Spelling, wrong: int, total: int) -> str:
     if spelling.format is not None:
-        what = f"dates written {spelling.format!r}"
+        named = sorted(_NAMED & set(_letters(spelling.format)))
+        english = f" ({' and '.join(f'%{letter}' for letter in named)} in English)" if named else ""
+        what = f"dates written {spelling.format!r}{english}"
     else:
         marks = f"decimal {spelling.decimal or '.'!r}"
         marks += f", thousands {spelling.thousands!r}" if spelling.thousands is not None else ""
