@@ -217,14 +217,14 @@ def test_microaggregation_of_means():
     table = pl.DataFrame({"n": [1.0, 2, 4, 5, 6, 100, 101, 102.5], "s": ["x"] * 8})
     release = ic.anonymize(table, schema_of("n"), [ic.KAnonymity(2)], ic.Microaggregation(), output="mean")
     assert release.table["n"].to_list() == [
-        "1.5",
-        "1.5",
-        "5",
-        "5",
-        "5",
-        "101.166667",
-        "101.166667",
-        "101.166667",
+        1.5,
+        1.5,
+        5,
+        5,
+        5,
+        101.166667,
+        101.166667,
+        101.166667,
     ]
     one = pl.DataFrame({"n": [3, None, 1, None, 2], "s": ["x"] * 5})
     release = ic.anonymize(one, schema_of("n"), [ic.KAnonymity(2)], ic.Microaggregation())

@@ -15,6 +15,7 @@ import pytest
 import incrowd as ic
 from fuzz import checks, oracle, shrink
 from fuzz.checks.made import read_release
+from fuzz.checks.released import types
 from fuzz.sources import Placed, Services, frame_of, read_csv
 
 AGES = ["1", "2", "3", "4", "5", "6", "7", "8"]
@@ -46,7 +47,7 @@ def made(tmp_path, tamper=lambda table: table, **changes):
     policy = checks.policy_of(asked)
     frame = frame_of(asked["columns"])
     release = ic.anonymize(frame, policy)
-    tampered = replace(release, table=tamper(release.table))
+    tampered = replace(release, table=tamper(release.texts), _texts=None)
     return read_release(asked, policy, tampered, Placed(frame, frame), Services(tmp_path))
 
 
@@ -226,3 +227,17 @@ def test_the_oracle_imports_nothing_of_what_it_judges():
     }
     foreign = {name for name in names if not name.startswith("fuzz.oracle.")}
     assert {name.partition(".")[0] for name in foreign} <= sys.stdlib_module_names
+
+
+def test_numbers_that_are_not_those_of_the_texts_are_found(tmp_path):
+    asked = case(output="mean", keep_order=True)
+    frame = frame_of(asked["columns"])
+    release = ic.anonymize(frame, checks.policy_of(asked), force=True)
+    assert release.table["age"].dtype == pl.Float64
+    place, services = Placed(frame, frame), Services(tmp_path)
+    for shift, expected in ((0.0, []), (0.5, ["types"])):
+        tampered = replace(
+            release, table=release.table.with_columns(pl.col("age") + shift), _texts=release.texts
+        )
+        read, _ = read_release(asked, tampered.policy, tampered, place, services)
+        assert [each.check for each in types(read, services, checks.Outcome("released"))] == expected

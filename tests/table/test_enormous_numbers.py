@@ -158,7 +158,7 @@ def test_numbers_beyond_all_doubles_lose_what_small_ones_do(style):
 def test_a_mean_of_enormous_numbers_may_be_small():
     table = pl.DataFrame({"x": [2.0**1000, -(2.0**1000), 0.0, 0.0] * 4})
     schema = ic.Schema(quasi={"x": ic.Attribute("x", "quasi", output="mean")})
-    assert set(ic.anonymize(table, schema, [ic.KAnonymity(16)]).table["x"]) == {"0"}
+    assert set(ic.anonymize(table, schema, [ic.KAnonymity(16)]).table["x"]) == {0.0}
 
 
 def test_a_mean_may_have_thousands_of_digits():

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, Rate, wilson
 from incrowd.errors import InfeasibleError, ParameterError, TableError
-from incrowd.io.columns import columns_named, nameless
+from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.io.means import as_type, type_of_means
 
 if TYPE_CHECKING:
     import polars as pl
@@ -192,7 +193,7 @@ class _World:
 
         from incrowd.jobs.anonymize import anonymize
 
-        made: pl.DataFrame = anonymize(frame, policy, force=True).table
+        made: pl.DataFrame = anonymize(frame, policy, force=True).texts
         return made.select(columns_named(each.name for each in policy.schema.quasi)).cast(pl.String)
 
     def is_of(self, release: Any) -> bool:
@@ -206,6 +207,13 @@ class _World:
         names = [*self.released.columns, self.secret]
         mine = self.released.with_columns(
             nameless(self.frame[self.secret]).cast(pl.String).alias(self.secret)
+        )
+        # Means may be numbers or days in a frame.
+        types = {name: type_of_means(other.schema[name]) for name in self.released.columns}
+        mine = mine.with_columns(
+            as_type(column_named(name), kind).cast(pl.String).alias(name)
+            for name, kind in types.items()
+            if kind is not None
         )
         theirs = other.select(columns_named(names)).cast(pl.String)
         return Counter(mine.rows()) == Counter(theirs.rows())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +15,15 @@ from incrowd.progress import Progress, Silent
 from incrowd.table.row_order import columns_in_order
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["DRIVER_KEYS", "NOT_THE_SAME", "Engine", "EngineSettings"]
+__all__ = ["DRIVER_KEYS", "NOT_THE_SAME", "Engine", "EngineSettings", "no_order"]
 
 DRIVER_KEYS = 5_000_000
 """Combinations of values that are fetched to the driver at most, unless the caller says otherwise."""
@@ -44,6 +46,19 @@ class EngineSettings:
 
     driver_keys: int = DRIVER_KEYS
     progress: Progress = field(default_factory=Silent)
+
+
+def no_order(whose: str) -> ParameterError:
+    """Say that the rows of a table have no order.
+
+    Parameters
+    ----------
+    whose
+        Where the rows are, as `Engine.whose`.
+    """
+    return ParameterError(
+        f"rows of {whose} have no order that could be kept; leave {setting('keep_order', '--keep-order')} out"
+    )
 
 
 class Engine(ABC):
@@ -115,6 +130,20 @@ class Engine(ABC):
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows that `apply` made in a random order: a table of the same kind."""
 
+    def type_of(self, column: str) -> pl.DataType | None:
+        """Return the type of a column in Polars' terms, if it may come back; None where texts stay texts."""
+        return None
+
+    def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
+        """Give columns of texts that `apply` made a type: a table of the same kind, another object.
+
+        Parameters
+        ----------
+        types
+            The columns with their types, as `incrowd.io.means.type_of_means` has them.
+        """
+        raise NotImplementedError
+
     def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
         """Return the columns that the order of the rows tells, of those that are not released as they are.
 
@@ -124,10 +153,7 @@ class Engine(ABC):
             When the rows have no order.
         """
         if not self.in_order:
-            raise ParameterError(
-                f"rows of {self.whose} have no order that could be kept; leave "
-                f"{setting('keep_order', '--keep-order')} out"
-            )
+            raise no_order(self.whose)
         return columns_in_order(frequency)
 
     def writes_folder(self, target: Path) -> bool:

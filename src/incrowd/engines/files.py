@@ -190,6 +190,10 @@ class FilesEngine(ScanEngine):
         moved: Files = replace(released, frame=shuffled.lazy(), shuffled=shuffled)
         return moved
 
+    def type_of(self, column: str) -> pl.DataType | None:
+        """Leave texts as they are: a release of files is to be written, and files hold texts."""
+        return None
+
     def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
         """Name what parts the files, too; see `Engine.columns_in_order`."""
         passed = set(schema.released(self.columns)) - {attribute.name for attribute in schema.quasi}

@@ -9,6 +9,7 @@ from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import narwhals as nw
@@ -120,6 +121,18 @@ class MemoryEngine(Engine):
         moved = frame[order.rows(len(frame))].to_native()
         # An index that still knew the old places would undo it.
         return moved.reset_index(drop=True) if frame.implementation.is_pandas() else moved
+
+    def type_of(self, column: str) -> pl.DataType | None:
+        """Return the type of a column; see `Engine.type_of`."""
+        return self._series(column).dtype
+
+    def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
+        """Give columns of texts a type; see `Engine.typed`."""
+        import narwhals as nw
+
+        from incrowd.io.means import frame_of_types
+
+        return frame_of_types(self._frame, nw.from_native(released, eager_only=True), types)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
         """Write the rows and read them again; see `Engine.write`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, GroupedEngine
@@ -92,6 +92,16 @@ class ScanEngine(GroupedEngine):
         from incrowd.io.streams import usual_memory
 
         return ShuffledRows(released, order, usual_memory()).lazy()
+
+    def type_of(self, column: str) -> pl.DataType | None:
+        """Return the type of a column; see `Engine.type_of`."""
+        return self._types[column]
+
+    def typed(self, released: Any, types: Mapping[str, pl.DataType]) -> Any:
+        """Give columns of texts a type when they are collected; see `Engine.typed`."""
+        from incrowd.io.means import plan_of_types
+
+        return plan_of_types(released, types)
 
     def columns_in_order(self, schema: Schema, frequency: FrequencyTable) -> list[str]:
         """Go over the rows once more; see `Engine.columns_in_order`."""

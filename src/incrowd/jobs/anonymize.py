@@ -17,6 +17,7 @@ from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
 from incrowd.jobs.set_limit import check_sets
 from incrowd.jobs.stages import Clock
+from incrowd.jobs.types import with_types
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
 from incrowd.recoding import check_cells
@@ -166,8 +167,9 @@ def anonymize(  # noqa: PLR0913
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
         released = engine.reordered(released, order)
+    table = with_types(engine, released, start.schema, frequency, recoding, recoding)
     return Release(
-        table=released,
+        table=table,
         policy=policy,
         recoding=recoding,
         before=before,
@@ -182,6 +184,7 @@ def anonymize(  # noqa: PLR0913
         driver_keys=driver_keys,
         order=order if engine.in_order else None,
         telling=tuple(telling),
+        _texts=None if table is released else released,
     )
 
 

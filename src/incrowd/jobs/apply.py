@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 from incrowd.io.shuffle import RandomOrder
-from incrowd.jobs.checks import telling_columns
+from incrowd.jobs.checks import styled, telling_columns
+from incrowd.jobs.types import with_types
 from incrowd.recoding import (
     SUPPRESSED,
     Cells,
@@ -51,7 +52,7 @@ class AppliedBatch:
     ----------
     table
         The rows, of the kind that came in; columns as the schema releases them. They come in a random order
-        unless the policy keeps it.
+        unless the policy keeps it. Means have types as in `Release.table`.
     policy
         What it has to satisfy.
     records
@@ -83,9 +84,15 @@ class AppliedBatch:
     csv_format: CsvFormat | None = None
     sources: tuple[Any, ...] = field(default=(), repr=False)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
+    _texts: Any = field(default=None, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         return f"AppliedBatch({self.records:,} records, {self.suppressed:,} suppressed; every model holds)"
+
+    @property
+    def texts(self) -> Any:
+        """The rows with every quasi-identifier as texts, as files hold them."""
+        return self.table if self._texts is None else self._texts
 
     def rows(self) -> pl.DataFrame:
         """Return which rows of the batch were suppressed, and why: their numbers and nothing that they hold.
@@ -131,7 +138,7 @@ class AppliedBatch:
             _judged(reread, self.previous_release, self.policy)
 
         csv_format = escaping(self.csv_format, escape_formulas)
-        engine_for(self.table).write_checked(path, csv_format, check, force=force, sources=self.sources)
+        engine_for(self.texts).write_checked(path, csv_format, check, force=force, sources=self.sources)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -249,8 +256,9 @@ def apply_recoding(
         released = engine.reordered(released, RandomOrder())
     reasons = np.append(np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1)), 3)
     rows = frequency.row_keys
+    table = with_types(engine, released, styled(policy), frequency, carried, recoding)
     return AppliedBatch(
-        released,
+        table,
         policy,
         frequency.rows,
         outside,
@@ -261,6 +269,7 @@ def apply_recoding(
         csv_format,
         (*given, *engine.sources),
         _reason_of_row=None if rows is None else reasons.astype(np.int8)[rows],
+        _texts=None if table is released else released,
     )
 
 

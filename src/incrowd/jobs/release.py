@@ -46,7 +46,8 @@ class Release:
     Attributes
     ----------
     table
-        The released table, of the kind that came in (a Polars frame for a path).
+        The released table, of the kind that came in (a Polars frame for a path). Cells are texts. Means of
+        numbers and dates have the type of the column that came in, if nothing is lost by it.
     policy
         What it had to satisfy.
     recoding
@@ -92,6 +93,7 @@ class Release:
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
+    _texts: Any = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
         found = self.privacy
@@ -99,6 +101,11 @@ class Release:
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
             "every model holds)"
         )
+
+    @property
+    def texts(self) -> Any:
+        """The released table with every quasi-identifier as texts, as files hold it."""
+        return self.table if self._texts is None else self._texts
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -304,7 +311,7 @@ class Release:
         from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
-        engine_for(self.table).write_checked(path, csv_format, self._judge, force=force, sources=self.sources)
+        engine_for(self.texts).write_checked(path, csv_format, self._judge, force=force, sources=self.sources)
 
     def into(self, name: str, *, force: bool = False) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.

@@ -21,14 +21,14 @@ from fuzz.checks.made import (
     read_release,
     skeleton,
 )
-from fuzz.checks.released import columns, levels, models, narrow, suppression, truth
+from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
 
 __all__ = ["QUICK", "Finding", "Made", "Outcome", "policy_of", "run"]
 
 QUICK = (
-    "columns", "rows", "order", "others", "truth", "nul", "narrow", "levels", "suppression", "model", "account",
+    "columns", "rows", "order", "others", "types", "truth", "nul", "narrow", "levels", "suppression", "model", "account",
     "measured", "utility", "leak", "needless",
 )  # fmt: skip
 """Beginnings of the findings that need no second release."""
@@ -70,7 +70,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
     outcome.findings += problems
     if made is None:
         return outcome
-    checks = [columns, truth, narrow, levels, suppression, models, account, loss]
+    checks = [columns, types, truth, narrow, levels, suppression, models, account, loss]
     if thorough:
         checks += [policy_back, recoding_back, engines, written, applied]
     for check in checks:

@@ -55,7 +55,7 @@ def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
     ):
         yield Finding("policy", "null values or others differ")
     if made.case["source"] in IN_MEMORY and "budget" not in made.case["algorithm"]:
-        table = fetched(anonymized(made.case, again, made.place).table, services.folder)
+        table = fetched(anonymized(made.case, again, made.place).texts, services.folder)
         rid = rid_of(made.case)
         if not in_rid_order(table, rid).equals(in_rid_order(made.out, rid)):
             yield Finding("policy", "the policy that was read back makes another release")
@@ -236,7 +236,7 @@ def applied(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         outcome.skipped.append("apply: " + skeleton(str(error)))
         yield from leaks(case | {"columns": columns}, made.place, str(error))
         return
-    out = fetched(applied.table, services.folder)
+    out = fetched(applied.texts, services.folder)
     quasi, sensitive, before = raw_columns(case | {"columns": columns}, frame)
     cells = {name: out.get_column(name).to_list() for name in quasi}
     for name, column in quasi.items():

@@ -214,7 +214,7 @@ def read_release(
     case: Case, policy: Policy, release: Any, place: Placed, services: Services
 ) -> tuple[Made | None, list[Finding]]:
     try:
-        out = fetched(release.table, services.folder)
+        out = fetched(release.texts, services.folder)
     except Exception as error:
         return None, [crash("fetch", error)]
     rid = rid_of(case)

@@ -10,7 +10,7 @@ from typing import Any
 from fuzz import oracle
 from fuzz.checks.made import Finding, Made, Outcome, is_summarized
 from fuzz.oracle import STAR, Column
-from fuzz.sources import Services
+from fuzz.sources import Services, fetched
 
 
 def columns(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
@@ -40,6 +40,36 @@ def _bare(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     return value
+
+
+def types(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """What the table has as numbers or days reads as the cells that files have."""
+    if made.release.table is made.release.texts:
+        return
+    table = fetched(made.release.table, services.folder)
+    if table.columns != made.out.columns:
+        yield Finding("types", f"the table has {table.columns} and its texts {made.out.columns}")
+        return
+    for name in table.columns:
+        typed, texts = table.get_column(name), made.out.get_column(name)
+        if typed.dtype == texts.dtype:
+            same = typed.to_list() == texts.to_list() or typed.dtype.is_float()
+        else:
+            asked = name in made.quasi and is_summarized(made, made.quasi[name])
+            same = asked and all(map(_says, typed.to_list(), texts.to_list()))
+        if not same:
+            yield Finding(
+                "types", f"{name!r} is {typed.dtype}: {typed.to_list()[:3]} and not {texts.to_list()[:3]}"
+            )
+
+
+def _says(value: Any, text: str | None) -> bool:
+    """Say whether a number or a day is what a text says."""
+    if text is None or value is None:
+        return text is None and value is None
+    if isinstance(value, float):
+        return float(text) == value
+    return value.isoformat() in (text, f"{text}T00:00:00")
 
 
 def truth(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:

@@ -73,7 +73,7 @@ def _anonymize(
         force=True,
     )
     hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
-    result: pl.DataFrame = release.table
+    result: pl.DataFrame = release.texts
     if subset is not None:
         assert isinstance(release.recoding, FullDomain)
         result = _recoded(frame, release.recoding.levels, levels)

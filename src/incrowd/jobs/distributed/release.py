@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms import Mondrian
 from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine
+from incrowd.engines.base import no_order
 from incrowd.engines.grouped import CHANGED
 from incrowd.engines.spark import (
     all_suppressed,
@@ -25,7 +26,7 @@ from incrowd.engines.spark import (
 )
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
-from incrowd.errors import ParameterError, TableError, named, setting
+from incrowd.errors import ParameterError, TableError, named
 from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
@@ -97,6 +98,11 @@ class DistributedRelease:
     def __repr__(self) -> str:
         records = self.privacy.records
         return f"DistributedRelease({records:,} records in {self.blocks:,} blocks; every model holds)"
+
+    @property
+    def texts(self) -> Any:
+        """The released table, in which every quasi-identifier is text; see `Release.texts`."""
+        return self.table
 
     @property
     def risk(self) -> dict[str, dict[str, float]]:
@@ -180,10 +186,7 @@ def refuse_divided(policy: Policy) -> None:
         if wrong:
             raise ParameterError(f"blocks: mondrian with {what} cannot work block by block; leave it out")
     if policy.keep_order:
-        raise ParameterError(
-            "blocks: rows on Spark have no order that could be kept; leave "
-            f"{setting('keep_order', '--keep-order')} out"
-        )
+        raise no_order(SparkEngine.whose)
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     for model in policy.models:
