@@ -79,6 +79,10 @@ class Cluster:
             time.sleep(0.1)
         raise AssertionError(f"the {kind} did not start: {log.read_text(errors='replace')[-2000:]}")
 
+    def worker_of(self, pid: int) -> int:
+        """Return the number of the worker that a process works for."""
+        return next(number for number, worker in enumerate(self.workers) if pid in _below(worker.pid))
+
     def kill_worker(self, number: int) -> None:
         """Kill a worker, its executors and their Python processes at once, as a power cut would."""
         descendants = _below(self.workers[number].pid)

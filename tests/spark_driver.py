@@ -1,21 +1,26 @@
 """A driver as a process of its own, so that a test can kill a worker while it waits for its job.
 
-``python spark_driver.py MASTER INPUT FOLDER BLOCKS SECONDS`` releases the rows of INPUT to FOLDER/first, and once
-more, each look at a partition taking so many seconds, to FOLDER/second; what happened is a line of JSON each.
+``python spark_driver.py MASTER INPUT`` takes jobs as lines of JSON, ``{"folder": ..., "blocks": ...}``. For each it
+releases the rows of INPUT to the folder's ``first``, and once more to ``second``, where a partition is held up: one
+of the raw rows where the release is made in blocks, one of the released rows, while it is written, where it is not.
+What happened is a line of JSON each.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent))
 warnings.simplefilter("ignore")
 
 import incrowd as ic  # noqa: E402
+from incrowd.engines.spark import SparkEngine, in_random_order  # noqa: E402
 from spark_session import local_session  # noqa: E402
 
 
@@ -35,19 +40,34 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def slowed(table, seconds: float, flag: str):
-    """The same rows, of which every partition takes its time and says that it has begun."""
+def held_up(table, folder: str):
+    """The same rows; a partition tells its process, and waits until a worker was killed."""
 
     def wait(batches):
-        Path(flag).touch()
-        time.sleep(seconds)
+        flags = Path(folder) / "flags"
+        (flags / f"begun-{os.getpid()}").touch()
+        until = time.monotonic() + 120
+        while not (flags / "killed").exists() and time.monotonic() < until:
+            time.sleep(0.02)
         yield from batches
 
     return table.mapInArrow(wait, table.schema)
 
 
-def main(master: str, source: str, targets: str, blocks: str, slow: str) -> None:
-    """Release the rows twice: as they are, and slowed."""
+def release(table, target: str, blocks: int | None) -> None:
+    """Release the rows, and say what came of it."""
+    algorithm = ic.Mondrian() if blocks else ic.Optimal()
+    try:
+        made = ic.anonymize(table, schema(), MODELS, algorithm, max_suppression=0.1, blocks=blocks)
+        made.write(target)
+    except ic.IncrowdError as error:
+        say(json.dumps({"error": type(error).__name__, "text": str(error)}))
+    else:
+        say(json.dumps({"classes": made.privacy.classes, "ncp": made.utility["ncp"].value}))
+
+
+def main(master: str, source: str) -> None:
+    """Release the rows twice for each job: as they are, and held up."""
     session = local_session(
         master,
         spark_executor_memory="512m",
@@ -55,24 +75,20 @@ def main(master: str, source: str, targets: str, blocks: str, slow: str) -> None
         spark_executor_cores="1",
         spark_cores_max="2",
     )
-    algorithm = ic.Mondrian() if blocks else ic.Optimal()
     rows = session.read.parquet(source)
-    for target, seconds in ((targets + "/first", 0.0), (targets + "/second", float(slow))):
-        table = slowed(rows.repartition(6), seconds, target + ".begun") if seconds else rows
-        try:
-            release = ic.anonymize(
-                table,
-                schema(),
-                MODELS,
-                algorithm,
-                max_suppression=0.1,
-                blocks=int(blocks) if blocks else None,
-            )
-            release.write(target)
-        except ic.IncrowdError as error:
-            say(json.dumps({"error": type(error).__name__, "text": str(error)}))
-        else:
-            say(json.dumps({"classes": release.privacy.classes, "ncp": release.utility["ncp"].value}))
+    for line in sys.stdin:
+        job = json.loads(line)
+        folder, blocks = job["folder"], job["blocks"]
+        release(rows, f"{folder}/first", blocks)
+        if blocks:
+            release(held_up(rows.repartition(6), folder), f"{folder}/second", blocks)
+            continue
+
+        def reordered(_, made, __, folder=folder):
+            return held_up(in_random_order(made), folder)
+
+        with patch.object(SparkEngine, "reordered", reordered):
+            release(rows, f"{folder}/second", blocks)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,11 @@ def settings(**others: str) -> dict[str, str]:
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": SHORT_LIVED,
         "spark.executor.extraJavaOptions": SHORT_LIVED,
+        # What Spark waits for by default: seconds for a cancelled task's Python process to end by itself, for a
+        # lost executor's rows before they are made again, and for a core where the rows already are.
+        "spark.python.task.killTimeout": "100ms",
+        "spark.shuffle.io.retryWait": "100ms",
+        "spark.locality.wait": "0",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executorEnv.PYTHONPATH": SOURCES,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -175,7 +176,10 @@ def test_a_second_signal_at_the_very_end_changes_nothing(tmp_path):
     assert (done.returncode, done.stderr) == (143, "incrowd: terminated before it was done\n")
 
 
-def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres):
+def test_ctrl_c_in_python_gives_up_the_question_and_frees_the_session(postgres, request):
+    # A shell that starts a run in the background has it ignore the signal.
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     slow = ("DROP VIEW IF EXISTS slow", "CREATE VIEW slow AS SELECT 'a' AS q FROM pg_sleep(300)")
     statement(postgres, *slow, "DROP TABLE IF EXISTS quick", "CREATE TABLE quick AS SELECT 'b' AS q")
 

@@ -43,23 +43,35 @@ def running(tmp_path_factory):
         yield made
 
 
-def driver(running, source: Path, folder: Path, blocks: str, slow: float) -> subprocess.Popen[str]:
+@pytest.fixture(scope="module")
+def driver(running, source: Path):
+    """A driver that takes one job after the other."""
     script = Path(__file__).parents[1] / "spark_driver.py"
-    with (running.folder / f"driver{blocks}.log").open("w") as log:
-        return subprocess.Popen(
-            [sys.executable, str(script), running.master, str(source), str(folder), blocks, str(slow)],
+    with (running.folder / "driver.log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(script), running.master, str(source)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
             env=os.environ
             | {"PYTHONPATH": SOURCES, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def said(running, driver: subprocess.Popen[str]) -> dict:
+    """What came of the next release."""
+    line = driver.stdout.readline()
+    assert line, (running.folder / "driver.log").read_text()[-3000:]
+    return json.loads(line)
 
 
 def settled(said: dict, target: Path) -> None:
     """The job ended right and the whole release is there, or it failed and nothing is."""
     left = [path.name for path in target.parent.iterdir() if target.name in path.name]
-    left = [name for name in left if not name.endswith(".begun")]
     if "error" in said:
         assert said["error"] == "TableError"
         assert left == []
@@ -70,31 +82,29 @@ def settled(said: dict, target: Path) -> None:
     assert ic.assess(made, schema(), MODELS).holds
 
 
-@pytest.mark.parametrize(("blocks", "sign"), [("4", "second.begun"), ("", ".incrowd-*.tmp/**/_temporary")])
-def test_a_worker_is_killed(running, source, tmp_path, blocks, sign):
+@pytest.mark.parametrize(("blocks", "sign"), [(4, "flags/begun-*"), (None, ".incrowd-*.tmp/**/_temporary")])
+def test_a_worker_is_killed(running, driver, source, tmp_path, blocks, sign):
     """While rows are counted for blocks, and while a full-domain release is written."""
-    process = driver(running, source, tmp_path, blocks, 0.5)
+    flags = tmp_path / "flags"
+    flags.mkdir()
     # A cluster that gives no answer is a failure, too.
-    patience = threading.Timer(400, process.kill)
+    patience = threading.Timer(400, driver.kill)
     patience.start()
     try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line, (running.folder / f"driver{blocks}.log").read_text()[-3000:]
-        first = json.loads(line)
-        until = time.monotonic() + 120
-        while not list(tmp_path.glob(sign)) and process.poll() is None and time.monotonic() < until:
+        driver.stdin.write(json.dumps({"folder": str(tmp_path), "blocks": blocks}) + "\n")
+        driver.stdin.flush()
+        first = said(running, driver)
+        # A worker is in the middle of a partition, and waits there.
+        until = time.monotonic() + 100
+        while not (begun := list(flags.iterdir())) and driver.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
         assert list(tmp_path.glob(sign))
-        assert process.poll() is None
-        time.sleep(0.3)
-        running.kill_worker(0)
-        out, _ = process.communicate(timeout=240)
+        killed = running.worker_of(int(begun[0].name.removeprefix("begun-")))
+        running.kill_worker(killed)
+        (flags / "killed").touch()
+        second = said(running, driver)
     finally:
         patience.cancel()
-        process.kill()
-        process.wait()
-    second = json.loads(out.strip().splitlines()[-1])
     settled(first, tmp_path / "first")
     settled(second, tmp_path / "second")
     # A worker is enough to end the job, so that it has to; what is lost is made again.
@@ -106,5 +116,5 @@ def test_a_worker_is_killed(running, source, tmp_path, blocks, sign):
     if not blocks:
         assert pl.read_parquet(tmp_path / "first" / "*.parquet").sort("id").equals(one.table)
     # The next job finds two workers again.
-    running.workers[0].wait(30)
-    running.workers[0] = running.add_worker()
+    running.workers[killed].wait(30)
+    running.workers[killed] = running.add_worker()
