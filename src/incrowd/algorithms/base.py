@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.privacy import PrivacyModel
+    from incrowd.privacy.base import Monotone
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.table.classes import EquivalenceClasses
@@ -88,6 +89,16 @@ class SearchProblem:
     def least(self) -> int:
         """Records below which no class can satisfy the models."""
         return least_size(self.models)
+
+    @property
+    def to_be_asked(self) -> list[PrivacyModel]:
+        """The models that a class of `least` records may fail: where people count, sizes of classes, too."""
+        by_records = self.frequency.people is None
+        return [model for model in self.models if not (model.size_only and by_records)]
+
+    def monotone(self, model: PrivacyModel) -> Monotone:
+        """Say what may be done to classes that satisfy a model; see `PrivacyModel.monotone_for`."""
+        return model.monotone_for(self.frequency)
 
 
 @dataclass(frozen=True)
@@ -178,9 +189,14 @@ def refuse_infeasible(frequency: FrequencyTable, models: Sequence[PrivacyModel])
     failing = [str(model) for model in models if not model.holds(whole).all()]
     if failing:
         raise InfeasibleError(
-            f"{' and '.join(failing)} fails even when all {frequency.records} records are one class; "
+            f"{' and '.join(failing)} fails even when all {frequency.records} records are one class"
+            f"{_people(frequency)}; "
             "loosen that model"
         )
+
+
+def _people(frequency: FrequencyTable) -> str:
+    return "" if frequency.people is None else f" of {frequency.people.records} people"
 
 
 def least_size(models: Sequence[PrivacyModel]) -> int:

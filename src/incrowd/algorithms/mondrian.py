@@ -146,7 +146,7 @@ class _Search:
         )
         self.least = problem.least
         # Sizes are checked while cuts are proposed; only other models need another look.
-        self.checked = [model for model in problem.models if not model.size_only]
+        self.checked = problem.to_be_asked
         self.axes = _axes(settings, problem)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]

@@ -123,9 +123,9 @@ class _State:
 
         frequency = problem.frequency
         self.frequency = frequency
-        self.checked = [model for model in problem.models if not model.size_only]
+        self.checked = problem.to_be_asked
         self.least = problem.least
-        self.monotone = all(model.monotone.generalization for model in problem.models)
+        self.monotone = all(problem.monotone(model).generalization for model in problem.models)
         self.class_of_key = np.zeros(frequency.keys, np.int32)
         self.sizes = np.array([frequency.records])
         self.starts = [{0} for _ in frequency.domains]

@@ -44,6 +44,12 @@ Sensitive = Annotated[
 Identifying = Annotated[
     str | None, typer.Option("--identifying", metavar="A,B,...", help="Columns that are never released.")
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        "--person", metavar="A,B,...", help="Column that says whose row it is; people are counted, not rows."
+    ),
+]
 Insensitive = Annotated[
     str | None,
     typer.Option("--insensitive", metavar="A,B,...", help="Columns that are released as they are."),
@@ -287,6 +293,7 @@ class ColumnOptions:
     qi: Quasi = None
     sensitive: Sensitive = None
     identifying: Identifying = None
+    person: Person = None
     insensitive: Insensitive = None
     unlisted: Unlisted = None
     hierarchies: Hierarchies = None
@@ -332,6 +339,7 @@ class ColumnOptions:
         files = {} if self.hierarchies is None else find_files(self.hierarchies, columns)
         roles = {
             "identifying": listed(self.identifying),
+            "person": listed(self.person),
             "quasi": listed(self.qi),
             "sensitive": listed(self.sensitive),
             "insensitive": listed(self.insensitive),

@@ -30,10 +30,17 @@ def show_release_summary(out: Console, release: Release) -> None:
     asked = _asked(after.privacy)
     _show(out, asked, "release", release.sentences(conditions=False))
     _show_weakest(out, asked)
-    out.print(
-        f"Before and after: equivalence classes {before.classes:,} and {after.classes:,}, smallest class "
-        f"{before.smallest:,} and {after.smallest:,}, unique records {before.unique:,} and {after.unique:,}."
-    )
+    if before.people is None or after.people is None:
+        told = (
+            f"smallest class {before.smallest:,} and {after.smallest:,}, unique records {before.unique:,} "
+            f"and {after.unique:,}"
+        )
+    else:
+        told = (
+            f"people in the smallest {before.people.smallest:,} and {after.people.smallest:,}, people alone "
+            f"in a class {before.people.alone:,} and {after.people.alone:,}"
+        )
+    out.print(f"Before and after: equivalence classes {before.classes:,} and {after.classes:,}, {told}.")
     if release.lattice is not None:
         out.print(search_text(release.lattice))
 
@@ -86,4 +93,6 @@ def _in_words(weakest: EquivalenceClass) -> str:
     told = ", ".join(f"{name} {'missing' if cell is None else cell}" for name, cell in cells[:_COLUMNS])
     more = f" and {len(cells) - _COLUMNS} more" if len(cells) > _COLUMNS else ""
     records = f"{weakest.records:,} record{'' if weakest.records == 1 else 's'}"
+    if weakest.people is not None:
+        records += f" of {'1 person' if weakest.people == 1 else f'{weakest.people:,} people'}"
     return f"{records} with {told}{more}"

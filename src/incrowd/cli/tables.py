@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.people import PeopleFigures
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
     from incrowd.utility import MetricResult
@@ -123,17 +124,23 @@ def _class_table(title: str, quasi: Sequence[str], classes: Mapping[str, Equival
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     table.add_column("records", justify="right")
+    by_people = any(each.people is not None for each in classes.values())
+    if by_people:
+        table.add_column("people", justify="right")
     for name in quasi:
         table.add_column(Text(name), overflow="fold")
     for number_, each in classes.items():
         cells = (Text("(missing)" if cell is None else cell) for cell in each.cells.values())
-        table.add_row(number_, f"{each.records:,}", *cells)
+        people = [f"{each.people:,}"] if by_people else []
+        table.add_row(number_, f"{each.records:,}", *people, *cells)
     return table
 
 
 def show_assessment(out: Console, assessment: Assessment) -> None:
     """Print everything that was measured."""
-    out.print(f"{assessment.records:,} records, quasi-identifiers: {', '.join(assessment.quasi)}")
+    people = assessment.people
+    whose = "" if people is None else f" of {people.people:,} people"
+    out.print(f"{assessment.records:,} records{whose}, quasi-identifiers: {', '.join(assessment.quasi)}")
     if assessment.suppressed:
         out.print(
             f"{assessment.suppressed:,} records are suppressed ({percent(assessment.suppressed_share)}) "
@@ -143,15 +150,25 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         f"{assessment.classes:,} equivalence classes of {assessment.smallest:,} to {assessment.largest:,} "
         f"records, {assessment.mean_size:.2f} on average; {assessment.unique:,} records are unique"
     )
+    if people is not None:
+        out.print(
+            f"by {', '.join(people.columns)}: {people.smallest:,} to {people.largest:,} people in a class, "
+            f"{people.mean_size:.2f} on average; {people.alone:,} people are alone in a class"
+        )
+        if people.unnamed:
+            out.print(f"{people.unnamed:,} rows do not say whose they are; each counts as a person")
     out.print()
-    sizes = Table(title="Class sizes", title_justify="left", box=None, pad_edge=False)
+    what = "records" if people is None else "people"
+    sizes = Table(title=f"Class sizes in {what}", title_justify="left", box=None, pad_edge=False)
     sizes.add_column("size", justify="right")
     sizes.add_column("classes", justify="right")
-    sizes.add_column("records", justify="right")
-    sizes.add_column("share of records")
-    for bin_ in assessment.distribution:
+    sizes.add_column(what, justify="right")
+    sizes.add_column(f"share of {what}")
+    distribution = assessment.distribution if people is None else people.distribution
+    everybody = assessment.records if people is None else sum(bin_.records for bin_ in distribution)
+    for bin_ in distribution:
         label = f"{bin_.least:,}" if bin_.least == bin_.most else f"{bin_.least:,}-{bin_.most:,}"
-        share = bin_.records / max(assessment.records, 1)
+        share = bin_.records / max(everybody, 1)
         bar = "█" * max(round(share * 40), 1)
         sizes.add_row(label, f"{bin_.classes:,}", f"{bin_.records:,}", f"{bar} {share:.1%}")
     out.print(sizes)
@@ -169,7 +186,8 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
             out.print(f"{measured.model}{where}: {reason}")
         if measured.failing and measured.failing[0]:
             classes, records = measured.failing
-            out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records fail")
+            whom = "" if measured.failing_people is None else f" and {measured.failing_people:,} people"
+            out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records{whom} fail")
     if weakest:
         out.print()
         described = {numbers[cells]: each for cells, each in weakest.items()}
@@ -214,6 +232,7 @@ def show_release(out: Console, release: Release) -> None:
         ("smallest class", before.smallest, after.smallest),
         ("unique records", before.unique, after.unique),
         ("suppressed records", before.suppressed, after.suppressed),
+        *_people_rows(before.people, after.people),
         ("prosecutor risk, largest", before.risk["prosecutor"]["max"], after.risk["prosecutor"]["max"]),
         ("prosecutor risk, mean", before.risk["prosecutor"]["mean"], after.risk["prosecutor"]["mean"]),
     ]
@@ -242,6 +261,17 @@ def show_release(out: Console, release: Release) -> None:
     out.print()
     stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in release.seconds.items())
     out.print(f"{sum(release.seconds.values()):.2f} s: {stages}")
+
+
+def _people_rows(before: PeopleFigures | None, after: PeopleFigures | None) -> list[tuple[str, float, float]]:
+    if before is None or after is None:
+        return []
+    return [
+        ("people", before.people, after.people),
+        ("smallest class in people", before.smallest, after.smallest),
+        ("people alone in a class", before.alone, after.alone),
+        ("people without a row left", before.suppressed, after.suppressed),
+    ]
 
 
 def search_text(space: SolutionSpace) -> str:

@@ -116,10 +116,11 @@ class GroupedEngine(Engine):
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
         names = [attribute.name for attribute in schema.quasi]
-        for name in [*names, *(attribute.name for attribute in schema.sensitive)]:
+        looked_at = [*names, *(attribute.name for attribute in schema.sensitive), *schema.person]
+        for name in looked_at:
             if name in self._types:
                 require_countable(name, self._types[name])
-        self._look([*names, *(attribute.name for attribute in schema.sensitive)], schema.null_values)
+        self._look(looked_at, schema.null_values)
         grouped = self._grouped(names, schema.null_values)
         if not len(grouped):
             raise TableError("the table has no rows")
@@ -147,7 +148,7 @@ class GroupedEngine(Engine):
         sensitive = tuple(
             self._counted(attribute, names, key_of, keys, schema) for attribute in schema.sensitive
         )
-        return FrequencyTable(
+        frequency = FrequencyTable(
             domains=tuple(domains),
             codes=tuple(column[first] for column in codes),
             weights=weights,
@@ -158,6 +159,7 @@ class GroupedEngine(Engine):
             target=None if wanted is None else self._counted(wanted, names, key_of, keys, schema),
             in_order=self.in_order,
         )
+        return self._with_people(frequency, schema, names, key_of) if schema.person else frequency
 
     # --- what the groupings are made of --------------------------------------------------------------
 
@@ -307,6 +309,43 @@ class GroupedEngine(Engine):
         totals = np.bincount(codes, rows, domain.size).astype(np.int64)
         return SensitiveCounts(domain, counts_per_key(key, codes, rows, keys, domain.size), totals, None)
 
+    def _with_people(
+        self, frequency: FrequencyTable, schema: Schema, names: Sequence[str], key_of: pl.DataFrame
+    ) -> FrequencyTable:
+        """Count the people, too: rows are grouped once more by what names a person."""
+        import numpy as np
+
+        from incrowd.kernels.grouping import group_columns
+        from incrowd.table.people import PersonRows
+
+        own = [counts.name for counts in frequency.sensitive]
+        grouped, key = self._keyed([*own, *schema.person], names, key_of, schema.null_values)
+        missing = np.ones(len(grouped), np.bool_)
+        codes, sizes = [], []
+        for name in schema.person:
+            distinct = self._distinct(name, schema.null_values)
+            codes.append(grouped[name].to_numpy())
+            sizes.append(len(distinct))
+            missing &= distinct.is_null().to_numpy()[codes[-1]]
+        person = np.full(len(grouped), -1, np.int32)
+        known = np.flatnonzero(~missing)
+        person[known], _ = group_columns([column[known] for column in codes], sizes, len(known))
+        ranks = tuple(self._ranks_of(schema[name], grouped, schema) for name in own)
+        combination = None
+        if frequency.joint is not None:
+            combination = frequency.joint.numbers(ranks)
+        rows = grouped[ROWS].to_numpy().astype(np.int64)
+        return frequency.with_person_rows(PersonRows(key, person, ranks, combination, rows), schema.person)
+
+    def _ranks_of(self, attribute: Attribute, grouped: pl.DataFrame, schema: Schema) -> NDArray[np.integer]:
+        """Rank a sensitive attribute's value of each combination."""
+        from incrowd.table.domain import Domain
+
+        found, places = dictionary(self._distinct(attribute.name, schema.null_values), attribute.name, ())
+        _, ranks = Domain.build(attribute, found, schema.null_values)
+        ranked: NDArray[np.integer] = ranks[places][grouped[attribute.name].to_numpy()]
+        return ranked
+
     def _combined(
         self,
         schema: Schema,
@@ -319,17 +358,11 @@ class GroupedEngine(Engine):
         import numpy as np
 
         from incrowd.kernels.grouping import group_columns
-        from incrowd.table.domain import Domain
         from incrowd.table.frequency import JointCounts, counts_per_key
 
         columns = [counts.name for counts in sensitive]
         grouped, key = self._keyed(columns, names, key_of, schema.null_values)
-        ranked = []
-        for counts in sensitive:
-            values = self._distinct(counts.name, schema.null_values)
-            found, places = dictionary(values, counts.name, ())
-            _, ranks = Domain.build(schema[counts.name], found, schema.null_values)
-            ranked.append(ranks[places][grouped[counts.name].to_numpy()])
+        ranked = [self._ranks_of(schema[counts.name], grouped, schema) for counts in sensitive]
         sizes = [counts.domain.size for counts in sensitive]
         combination, place = group_columns(ranked, sizes, len(grouped))
         rows = grouped[ROWS].to_numpy().astype(np.int64)

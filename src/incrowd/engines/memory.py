@@ -9,7 +9,7 @@ from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import narwhals as nw
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute, Schema
 
-__all__ = ["MemoryEngine", "dictionary", "require_countable"]
+__all__ = ["MemoryEngine", "dictionary", "number_persons", "require_countable"]
 
 
 class MemoryEngine(Engine):
@@ -90,7 +90,11 @@ class MemoryEngine(Engine):
         if target is not None:
             wanted = schema.target(target, self._names)
             predicted = _ranked(self._series(target), wanted, schema.null_values, None)
-        return FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint, target=predicted)
+        frequency = FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint, target=predicted)
+        if not schema.person:
+            return frequency
+        named = [self._series(name) for name in schema.person]
+        return frequency.with_people(number_persons(named, schema.person, schema.null_values), schema.person)
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows; see `Engine.apply`."""
@@ -219,6 +223,43 @@ def _ranked(
     everywhere = np.zeros(len(live), ranked.dtype)
     everywhere[live] = ranked
     return domain, everywhere
+
+
+def number_persons(
+    columns: Sequence[pl.Series], names: Sequence[str], null_values: tuple[str, ...]
+) -> NDArray[np.int32]:
+    """Give each person of the rows a number from 0 without gaps: int32[rows], -1 where all are missing.
+
+    Parameters
+    ----------
+    columns, names
+        The columns that name a person, and what they are called.
+
+    Raises
+    ------
+    SchemaError
+        When a column is neither text, number nor date.
+    """
+    import numpy as np
+    import polars as pl
+
+    from incrowd.table.missing import null_values_of
+
+    cleaned: dict[str, pl.Series] = {}
+    for column, name in zip(columns, names, strict=True):
+        require_countable(name, column.dtype)
+        textual = isinstance(column.dtype, pl.Categorical | pl.Enum) or column.dtype in (pl.Null, pl.Boolean)
+        values = column.cast(pl.String) if textual else column
+        if null_values:
+            values = null_values_of(null_values).without(values)
+        cleaned[f"{len(cleaned)}"] = values.fill_nan(None) if values.dtype.is_float() else values
+    frame = pl.DataFrame(cleaned)
+    missing = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    distinct = frame.filter(~missing).unique().with_row_index("number")
+    numbers = frame.join(distinct, on=list(cleaned), how="left", nulls_equal=True, maintain_order="left")[
+        "number"
+    ]
+    return numbers.cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
 
 
 def require_countable(column: str, dtype: pl.DataType) -> None:

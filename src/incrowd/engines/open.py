@@ -14,9 +14,11 @@ from incrowd.engines.sql.engine import RecodedEngine, SqlEngine
 from incrowd.errors import TableError
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
+from incrowd.recoding.people import carry_people
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
+    from incrowd.recoding import Recoding
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -72,6 +74,7 @@ def read_classes(
     csv_format: CsvFormat | None = None,
     driver_keys: int | None = None,
     progress: Progress | None = None,
+    made_from: tuple[FrequencyTable, Recoding] | None = None,
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table as it stands.
 
@@ -89,6 +92,9 @@ def read_classes(
         As in `engine_for`.
     progress
         Told how far the counting is, where the engine knows.
+    made_from
+        Of a release, the counts before and the recoding. They know its people, whom the release names no
+        more.
 
     Raises
     ------
@@ -98,7 +104,9 @@ def read_classes(
     from incrowd.table.classes import EquivalenceClasses
 
     engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys, progress=progress)
-    frequency = engine.count(schema.measured(), joint=joint)
+    frequency = engine.count(schema.measured(person=made_from is None), joint=joint)
+    if made_from is not None:
+        frequency = carry_people(frequency, *made_from)
     if population is not None:
         frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
@@ -127,9 +135,17 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
 
     quasi = Schema.of(schema.quasi, null_values=schema.null_values)
     try:
+        engine = engine_for(loaded(population))
+        named = schema.having("person") if set(schema.person) <= set(engine.columns) else ()
         # People have their values as they came, not as cells of a release.
-        plainly = Schema.of((each.as_texts() for each in schema.quasi), null_values=schema.null_values)
-        everybody = engine_for(loaded(population)).count(plainly)
+        plainly = Schema.of(
+            (*named, *(each.as_texts() for each in schema.quasi)), null_values=schema.null_values
+        )
+        everybody = engine.count(plainly)
+        if everybody.people is not None:
+            raise TableError(
+                "it has several rows of one person, who would count as several people; keep one row each"
+            )
     except InputError as error:
         raise type(error)(f"population: {error}") from None
     return replace(frequency, population=cover(frequency, everybody, quasi.quasi))

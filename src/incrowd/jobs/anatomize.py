@@ -13,6 +13,7 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
+from incrowd.jobs.people import refuse_people
 from incrowd.jobs.policy import Policy
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Attribute, Schema
@@ -170,6 +171,7 @@ def anatomize(
         if isinstance(schema, Policy)
         else Policy(as_schema(schema, " or a Policy"), as_models(models), seed=seed)
     )
+    refuse_people(policy.schema, "anatomize")
     attribute = _sensitive(policy)
     source = None
     if isinstance(table, str | os.PathLike):

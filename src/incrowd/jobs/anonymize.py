@@ -160,6 +160,7 @@ def anonymize(  # noqa: PLR0913
             population=population,
             driver_keys=driver_keys,
             progress=clock.progress,
+            made_from=(frequency, recoding),
         )
     judge(after, policy)
     with clock.stage("measure loss"):

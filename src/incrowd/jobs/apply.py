@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.checks import styled, telling_columns
+from incrowd.jobs.people import refuse_people
 from incrowd.jobs.types import with_types
 from incrowd.recoding import (
     SUPPRESSED,
@@ -207,6 +208,7 @@ def apply_recoding(
         recoding = Recoding.load(recoding)
     engine = engine_for(loaded(table, csv_format))
     schema = policy.schema
+    refuse_people(schema, "apply")
     schema.released(engine.columns)
     names = [attribute.name for attribute in schema.quasi]
     if [domain.name for domain in recoding.domains] != names:

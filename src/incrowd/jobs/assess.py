@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.arguments import as_models, as_schema
+from incrowd.jobs.class_sizes import SizeBin, size_distribution
 from incrowd.jobs.doubts import doubts
+from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
+    from incrowd.recoding import Recoding
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -31,24 +34,10 @@ __all__ = [
     "Assessment",
     "ClassFigures",
     "ClassMeasure",
-    "SizeBin",
     "assess",
     "assess_classes",
     "assess_table",
-    "size_bins",
 ]
-
-_BINS = (1, 2, 3, 4, 5, 10, 20, 50)
-
-
-@dataclass(frozen=True, slots=True)
-class SizeBin:
-    """Classes whose size lies in ``least .. most``, both included."""
-
-    least: int
-    most: int
-    classes: int
-    records: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +157,9 @@ class Assessment:
         Figures per risk model.
     notes
         Sentences on what the values look like but were not taken for: missing values, numbers and dates.
+    people
+        The people of the table and of its classes, where columns say whose row it is; else None. Models and
+        risks are of people then. The other figures are of records.
     """
 
     quasi: tuple[str, ...]
@@ -183,6 +175,7 @@ class Assessment:
     privacy: tuple[ModelResult, ...]
     risk: dict[str, dict[str, float]]
     notes: tuple[str, ...] = ()
+    people: PeopleFigures | None = None
     _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
         default=None, repr=False, compare=False
     )
@@ -256,6 +249,7 @@ class Assessment:
             "loss": [],
             "risk": {"after": self.risk},
             "classes": {"after": self.size_entry()},
+            **people_entry(after=self.people),
             "attributes": [],
             "recoding": None,
             "front": None,
@@ -341,6 +335,7 @@ class Assessment:
                 ],
             },
             "unique": self.unique,
+            **({} if self.people is None else {"people": self.people.to_dict()}),
             "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
             "risk": self.risk,
             **({"notes": list(self.notes)} if self.notes else {}),
@@ -400,9 +395,17 @@ def assess_table(
     population: Any = None,
     driver_keys: int | None = None,
     progress: Progress | None = None,
+    made_from: tuple[FrequencyTable, Recoding] | None = None,
 ) -> Assessment:
-    """Measure a table for an account that is kept: as `assess`, but without the classes."""
-    return assess_classes(_read(table, schema, models, population, None, driver_keys, progress), models)
+    """Measure a table for an account that is kept: as `assess`, but without the classes.
+
+    Parameters
+    ----------
+    made_from
+        As in `incrowd.engines.read_classes`.
+    """
+    classes = _read(table, schema, models, population, None, driver_keys, progress, made_from)
+    return assess_classes(classes, models)
 
 
 def _read(
@@ -413,6 +416,7 @@ def _read(
     csv_format: CsvFormat | None,
     driver_keys: int | None,
     progress: Progress | None,
+    made_from: tuple[FrequencyTable, Recoding] | None = None,
 ) -> EquivalenceClasses:
     from incrowd.engines import read_classes
 
@@ -425,10 +429,11 @@ def _read(
         csv_format=csv_format,
         driver_keys=driver_keys,
         progress=progress,
+        made_from=made_from,
     )
     for model in models:
         if model.needs_population:
-            model.check_table(classes.frequency)
+            model.check_table(classes.frequency.counted)
     return classes
 
 
@@ -455,9 +460,12 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
         largest=int(sizes.max(initial=0)),
         mean_size=records / len(classes) if len(classes) else 0.0,
         unique=int((sizes == 1).sum()),
-        distribution=_distribution(sizes),
+        distribution=size_distribution(sizes),
         privacy=tuple(privacy),
-        risk={risk.name: risk().measure(classes) for risk in RISKS if risk().applies(classes)},
+        risk={
+            risk.name: risk().measure(classes.counted) for risk in RISKS if risk().applies(classes.counted)
+        },
+        people=people_figures(classes),
     )
 
 
@@ -486,11 +494,11 @@ def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> Cl
     for number, model in enumerate((*models, *_unasked(frequency))):
         if not model.by_class:
             continue
-        for part, attribute, settings in model.aspects(frequency, asked=number < len(models)):
+        for part, attribute, settings in model.aspects(frequency.counted, asked=number < len(models)):
             name = None if attribute is None else frequency.sensitive[attribute].name
             measure = ClassMeasure(model.name, part.limit_name, settings, name)
             if _identity(measure) not in figures:
-                figures[_identity(measure)] = measure, part.values(classes, attribute)[order]
+                figures[_identity(measure)] = measure, part.values(classes.counted, attribute)[order]
     return ClassFigures(
         {
             domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]
@@ -508,48 +516,24 @@ def _identity(measured: ModelResult | ClassMeasure) -> tuple[object, ...]:
     return (measured.model, measured.quantity, measured.attribute, *sorted(settings))
 
 
-def _distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
-    import numpy as np
-
-    return size_bins(*np.unique(sizes, return_counts=True))
-
-
-def size_bins(sizes: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[SizeBin, ...]:
-    """Sort classes into bins by their size.
-
-    Parameters
-    ----------
-    sizes, counts
-        int64[sizes], ascending: each size that occurs, and how many classes have it.
-    """
-    import numpy as np
-
-    bounds = list(_BINS)
-    while len(sizes) and bounds[-1] <= int(sizes[-1]):
-        bounds += [bounds[-1] * 2, bounds[-1] * 4, bounds[-1] * 10]
-    place = np.searchsorted(bounds, sizes, side="right") - 1
-    classes = np.bincount(place, counts, minlength=len(bounds))
-    records = np.bincount(place, sizes * counts, minlength=len(bounds))
-    return tuple(
-        SizeBin(bounds[i], bounds[i + 1] - 1, int(classes[i]), int(records[i]))
-        for i in range(len(bounds) - 1)
-        if classes[i]
-    )
-
-
 def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str]:
+    people = assessment.people
     records = max(assessment.records - assessment.suppressed, 1)
     risk = assessment.risk.get("prosecutor", {})
     found = [
-        f"The table has {assessment.records:,} records in {assessment.classes:,} equivalence classes of "
-        f"{', '.join(assessment.quasi)}; {assessment.suppressed:,} records are suppressed.",
-        f"{assessment.unique:,} records ({percent(assessment.unique / records)}) are alone in their class.",
-        *(model_sentence(measured) for measured in asked),
+        f"The table has {assessment.records:,} records{of_people(people)} in {assessment.classes:,} "
+        f"equivalence classes of {', '.join(assessment.quasi)}; {assessment.suppressed:,} records are "
+        "suppressed.",
+        *people_sentences(people),
     ]
+    if people is None:
+        share = percent(assessment.unique / records)
+        found.append(f"{assessment.unique:,} records ({share}) are alone in their class.")
+    found += [model_sentence(measured) for measured in asked]
     if risk:
         found.append(
             "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
-            "the right record "
+            f"the right {'record' if people is None else 'person'} "
             f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
         )
     return [*found, *assessment.notes]

@@ -36,7 +36,7 @@ def check_levels(policy: Policy) -> None:
 def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
     """Refuse models that no recoding of a table can satisfy."""
     for model in policy.models:
-        model.check_table(frequency)
+        model.check_table(frequency.counted)
     if not frequency.records:
         raise TableError("every record of the table is suppressed (* in every quasi-identifier)")
 
@@ -81,7 +81,8 @@ def _shortfall(measured: ModelResult) -> str:
     if measured.value is None:
         return text
     if measured.failing and measured.failing[0]:
-        text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records)"
+        people = "" if measured.failing_people is None else f", {measured.failing_people:,} people"
+        text += f" ({measured.failing[0]:,} classes, {measured.failing[1]:,} records{people})"
     return text + "".join(f"; {reason}" for reason in measured.reasons)
 
 

@@ -16,11 +16,13 @@ from incrowd.jobs.bins import attribute_entry
 from incrowd.jobs.blanked import blanked_sentence
 from incrowd.jobs.checks import judge
 from incrowd.jobs.doubts import doubts
+from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.table.documents import envelope, to_json
+from incrowd.table.schema import UNRELEASED
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:
@@ -135,7 +137,7 @@ class Release:
             {"name": name, "role": schema[name].role if name in schema else "insensitive"}
             for name in engine_for(self.table).columns
         ]
-        return {"released": released, "dropped": len(schema.having("identifying"))}
+        return {"released": released, "dropped": len(schema.having("identifying")) + len(schema.person)}
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
@@ -251,6 +253,7 @@ class Release:
             ],
             "risk": {"before": before.risk, "after": after.risk},
             "classes": {"before": before.size_entry(), "after": after.size_entry()},
+            **people_entry(before=before.people, after=after.people),
             "attributes": [
                 attribute_entry(j, domain, self.frequency, self.recoding, floor, internal=internal)
                 for j, domain in enumerate(self.frequency.domains)
@@ -354,6 +357,7 @@ class Release:
             self.policy.models,
             population=self.population,
             driver_keys=self.driver_keys,
+            made_from=(self.frequency, self.recoding),
         )
 
     def save(
@@ -415,28 +419,29 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
     share = after.suppressed / after.records if after.records else 0.0
     blanked = blanked_sentence(release.frequency, release.recoding, release.policy)
     found = [
-        f"The table has {after.records:,} records; {after.suppressed:,} of them ({percent(share)}) "
-        "are suppressed. "
+        f"The table has {after.records:,} records{of_people(after.people)}; {after.suppressed:,} of them "
+        f"({percent(share)}) are suppressed. "
         f"Quasi-identifiers are {quasi}." + (f" {blanked}" if blanked else ""),
+        *people_sentences(after.people),
         *(model_sentence(measured) for measured in asked),
     ]
     risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
     if risk and raw:
         found.append(
             "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
-            "the right record "
+            f"the right {'record' if after.people is None else 'person'} "
             f"with a probability of at most {percent(risk['max'])} ({percent(risk['mean'])} on "
             "average); before it "
             f"was {percent(raw['max'])} ({percent(raw['mean'])})."
         )
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
+        whom = "records" if after.people is None else "people at most"
         found.append(
             "Guessing the most frequent sensitive value of a class is right for "
-            f"{percent(disclosure['mean'])} of the "
-            f"records, against {percent(disclosure['baseline'])} without the release; "
-            f"{percent(disclosure['homogeneous'])} of "
-            "them are in classes with a single value."
+            f"{percent(disclosure['mean'])} of the {whom}, "
+            f"against {percent(disclosure['baseline'])} without the release; "
+            f"{percent(disclosure['homogeneous'])} of them are in classes with a single value."
         )
     loss = release.utility.get("loss")
     if loss:
@@ -489,6 +494,6 @@ def _policy(policy: Policy) -> dict[str, Any]:
                 "weight": attribute.weight,
             }
             for attribute in policy.schema.attributes
-            if attribute.role != "identifying"
+            if attribute.role not in UNRELEASED
         ],
     }

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["model_entry", "model_sentence", "percent", "verdict", "versions"]
 
+_SAID_OF_PEOPLE = {
+    "k-anonymity": "everybody shares each class with at least {less} others",
+    "average-risk": "people are found with a probability of {value} on average",
+}
+"""What is said where a person may have several rows."""
 _SAID = {
     "k-anonymity": "every record looks like at least {less} others",
     "l-diversity": "every class has at least {value} {kind} values of {attribute}",
@@ -50,7 +55,8 @@ def model_sentence(measured: ModelResult) -> str:
         f"{measured.model}{about} {holds}: {measured.quantity} is {figure(measured.value)}, asked was "
         f"{measured.sign} {figure(measured.limit)}"
     )
-    said = _SAID.get(measured.model)
+    by_people = measured.failing_people is not None
+    said = (_SAID | _SAID_OF_PEOPLE if by_people else _SAID).get(measured.model)
     if said and measured.holds and measured.value is not None:
         text += ", so " + said.format(
             value=figure(measured.value),

@@ -71,6 +71,11 @@ class AverageRisk(IdentityModel):
         """Classes become fewer when they merge; leaving out large ones raises the mean."""
         return Monotone(generalization=True, suppression=False)
 
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """No class of a person shrinks when classes merge."""
+        return self.monotone
+
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return 1 / size of each class."""
         risks: NDArray[np.float64] = 1 / classes.sizes
@@ -78,7 +83,9 @@ class AverageRisk(IdentityModel):
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
         """Return classes / records."""
-        return len(classes) / classes.records
+        import numpy as np
+
+        return classes.mean(values, np.ones(len(classes), np.int64))
 
 
 def average_risk(table: Any, quasi: Columns) -> float:

@@ -91,17 +91,21 @@ class EquivalenceClass:
         Its cell in each quasi-identifier; None is the missing value.
     records
         Its size.
+    people
+        Its number of people, where a person may have several rows; else None.
     """
 
     cells: dict[str, str | None]
     records: int
+    people: int | None = None
 
     def __repr__(self) -> str:
         return f"EquivalenceClass({self.records:,} records)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; the cells are values of the table."""
-        return {"cells": self.cells, "records": self.records}
+        people = {} if self.people is None else {"people": self.people}
+        return {"cells": self.cells, "records": self.records, **people}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ class ModelResult:
         How the value must compare with the limit: ``>=``, ``<=`` or ``>``.
     failing
         Classes and records that do not meet the limit on their own; None where nothing was asked.
+    failing_people
+        People who have a record in a failing class, where a person may have several rows; else None.
     reasons
         What else there is to say about the value.
     weakest
@@ -148,6 +154,7 @@ class ModelResult:
     holds: bool | None = None
     sign: str = ">="
     failing: tuple[int, int] | None = None
+    failing_people: int | None = field(default=None, kw_only=True)
     reasons: tuple[str, ...] = ()
     weakest: EquivalenceClass | None = field(default=None, compare=False)
     ties: int = 0
@@ -185,6 +192,8 @@ class ModelResult:
             result |= {"limit": self.limit, "holds": self.holds}
         if self.failing is not None:
             result["failing"] = {"classes": self.failing[0], "records": self.failing[1]}
+            if self.failing_people is not None:
+                result["failing"]["people"] = self.failing_people
         if self.reasons:
             result["reasons"] = list(self.reasons)
         if cells and self.weakest is not None:
@@ -287,6 +296,18 @@ class PrivacyModel(Configured, ABC):
         """Whether the other sensitive attributes count as quasi-identifiers."""
         return False
 
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """As `monotone`, where somebody may have rows in several of the classes that merge.
+
+        Counts of people do not add up then. So nothing but suppression is taken for proved here.
+        """
+        return Monotone(generalization=False, suppression=self.monotone.suppression)
+
+    def monotone_for(self, frequency: FrequencyTable) -> Monotone:
+        """Return `monotone`, or `monotone_by_people` where a person of the table has several rows."""
+        return self.monotone if frequency.people is None else self.monotone_by_people
+
     def parts(self) -> Sequence[PrivacyModel]:
         """Return the conditions of which the model is made, itself where it is one alone."""
         return (self,)
@@ -335,6 +356,7 @@ class PrivacyModel(Configured, ABC):
         """Say for each class whether it satisfies the model: bool[classes]."""
         import numpy as np
 
+        classes = classes.counted
         verdict = np.ones(len(classes), np.bool_)
         for part in self.parts():
             for attribute in part.attributes(classes.frequency):
@@ -350,6 +372,7 @@ class PrivacyModel(Configured, ABC):
             Whether the model's limits are to be judged; without classes nothing holds. Where they are not,
             parts that are models of their own are left out.
         """
+        classes = classes.counted
         return [
             replace(part._measure(classes, attribute, asked=asked), model=self.name, settings=settings)
             for part, attribute, settings in self.aspects(classes.frequency, asked=asked)
@@ -515,8 +538,13 @@ def describe_classes(
     """
     if len(classes.members) != len(classes) or not len(chosen):
         return ()
+    records = classes if classes.rows is None else classes.rows
     return tuple(
-        EquivalenceClass(classes.cells(number), int(classes.sizes[number]))
+        EquivalenceClass(
+            classes.cells(number),
+            int(records.sizes[number]),
+            None if classes.rows is None else int(classes.sizes[number]),
+        )
         for number in classes.smallest(chosen, most).tolist()
     )
 
@@ -526,8 +554,10 @@ def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[st
     import numpy as np
 
     failed = np.flatnonzero(~accepted)
+    records = classes if classes.rows is None else classes.rows
     return {
-        "failing": (len(failed), int(classes.sizes[failed].sum())),
+        "failing": (len(failed), records.within(~accepted)),
+        "failing_people": None if classes.rows is None else classes.within(~accepted),
         "examples": describe_classes(classes, failed, EXAMPLES),
     }
 

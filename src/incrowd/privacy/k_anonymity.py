@@ -64,13 +64,19 @@ class KAnonymity(IdentityModel):
         """Refuse a k above the number of records."""
         if self.k > frequency.records:
             raise ParameterError(
-                f"k-anonymity: k={self.k} is more than the table's {frequency.records} records; lower k"
+                f"k-anonymity: k={self.k} is more than the table's {frequency.records} {frequency.unit}; "
+                "lower k"
             )
 
     @property
     def monotone(self) -> Monotone:
         """Sizes add up when classes merge."""
         return Monotone(generalization=True, suppression=True, absorbing=True)
+
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """A merged class has at least the people of each part."""
+        return self.monotone
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the size of each class."""

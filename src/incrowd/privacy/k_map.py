@@ -71,6 +71,11 @@ class KMap(IdentityModel):
         return Monotone(generalization=True, suppression=True, absorbing=True)
 
     @property
+    def monotone_by_people(self) -> Monotone:
+        """A merged class covers what its parts cover."""
+        return self.monotone
+
+    @property
     def needs_population(self) -> bool:
         """It looks at nothing else."""
         return True

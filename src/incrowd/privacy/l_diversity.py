@@ -122,6 +122,12 @@ class LDiversity(SensitiveModel):
         absorbing = self.kind == "distinct" and not self.joint
         return Monotone(self.kind != "grassberger", suppression=True, absorbing=absorbing)
 
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """Distinct values stay distinct; shares of a merged class need not lie between those of its parts."""
+        distinct = self.kind == "distinct" and not self.joint
+        return Monotone(generalization=distinct, suppression=True, absorbing=distinct)
+
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the diversity of each class."""
         import numpy as np
@@ -134,7 +140,7 @@ class LDiversity(SensitiveModel):
         if self.kind == "grassberger":
             from incrowd.kernels.diversity import grassberger_values
 
-            return grassberger_values(counts, classes.sizes)
+            return grassberger_values(counts, classes.occurrences(attribute))
         from incrowd.kernels.diversity import recursive_levels
 
         return recursive_levels(counts, float(self.c or 0))

@@ -105,7 +105,8 @@ class LKCPrivacy(SensitiveModel):
         """Refuse a K above the number of records, a value that does not occur, and too many subsets."""
         if frequency.records < self.K:
             raise ParameterError(
-                f"lkc-privacy: K={self.K} is more than the table's {frequency.records} records; lower K"
+                f"lkc-privacy: K={self.K} is more than the table's {frequency.records} {frequency.unit}; "
+                "lower K"
             )
         for position in self.positions(frequency):
             if self.value is not None:

@@ -71,6 +71,11 @@ class MaximumRisk(IdentityModel):
         return Monotone(generalization=True, suppression=True, absorbing=True)
 
     @property
+    def monotone_by_people(self) -> Monotone:
+        """A merged class has at least the people of each part."""
+        return self.monotone
+
+    @property
     def least_size(self) -> int:
         """A class needs 1 / risk records."""
         return size_for(self.risk)
@@ -80,7 +85,7 @@ class MaximumRisk(IdentityModel):
         if self.least_size > frequency.records:
             raise ParameterError(
                 f"maximum-risk: risk={self.risk:g} is less than that of one class of all "
-                f"{frequency.records} records; raise it"
+                f"{frequency.records} {frequency.unit}; raise it"
             )
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:

@@ -71,6 +71,11 @@ class RecordsAtRisk(IdentityModel):
         """Classes grow when they merge; leaving out large ones raises the share of the others."""
         return Monotone(generalization=True, suppression=False)
 
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """No class of a person shrinks when classes merge."""
+        return self.monotone
+
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of each class's records that are at risk: 0 or 1."""
         import numpy as np
@@ -79,7 +84,7 @@ class RecordsAtRisk(IdentityModel):
 
     def overall(self, classes: EquivalenceClasses, values: NDArray[Any]) -> float:
         """Return the share of all records that are at risk."""
-        return int(classes.sizes[values > 0].sum()) / classes.records
+        return classes.within(values > 0) / classes.records
 
 
 def records_at_risk(table: Any, quasi: Columns, *, threshold: float = 0.2) -> float:

@@ -129,20 +129,20 @@ class TCloseness(SensitiveModel):
         from incrowd.kernels import distances
 
         counted = classes.frequency.sensitive[attribute]
-        counts = classes.counts(attribute)
+        counts, sizes = classes.counts(attribute), classes.occurrences(attribute)
         domain = counted.domain
         distance = self.distance_of(domain)
         if distance == MAXIMAL:
-            return distances.frequency_differences(counts, classes.sizes, counted.totals)
+            return distances.frequency_differences(counts, sizes, counted.totals)
         if distance == "equal":
-            return distances.equal_distances(counts, classes.sizes, counted.totals)
+            return distances.equal_distances(counts, sizes, counted.totals)
         if distance == "hierarchical":
             tree = domain.tree
             return distances.hierarchical_distances(
-                counts, classes.sizes, counted.totals, tree.leaves, tree.parents, tree.heights
+                counts, sizes, counted.totals, tree.leaves, tree.parents, tree.heights
             )
         counts, totals = _by_number(domain, counts, counted.totals)
-        return distances.ordered_distances(counts, classes.sizes, totals)
+        return distances.ordered_distances(counts, sizes, totals)
 
 
 def t_closeness(

@@ -112,6 +112,17 @@ def _tables(document: Mapping[str, Any]) -> list[tuple[str, Row, list[Row]]]:
         )
     ]  # fmt: skip
     found.append(("Classes", ["", *when], rows))
+    if people := document.get("people"):
+        rows = [
+            [name, *(_number(people[each][key]) for each in people)]
+            for name, key in (
+                ("people", "people"), ("people in the smallest class", "smallest"),
+                ("people in the largest class", "largest"), ("mean", "mean"),
+                ("people alone in a class", "alone"), ("people without a row left", "suppressed"),
+                ("rows that do not say whose they are", "unnamed"),
+            )
+        ]  # fmt: skip
+        found.append(("People", ["", *people], rows))
     models = {name: None for each in when for name in document["risk"][each]}
     rows = [
         [
@@ -182,7 +193,8 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
             cells = ", ".join(
                 f"{name} {'(missing)' if cell is None else cell}" for name, cell in weakest["cells"].items()
             )
-            example = f"{cells} ({weakest['records']:,} records)"
+            people = f" of {weakest['people']:,} people" if "people" in weakest else ""
+            example = f"{cells} ({weakest['records']:,} records{people})"
         about = f" of {each['attribute']}" if each["attribute"] else ""
         rows.append(
             [

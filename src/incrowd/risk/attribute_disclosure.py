@@ -49,9 +49,9 @@ class AttributeDisclosure(RiskModel):
             most = np.maximum.reduceat(counts.counts, counts.indptr[:-1])
             here = {
                 "max": float((most / classes.sizes).max()),
-                "mean": int(most.sum()) / classes.records,
-                "homogeneous": int(classes.sizes[most == classes.sizes].sum()) / classes.records,
-                "baseline": int(attribute.totals.max()) / max(int(attribute.totals.sum()), 1),
+                "mean": classes.mean(most / classes.sizes, most),
+                "homogeneous": classes.within(most == classes.sizes) / classes.records,
+                "baseline": int(attribute.totals.max()) / max(attribute.everybody, 1),
             }
             figures = {name: max(value, here[name]) for name, value in figures.items()}
         return figures

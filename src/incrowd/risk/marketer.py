@@ -46,4 +46,4 @@ class Marketer(RiskModel):
             return {"expected": 0.0}
         people = people_of(classes, self.fraction)
         sizes = classes.sizes
-        return {"expected": float((sizes / (sizes if people is None else people)).sum()) / classes.records}
+        return {"expected": float((sizes / (sizes if people is None else people)).sum()) / int(sizes.sum())}

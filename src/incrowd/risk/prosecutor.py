@@ -48,8 +48,8 @@ class Prosecutor(RiskModel):
         return {
             "max": 1 / int(distinct[0]),
             # Each class adds size x 1/size = 1.
-            "mean": len(sizes) / classes.records,
+            "mean": classes.mean(1 / sizes, np.ones(len(sizes), np.int64)),
             "mean_over_classes": float((times / distinct).sum()) / len(sizes),
             "min": 1 / int(distinct[-1]),
-            "at_risk": int(sizes[1 / sizes > self.threshold].sum()) / classes.records,
+            "at_risk": classes.within(1 / sizes > self.threshold) / classes.records,
         }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, setting
-from incrowd.table.frequency import FrequencyTable, PopulationCounts, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts
+from incrowd.table.people import Spread
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -51,11 +53,16 @@ class EquivalenceClasses:
         decided yet, as while a search assigns keys to classes.
     code_sizes
         Number of cells per quasi-identifier, where `codes` is there.
+    rows
+        The same classes with their records, where these are of people; else None.
 
     Notes
     -----
     Counts per class are made when they are first asked for. If quasi-identifiers are nearly unique, these
     counts are as long as the data.
+
+    Where people may have several rows, `counted` has the same classes with their people: sizes and counts are
+    of distinct people. Models and risks look at those. Losses and limits of suppression look at records.
     """
 
     def __init__(
@@ -66,6 +73,7 @@ class EquivalenceClasses:
         self.members = members
         self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
         self.code_sizes: tuple[int, ...] = ()
+        self.rows: EquivalenceClasses | None = None
         self._people: tuple[NDArray[np.int64], int] | None = None
         self._counts: dict[int, Counts] = {}
         self._quasi: dict[int, QuasiValues] = {}
@@ -76,7 +84,8 @@ class EquivalenceClasses:
         """Every key is a class: the table as it stands."""
         each = np.arange(frequency.keys + 1, dtype=np.int64)
         classes = cls(frequency, each, each[:-1])
-        classes._counts = {j: counts.keys for j, counts in enumerate(frequency.sensitive)}
+        if frequency.spread is None:
+            classes._counts = {j: counts.keys for j, counts in enumerate(frequency.sensitive)}
         classes.set_codes(frequency.codes, [domain.size for domain in frequency.domains])
         return classes
 
@@ -137,16 +146,84 @@ class EquivalenceClasses:
         return f"EquivalenceClasses({len(self)} classes, {self.records} records)"
 
     @cached_property
+    def counted(self) -> EquivalenceClasses:
+        """The classes as models see them: with people where people count, else themselves."""
+        table = self.frequency.counted
+        if table is self.frequency:
+            return self
+        classes = EquivalenceClasses(table, self.indptr, self.members)
+        classes.codes, classes.code_sizes = self.codes, self.code_sizes
+        classes._people = self._people
+        classes.rows = self
+        return classes
+
+    @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Records of each class: int64[classes]."""
+        """Records of each class, or its people: int64[classes]."""
         from incrowd.kernels.counting import class_sums
 
-        return class_sums(self.indptr, self.members, self.frequency.weights)
+        sums = class_sums(self.indptr, self.members, self.frequency.weights)
+        return sums if self.frequency.spread is None else sums + self._met[1]
+
+    @cached_property
+    def _met(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which entries of the spread people are the first in their class, and how many in each class."""
+        from incrowd.kernels.people import first_entries
+
+        assert self.frequency.spread is not None
+        return first_entries(self.indptr, self.members, self.frequency.spread.people_of_keys)
 
     @property
     def records(self) -> int:
-        """Records that are in a class."""
-        return int(self.sizes.sum())
+        """Records that are in a class, or people who have one there."""
+        return self.within(np.ones(len(self), np.bool_))
+
+    def within(self, chosen: NDArray[np.bool_]) -> int:
+        """Return the records in some of the classes, or the people who have one there.
+
+        Parameters
+        ----------
+        chosen
+            bool[classes]
+        """
+        spread = self.frequency.spread
+        if spread is None:
+            return int(self.sizes[chosen].sum())
+        alike = self.sizes - self._met[1]
+        return int(alike[chosen].sum()) + int(np.count_nonzero(self._worst(chosen)))
+
+    def _worst(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return for each spread person in a class the largest value of their classes, 0 for none."""
+        spread = self.frequency.spread
+        assert spread is not None
+        place = self._class_of_entry(spread)
+        worst = np.zeros(spread.many[0], values.dtype)
+        live = place >= 0
+        np.maximum.at(worst, spread.person[live], values[place[live]])
+        return worst
+
+    def _class_of_entry(self, spread: Spread) -> NDArray[np.int64]:
+        """Return the class of each entry of the spread people, -1 for none: int64[entries]."""
+        class_of_key = np.full(self.frequency.keys, -1, np.int64)
+        class_of_key[self.members] = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return np.repeat(class_of_key, np.diff(spread.indptr))
+
+    def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
+        """Return the mean over all records of a value of their class.
+
+        Over people it is the mean of the largest value that a class of theirs has.
+
+        Parameters
+        ----------
+        values
+            float64[classes], each >= 0.
+        sums
+            Each value times the class's records, exact where that can be: int64[classes] or float64[classes].
+        """
+        if self.frequency.spread is None:
+            return float(sums.sum().item() / self.records)
+        alike = self.sizes - self._met[1]
+        return float(values @ alike + self._worst(values).sum()) / self.records
 
     @property
     def suppressed(self) -> int:
@@ -157,12 +234,28 @@ class EquivalenceClasses:
         """Count a sensitive attribute's values per class, given its position in the frequency table."""
         if attribute not in self._counts:
             from incrowd.kernels.counting import class_counts
+            from incrowd.kernels.people import add_distinct
 
-            counted = self.frequency.sensitive[attribute]
-            self._counts[attribute] = class_counts(
-                self.indptr, self.members, counted.keys, counted.domain.size
+            counted, spread = self.frequency.sensitive[attribute], self.frequency.spread
+            where = self.indptr, self.members, counted.keys
+            self._counts[attribute] = (
+                class_counts(*where, counted.domain.size)
+                if spread is None
+                else add_distinct(
+                    *where, spread.pairs_of_keys(attribute), spread.values[attribute], counted.domain.size
+                )
             )
         return self._counts[attribute]
+
+    def occurrences(self, attribute: int) -> NDArray[np.int64]:
+        """Add up the counts of a sensitive attribute in each class: int64[classes].
+
+        That is the size of the class. With people it may be more: somebody with two values counts for each.
+        """
+        if self.frequency.spread is None:
+            return self.sizes
+        counts = self.counts(attribute)
+        return np.add.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else np.zeros(0, np.int64)
 
     def quasi_values(self, position: int) -> QuasiValues:
         """Look at the values of a quasi-identifier in each class, given its position."""
@@ -203,7 +296,7 @@ class EquivalenceClasses:
         if attribute not in self._effective:
             from incrowd.kernels.diversity import effective_values
 
-            self._effective[attribute] = effective_values(self.counts(attribute), self.sizes)
+            self._effective[attribute] = effective_values(self.counts(attribute), self.occurrences(attribute))
         return self._effective[attribute]
 
     def set_population(self, covered: NDArray[np.int64], outside: int) -> None:
@@ -257,7 +350,6 @@ class EquivalenceClasses:
         ParameterError
             When the combinations of sensitive values were not counted.
         """
-        from incrowd.kernels.counting import Counts, class_counts
         from incrowd.kernels.grouping import group_columns
 
         frequency = self.frequency
@@ -269,18 +361,49 @@ class EquivalenceClasses:
         others = [j for j in range(len(frequency.sensitive)) if j != attribute]
         sizes = [frequency.sensitive[j].domain.size for j in others]
         context, contexts = group_columns([joint.codes[j] for j in others], sizes, len(joint.codes[0]))
-        counts = class_counts(self.indptr, self.members, joint.keys, len(joint.codes[0]))
-        class_of = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(counts.indptr))
-        entries = len(counts.codes)
-        part_of, start = group_columns([class_of, context[counts.codes]], [len(self), len(contexts)], entries)
-        each = np.arange(entries + 1, dtype=np.int64)
-        counted = frequency.sensitive[attribute]
-        single = Counts(each, joint.codes[attribute][counts.codes], counts.counts)
-        entry_table = FrequencyTable(
-            (), (), counts.counts, (SensitiveCounts(counted.domain, single, counted.totals),)
+        table, class_of, combination = self._by_combination(joint, attribute)
+        part_of, start = group_columns(
+            [class_of, context[combination]], [len(self), len(contexts)], len(class_of)
         )
-        parts = EquivalenceClasses.from_assignment(entry_table, part_of, len(start))
+        parts = EquivalenceClasses.from_assignment(table, part_of, len(start))
         return parts, np.searchsorted(class_of[start], np.arange(len(self)))
+
+    def _by_combination(
+        self, joint: JointCounts, attribute: int
+    ) -> tuple[FrequencyTable, NDArray[np.int64], NDArray[np.int32]]:
+        """Make a key of each combination of sensitive values in each class: table, class, combination."""
+        from incrowd.kernels.counting import Counts, class_counts
+        from incrowd.kernels.people import add_distinct, first_entries
+
+        frequency, spread = self.frequency, self.frequency.spread
+        counted, many = frequency.sensitive[attribute], len(joint.codes[0])
+        where = self.indptr, self.members
+        alike = counts = class_counts(*where, joint.keys, many)
+        if spread is not None and spread.combination is not None:
+            counts = add_distinct(*where, joint.keys, spread.stories_of_keys, spread.combination, many)
+        class_of = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(counts.indptr))
+        values = joint.codes[attribute]
+
+        def table(weights: NDArray[np.int64], listed: Spread | None) -> FrequencyTable:
+            there = weights > 0
+            each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
+            single = Counts(each, values[counts.codes[there]], weights[there])
+            of_value = SensitiveCounts(counted.domain, single, counted.totals, people=counted.people)
+            return FrequencyTable((), (), weights, (of_value,), spread=listed)
+
+        if spread is None or spread.combination is None:
+            return table(counts.counts, None), class_of, counts.codes
+        place = class_of * many + counts.codes
+        owner = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(alike.indptr))
+        weights = np.zeros(len(place), np.int64)
+        weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
+        first, _ = first_entries(*where, spread.stories_of_keys)
+        combination = spread.combination[first]
+        key = np.searchsorted(place, self._class_of_entry(spread)[first] * many + combination)
+        listed = Spread.of(
+            len(place), key, spread.person[first], [values[combination]], [counted.domain.size], None
+        )
+        return table(weights, listed), class_of, counts.codes
 
     def smallest(self, candidates: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return at most so many of some classes: the smallest, and of equal ones the first by their cells.
@@ -288,22 +411,53 @@ class EquivalenceClasses:
         Only for classes that are one key each, as those of a table as it stands.
         """
         frequency = self.frequency
-        columns = [frequency.weights, *frequency.codes]
+        columns = [self.sizes, *(codes[self.members] for codes in frequency.codes)]
         first = [candidates]
         for column in columns:
             # A table of unique records has many ties: only those at the cut need another look.
             ties = first.pop()
             need = most - sum(map(len, first))
             if len(ties) > need:
-                here = column[self.members[ties]]
+                here = column[ties]
                 cut = here.min() if need == 1 else np.partition(here, need - 1)[need - 1]
                 first.append(ties[here < cut])
                 ties = ties[here == cut]
             first.append(ties)
         chosen = np.concatenate(first)
-        keys = self.members[chosen]
-        order = np.lexsort([column[keys] for column in reversed(columns)])[:most]
+        order = np.lexsort([column[chosen] for column in reversed(columns)])[:most]
         return np.asarray(chosen[order], np.int64)
+
+    def as_keys(self) -> FrequencyTable:
+        """Return the classes as the keys of a smaller table, with all that models look at but cells."""
+        from incrowd.kernels.counting import class_counts, class_sums
+
+        frequency, where = self.frequency, (self.indptr, self.members)
+        joint = population = None
+        if frequency.joint is not None:
+            combinations = len(frequency.joint.codes[0])
+            joint = replace(frequency.joint, keys=class_counts(*where, frequency.joint.keys, combinations))
+        if frequency.population is not None:
+            population = replace(frequency.population, covered=self.population, people=None)
+        # Spread people are listed, so counts per class would have them twice.
+        spread = frequency.spread
+        counts = [
+            self.counts(j) if spread is None else class_counts(*where, counted.keys, counted.domain.size)
+            for j, counted in enumerate(frequency.sensitive)
+        ]
+        return FrequencyTable(
+            (),
+            (),
+            self.sizes if spread is None else class_sums(*where, frequency.weights),
+            tuple(
+                replace(counted, keys=keys, rows=None)
+                for counted, keys in zip(frequency.sensitive, counts, strict=True)
+            ),
+            frequency.suppressed,
+            joint=joint,
+            population=population,
+            people=None if frequency.people is None else self.counted.as_keys(),
+            spread=None if spread is None else spread.rolled(*where),
+        )
 
     def cells(self, number: int) -> dict[str, str | None]:
         """Return a class's cell in each quasi-identifier, where every class is one key."""
@@ -350,9 +504,9 @@ class EquivalenceClasses:
             float64[entries]: the value's share of the whole table.
         """
         counts = self.counts(attribute)
-        totals = self.frequency.sensitive[attribute].totals
+        counted = self.frequency.sensitive[attribute]
         size = np.repeat(self.sizes, np.diff(counts.indptr)).astype(np.float64)
-        whole = totals[counts.codes].astype(np.float64)
-        rows = float(totals.sum())
+        whole = counted.totals[counts.codes].astype(np.float64)
+        rows = float(counted.everybody)
         # Products of whole numbers are exact up to 2**53, so simple ratios come out as their nearest double.
         return counts.counts * rows / (size * whole), whole / rows

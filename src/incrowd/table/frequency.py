@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.table.domain import Domain
+from incrowd.table.people import PersonRows, Persons, Spread
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -82,12 +83,15 @@ class SensitiveCounts:
         int64[domain.size]: counts in the whole table, suppressed records included.
     rows
         int[rows]: rank of each row's value; None where rows are not in memory.
+    people
+        People of the whole table, where values count once for each person; None where they count per record.
     """
 
     domain: Domain
     keys: Counts
     totals: NDArray[np.int64]
     rows: NDArray[np.integer] | None = None
+    people: int | None = None
 
     def __repr__(self) -> str:
         return f"SensitiveCounts({self.domain.name!r}, {self.domain.size:,} values)"
@@ -120,6 +124,11 @@ class SensitiveCounts:
         return self.rows
 
     @property
+    def everybody(self) -> int:
+        """Those of whom a value's total is a share: the records of the table, or its people."""
+        return int(self.totals.sum()) if self.people is None else self.people
+
+    @property
     def present(self) -> int:
         """Number of distinct values that occur in the table."""
         return int(np.count_nonzero(self.totals))
@@ -139,6 +148,16 @@ class JointCounts:
 
     codes: tuple[NDArray[np.int32], ...]
     keys: Counts
+
+    def numbers(self, ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
+        """Return which combination each row has, given its rank in each attribute: int[rows] each."""
+        from incrowd.kernels.grouping import group_columns
+
+        known = len(self.codes[0])
+        columns = [np.concatenate((codes, own)) for codes, own in zip(self.codes, ranks, strict=True)]
+        sizes = [int(column.max(initial=0)) + 1 for column in columns]
+        ids, _ = group_columns(columns, sizes, len(columns[0]))
+        return ids[known:]
 
     def __repr__(self) -> str:
         return f"JointCounts({len(self.codes[0]) if self.codes else 0:,} combinations)"
@@ -200,6 +219,14 @@ class FrequencyTable:
     in_order
         Whether keys stand in the order of their first row. If not, they stand in the order of their values,
         because the rows of a database have no order.
+    persons
+        Who the people are, where a person may have several rows and columns say which.
+    people
+        The same keys with their people in place of their records; None where nobody has a second row or
+        nobody asked. Its weights, counts and totals are of people. Its `spread` lists those whose rows are
+        not all alike, and they are in no weight.
+    spread
+        Set in such a table of people alone.
     """
 
     domains: tuple[Domain, ...]
@@ -212,6 +239,16 @@ class FrequencyTable:
     population: PopulationCounts | None = None
     target: SensitiveCounts | None = None
     in_order: bool = True
+    persons: Persons | None = None
+    people: FrequencyTable | None = None
+    spread: Spread | None = None
+
+    @property
+    def counted(self) -> FrequencyTable:
+        """The table as models see it: with people where people count, else itself."""
+        if self.people is None:
+            return self
+        return replace(self.people, population=self.population)
 
     def key_of_row(self, job: str) -> NDArray[np.int32]:
         """Return the key of each row: int32[rows], -1 for a suppressed one.
@@ -240,8 +277,13 @@ class FrequencyTable:
 
     @property
     def records(self) -> int:
-        """Number of records that have a key."""
-        return int(self.weights.sum())
+        """Number of records that have a key; in a table of people, of people who have one."""
+        return int(self.weights.sum()) + (0 if self.spread is None else self.spread.people)
+
+    @property
+    def unit(self) -> str:
+        """What is counted, for sentences: records, or people."""
+        return "records" if self.spread is None else "people"
 
     @property
     def rows(self) -> int:
@@ -366,7 +408,7 @@ class FrequencyTable:
             return SensitiveCounts.of_rows(grouped, counts.domain, counts.rank_of_row())
 
         sensitive = [(counts.domain, counts.rank_of_row()) for counts in self.sensitive]
-        return replace(
+        records = replace(
             self,
             codes=tuple(codes[key] for codes in self.codes),
             weights=np.ones(len(kept), np.int64),
@@ -375,7 +417,37 @@ class FrequencyTable:
             joint=None if self.joint is None else _combined(grouped, sensitive),
             population=None,
             target=None if self.target is None else again(self.target),
+            people=None,
         )
+        if self.people is None or self.persons is None or self.persons.of_row is None:
+            return records
+        return records.with_people(self.persons.of_row, self.persons.columns)
+
+    def with_people(self, person: NDArray[np.int32], columns: tuple[str, ...]) -> FrequencyTable:
+        """Return the table, whose rows are in memory, with its people counted.
+
+        Parameters
+        ----------
+        person
+            int32[rows]: number of each row's person, from 0 without gaps; -1 where it is missing.
+        columns
+            The columns that name a person.
+        """
+        return self.with_person_rows(_rows_of(self, person), columns)
+
+    def with_person_rows(self, found: PersonRows, columns: tuple[str, ...]) -> FrequencyTable:
+        """Return the table with its people counted, given its rows or groups of equal ones."""
+        known = np.flatnonzero(found.person >= 0)
+        one = np.ones(len(found.person), np.int64) if found.rows is None else found.rows
+        unnamed = int(one.sum() - one[known].sum())
+        many = int(found.person.max(initial=-1)) + 1
+        in_memory = self.row_keys is not None
+        persons = Persons(
+            columns, many + unnamed, unnamed, found.person.astype(np.int32) if in_memory else None
+        )
+        if int(one[known].sum()) == many:
+            return replace(self, persons=persons, people=None)
+        return replace(self, persons=persons, people=_people(self, found, one, persons))
 
     def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
         """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
@@ -407,6 +479,10 @@ class FrequencyTable:
             target=None
             if self.target is None
             else replace(self.target, keys=_picked(self.target.keys, chosen), rows=None),
+            people=None if self.people is None else self.people.only(kept),
+            spread=None
+            if self.spread is None
+            else self.spread.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen),
         )
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -421,6 +497,73 @@ class FrequencyTable:
             }
             for key in range(self.keys)
         ]
+
+
+def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
+    """Return the rows of a table that is in memory, with their persons."""
+    ranks = tuple(counts.rank_of_row() for counts in table.sensitive)
+    combination = None
+    if table.joint is not None:
+        combination = table.joint.numbers(ranks)
+    return PersonRows(table.key_of_row("counting people"), person, ranks, combination)
+
+
+def _people(
+    table: FrequencyTable, found: PersonRows, rows: NDArray[np.int64], persons: Persons
+) -> FrequencyTable:
+    """Count the people of a table of whom somebody has several rows."""
+    from incrowd.kernels.grouping import group_columns
+
+    sizes = [counts.domain.size for counts in table.sensitive]
+    known = np.flatnonzero(found.person >= 0)
+    unknown = np.flatnonzero(found.person < 0)
+    many = persons.people - persons.unnamed
+    columns = [found.person[known], found.key[known] + 1, *(ranks[known] for ranks in found.ranks)]
+    _, first = group_columns(columns, [many, table.keys + 1, *sizes], len(known))
+    # One for each person, key and combination of sensitive values, however many rows say so.
+    story = known[first]
+    person, key = found.person[story], found.key[story]
+    live = key >= 0
+    kinds = np.bincount(person[live], minlength=many)
+    alike = story[live & (kinds[person] == 1)]
+    unlike = story[live & (kinds[person] > 1)]
+    single = np.concatenate((alike, unknown))
+    amount = np.concatenate((np.ones(len(alike), np.int64), rows[unknown]))
+
+    def per_key(codes: NDArray[np.integer], size: int) -> Counts:
+        return counts_per_key(found.key[single], codes[single].astype(np.int32), amount, table.keys, size)
+
+    sensitive = []
+    for counts, ranks, size in zip(table.sensitive, found.ranks, sizes, strict=True):
+        _, place = group_columns([person, ranks[story]], [many, size], len(story))
+        totals = np.bincount(ranks[story[place]], minlength=size)
+        totals += np.bincount(ranks[unknown], rows[unknown], size).astype(np.int64)
+        sensitive.append(SensitiveCounts(counts.domain, per_key(ranks, size), totals, people=persons.people))
+    joint = None
+    if table.joint is not None and found.combination is not None:
+        joint = JointCounts(table.joint.codes, per_key(found.combination, len(table.joint.codes[0])))
+    here = found.key[single] >= 0
+    weights = np.bincount(found.key[single[here]], amount[here], table.keys)
+    spread = Spread.of(
+        table.keys,
+        found.key[unlike],
+        found.person[unlike],
+        [ranks[unlike] for ranks in found.ranks],
+        sizes,
+        None if found.combination is None else found.combination[unlike],
+    )
+    counted = replace(
+        table,
+        weights=weights.astype(np.int64),
+        sensitive=tuple(sensitive),
+        row_keys=None,
+        joint=joint,
+        target=None,
+        persons=None,
+        people=None,
+        spread=spread,
+    )
+    return replace(counted, suppressed=persons.people - counted.records)
 
 
 def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:

@@ -21,6 +21,7 @@ __all__ = [
     "OPEN_ROLE",
     "ROLES",
     "STYLES",
+    "UNRELEASED",
     "Attribute",
     "Kind",
     "Role",
@@ -29,13 +30,15 @@ __all__ = [
     "require_columns",
 ]
 
-Role = Literal["identifying", "quasi", "sensitive", "insensitive"]
+Role = Literal["identifying", "person", "quasi", "sensitive", "insensitive"]
 Kind = Literal["auto", "number", "date", "category"]
 Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 
-ROLES: tuple[Role, ...] = ("identifying", "quasi", "sensitive", "insensitive")
+ROLES: tuple[Role, ...] = ("identifying", "person", "quasi", "sensitive", "insensitive")
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+UNRELEASED: tuple[Role, ...] = ("identifying", "person")
+"""The roles of columns that never leave."""
 OPEN_ROLE: Literal["?"] = "?"
 """The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
 STYLE = Parameter(str, "output style", choices=STYLES)
@@ -51,7 +54,8 @@ class Attribute:
     name
         The column's name, exactly as in the table.
     role
-        ``identifying`` (never released), ``quasi`` (generalized), ``sensitive`` (released as it is and
+        ``identifying`` (never released), ``person`` (never released; rows of the same value are rows of the
+        same person), ``quasi`` (generalized), ``sensitive`` (released as it is and
         protected by the privacy models) or ``insensitive`` (released as it is).
     kind
         How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
@@ -137,6 +141,10 @@ class Schema:
         Columns that are never released.
     insensitive
         Columns that are released as they are.
+    person
+        The column that says whose row it is, where a person may have several rows; or several columns that
+        say so together. Models and risks then count people in place of rows. It is never released. A row
+        without a value there is a person of its own.
     null_values
         Texts that mean "missing", in columns of every type. Numbers, days and points of time are compared by
         value: ``99`` also means 99.0, and ``1900-01-01`` also means the midnight of that day.
@@ -157,12 +165,14 @@ class Schema:
         identifying: Iterable[str] = (),
         insensitive: Iterable[str] = (),
         *,
+        person: str | Iterable[str] = (),
         null_values: Iterable[str] = (),
         unlisted: Literal["drop", "keep"] | None = None,
     ) -> None:
         attributes: dict[str, Attribute] = {}
         roles: tuple[tuple[Role, Mapping[str, object] | Iterable[str]], ...] = (
             ("identifying", identifying),
+            ("person", (person,) if isinstance(person, str) else person),
             ("quasi", quasi),
             ("sensitive", sensitive),
             ("insensitive", insensitive),
@@ -208,7 +218,9 @@ class Schema:
 
     def __repr__(self) -> str:
         parts = (
-            f"{role}: {', '.join(attribute.name for attribute in self.having(role)) or '-'}" for role in ROLES
+            f"{role}: {', '.join(attribute.name for attribute in self.having(role)) or '-'}"
+            for role in ROLES
+            if role != "person" or self.person
         )
         return f"Schema({'; '.join(parts)})"
 
@@ -232,6 +244,11 @@ class Schema:
         return tuple(self._attributes.values())
 
     @property
+    def person(self) -> tuple[str, ...]:
+        """The columns that say whose row it is; empty where every row is a person."""
+        return tuple(attribute.name for attribute in self.having("person"))
+
+    @property
     def quasi(self) -> tuple[Attribute, ...]:
         """The quasi-identifiers, in the order in which they were named."""
         return self.having("quasi")
@@ -245,9 +262,16 @@ class Schema:
         """Return the columns of one role."""
         return tuple(attribute for attribute in self._attributes.values() if attribute.role == role)
 
-    def measured(self) -> Schema:
-        """Return the schema under which a table is measured: quasi-identifiers as they are written."""
-        kept = [attribute for attribute in self.attributes if attribute.role in ("quasi", "sensitive")]
+    def measured(self, *, person: bool = True) -> Schema:
+        """Return the schema under which a table is measured: quasi-identifiers as they are written.
+
+        Parameters
+        ----------
+        person
+            Whether with the columns that say whose row it is, which a release lacks.
+        """
+        roles = ("person", "quasi", "sensitive") if person else ("quasi", "sensitive")
+        kept = [attribute for attribute in self.attributes if attribute.role in roles]
         return Schema.of((attribute.as_released() for attribute in kept), null_values=self.null_values)
 
     def target(self, name: str, columns: Sequence[str]) -> Attribute:
@@ -260,7 +284,7 @@ class Schema:
         """
         require_columns([name], columns, "target: ", known=self._attributes)
         attribute = self._attributes.get(name) or Attribute(name, "insensitive")
-        if attribute.role in ("identifying", "quasi"):
+        if attribute.role in ("identifying", "person", "quasi"):
             raise SchemaError(
                 f"target: {name!r} is {attribute.role}; name a sensitive or insensitive column, whose values "
                 "are released as they are"
@@ -303,7 +327,7 @@ class Schema:
         return [
             name
             for name in columns
-            if (name in self._attributes and self._attributes[name].role != "identifying")
+            if (name in self._attributes and self._attributes[name].role not in UNRELEASED)
             or (name not in self._attributes and self.unlisted == "keep")
         ]
 

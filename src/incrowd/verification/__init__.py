@@ -220,6 +220,8 @@ def _checked(
         wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
         problems += wrong
         unchecked += unknown
+    if policy.named("person"):
+        unchecked.append("how many people the classes have: the figures count records")
     if raw is None:
         unchecked.append(
             "whether the cells are true, and other columns as they were: that needs the raw table"
@@ -265,9 +267,9 @@ def _columns_too_many(policy: Policy, released: Table) -> list[str]:
     """Say which columns were released that the policy does not release; names are compared literally."""
     roles = {column.name: column.role for column in policy.columns}
     problems = [
-        f"the identifying column {name!r} is in the file"
+        f"the {roles[name]} column {name!r} is in the file"
         for name in released.names
-        if roles.get(name) == "identifying"
+        if roles.get(name) in ("identifying", "person")
     ]
     if policy.unlisted != "keep":
         more = [name for name in released.names if name not in roles]

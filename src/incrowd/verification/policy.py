@@ -21,7 +21,7 @@ from incrowd.verification.spellings import Spelling, spelling_of
 __all__ = ["SUPPRESSED", "Column", "Policy", "read_policy"]
 
 SUPPRESSED = "*"
-ROLES = ("identifying", "quasi", "sensitive", "insensitive")
+ROLES = ("identifying", "person", "quasi", "sensitive", "insensitive")
 KINDS = ("auto", "number", "date", "category")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (

@@ -151,7 +151,7 @@ class Explorer:
 
     def absorbing(self) -> Explorer | None:
         """Return an explorer of those models alone under which a failing node settles those below."""
-        models = [model for model in self.problem.models if model.monotone.absorbing]
+        models = [model for model in self.problem.models if self.problem.monotone(model).absorbing]
         if self.problem.least > 1:
             from incrowd.privacy import KAnonymity
 

@@ -10,19 +10,14 @@ from numpy.typing import NDArray
 from incrowd.algorithms.lattice.rollup import Groups
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses
-from incrowd.table.frequency import (
-    FrequencyTable,
-    JointCounts,
-    PopulationCounts,
-    SensitiveCounts,
-    smallest_codes,
-)
+from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.cells import LevelCells
     from incrowd.algorithms.lattice.limits import Limits
     from incrowd.algorithms.lattice.rollup import Rolled
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Judge", "Verdict"]
 
@@ -72,14 +67,15 @@ class Judge:
         self._limits = limits
         self._cells = cells
         self.least = problem.least
-        self._of_classes = [model for model in self._models if not model.size_only and not model.of_table]
-        self._of_classes.sort(key=lambda model: not model.monotone.absorbing)
+        self._monotone = problem.monotone
+        self._of_classes = [model for model in problem.to_be_asked if not model.of_table]
+        self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
         self._counting = bool(self._of_classes or self._of_table)
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
-            model.monotone.absorbing if limits.suppresses else model.monotone.generalization
+            self._monotone(model).absorbing if limits.suppresses else self._monotone(model).generalization
             for model in self._models
         )
 
@@ -98,7 +94,7 @@ class Judge:
             assert below is not None, "where models count, so do all groups that are kept"
             classes = self._classes(below, levels, rolled)
             failing, fails_below = self._fails(classes, failing, allowed)
-            groups = groups._replace(counted=_as_keys(classes))
+            groups = groups._replace(counted=classes.as_keys())
         starred = self._starred(levels, groups.keys)
         if starred is not None:
             failing = failing | starred
@@ -153,8 +149,9 @@ class Judge:
             failing = failing | ~model.holds(classes)
             if int(sizes[failing].sum()) + before > allowed:
                 # The absorbing models come first, so nothing else has been counted yet.
-                exact = allowed <= before and model.monotone.generalization and self.settles
-                return failing, model.monotone.absorbing or exact
+                monotone = self._monotone(model)
+                exact = allowed <= before and monotone.generalization and self.settles
+                return failing, monotone.absorbing or exact
         fickle = [
             model for model in self._of_classes if not model.monotone.suppression and not model.needs_table
         ]
@@ -198,25 +195,3 @@ class Judge:
         for star, codes in zip(stars, self._frequency.codes, strict=True):
             starred &= star[codes[keys]]
         return starred if starred.any() else None
-
-
-def _as_keys(classes: EquivalenceClasses) -> FrequencyTable:
-    """Return the classes as the keys of a smaller table."""
-    from incrowd.kernels.counting import class_counts
-
-    frequency = classes.frequency
-    sensitive = tuple(
-        SensitiveCounts(counted.domain, classes.counts(j), counted.totals)
-        for j, counted in enumerate(frequency.sensitive)
-    )
-    joint = population = None
-    if frequency.joint is not None:
-        combinations = len(frequency.joint.codes[0])
-        counts = class_counts(classes.indptr, classes.members, frequency.joint.keys, combinations)
-        joint = JointCounts(frequency.joint.codes, counts)
-    if frequency.population is not None:
-        people = frequency.population
-        population = PopulationCounts(classes.population, people.outside, people.records)
-    return FrequencyTable(
-        (), (), classes.sizes, sensitive, frequency.suppressed, joint=joint, population=population
-    )

@@ -14,7 +14,8 @@ from incrowd.engines.memory import dictionary
 from incrowd.engines.spark import all_suppressed, positional, to_polars
 from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError
-from incrowd.jobs.assess import Assessment, assess_table, size_bins
+from incrowd.jobs.assess import Assessment, assess_table
+from incrowd.jobs.class_sizes import size_bins
 from incrowd.jobs.distributed.rows import FIGURES
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses

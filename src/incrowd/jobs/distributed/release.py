@@ -31,6 +31,7 @@ from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
+from incrowd.jobs.people import refuse_people
 from incrowd.jobs.set_limit import check_values
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
@@ -172,6 +173,7 @@ def refuse_divided(policy: Policy) -> None:
     ------
     ParameterError
     """
+    refuse_people(policy.schema, "a table that is cut into blocks")
     algorithm = policy.algorithm
     if not isinstance(algorithm, Mondrian):
         raise ParameterError(

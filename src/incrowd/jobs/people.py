@@ -1,0 +1,136 @@
+"""The people of a table in figures and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError, named
+from incrowd.jobs.class_sizes import SizeBin, size_distribution
+from incrowd.jobs.statements import percent
+
+if TYPE_CHECKING:
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.schema import Schema
+
+__all__ = [
+    "PeopleFigures",
+    "of_people",
+    "people_entry",
+    "people_figures",
+    "people_sentences",
+    "refuse_people",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleFigures:
+    """How many people a table has, and how many each equivalence class.
+
+    Attributes
+    ----------
+    columns
+        The columns that name a person.
+    people
+        People of the table.
+    unnamed
+        Rows without a person; each counts as a person of its own.
+    suppressed
+        People of whom every row is suppressed.
+    smallest, largest, mean_size
+        Class sizes in people; 0 where there is no class.
+    alone
+        People who are alone in an equivalence class.
+    distribution
+        Classes by their number of people. A person counts in each class that they have a row in.
+    """
+
+    columns: tuple[str, ...]
+    people: int
+    unnamed: int
+    suppressed: int
+    smallest: int
+    largest: int
+    mean_size: float
+    alone: int
+    distribution: tuple[SizeBin, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "columns": list(self.columns),
+            "people": self.people,
+            "unnamed": self.unnamed,
+            "suppressed": self.suppressed,
+            "smallest": self.smallest,
+            "largest": self.largest,
+            "mean": self.mean_size,
+            "alone": self.alone,
+            "distribution": [
+                {"least": each.least, "most": each.most, "classes": each.classes, "people": each.records}
+                for each in self.distribution
+            ],
+        }
+
+
+def people_figures(classes: EquivalenceClasses) -> PeopleFigures | None:
+    """Count the people of a table's classes; None where no column names a person."""
+    persons, counted = classes.frequency.persons, classes.counted
+    if persons is None:
+        return None
+    sizes, many = counted.sizes, len(classes)
+    return PeopleFigures(
+        columns=persons.columns,
+        people=persons.people,
+        unnamed=persons.unnamed,
+        suppressed=persons.people - counted.records,
+        smallest=int(sizes.min()) if many else 0,
+        largest=int(sizes.max(initial=0)),
+        mean_size=float(sizes.mean()) if many else 0.0,
+        alone=counted.within(sizes == 1),
+        distribution=size_distribution(sizes),
+    )
+
+
+def of_people(people: PeopleFigures | None) -> str:
+    """Say whose records they are, as the end of a phrase; nothing where no column says so."""
+    return "" if people is None else f" of {people.people:,} people"
+
+
+def people_entry(**when: PeopleFigures | None) -> dict[str, Any]:
+    """Return the people before and after as reports have them; nothing where no column names a person."""
+    known = {name: people.to_dict() for name, people in when.items() if people is not None}
+    return {"people": known} if known else {}
+
+
+def people_sentences(people: PeopleFigures | None) -> list[str]:
+    """Say how many people stand alone, and how far the table does not say whose row it is."""
+    if people is None:
+        return []
+    there = max(people.people - people.suppressed, 1)
+    found = [
+        f"People are told apart by {', '.join(people.columns)}, and every model counts people in place of "
+        f"records. {people.alone:,} people ({percent(people.alone / there)}) are alone in an equivalence "
+        "class."
+    ]
+    if people.unnamed:
+        found.append(
+            f"{people.unnamed:,} rows do not say whose they are. Each counts as a person of its own, so a "
+            "class may have fewer people than it seems."
+        )
+    return found
+
+
+def refuse_people(schema: Schema, who: str) -> None:
+    """Refuse a schema that says whose row it is, where only rows are counted.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if schema.person:
+        raise ParameterError(
+            f"{who} counts rows, and column {named(schema.person)} has the role person, so people with "
+            "several rows would be less safe than it says; keep one row for each person, or give the column "
+            "the role identifying and accept figures about rows"
+        )

@@ -1,0 +1,205 @@
+"""People as sets: a slow second reading of every figure by people."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+__all__ = ["Reading", "people_table"]
+
+
+def people_table(seed: int, people: int = 40, *, missing: bool = True) -> pl.DataFrame:
+    """Make people of one to six rows each, with two quasi-identifiers and two sensitive attributes."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for person in range(people):
+        age, town = int(draw.integers(20, 50)), str(draw.choice(list("abcd")))
+        ill = str(draw.choice(["flu", "hiv", "gout"]))
+        for visit in range(int(draw.integers(1, 7))):
+            moved = draw.random() < 0.3
+            rows.append(
+                {
+                    "person": None if missing and draw.random() < 0.03 else f"p{person}",
+                    "age": age + int(draw.integers(0, 3)) * (visit > 0),
+                    "town": str(draw.choice(list("abcd"))) if moved else town,
+                    "ill": str(draw.choice(["flu", "hiv", "gout"])) if draw.random() < 0.4 else ill,
+                    "cost": int(draw.integers(1, 6)),
+                }
+            )
+    order = draw.permutation(len(rows))
+    return pl.DataFrame([rows[i] for i in order])
+
+
+class Reading:
+    """A table's classes as sets of people.
+
+    Parameters
+    ----------
+    people
+        The person of each row; None is somebody of their own.
+    cells
+        Per quasi-identifier the cell of each row.
+    sensitive
+        Per sensitive attribute the value of each row.
+    """
+
+    def __init__(self, people, cells, sensitive):
+        everybody = [("row", row) if person is None else person for row, person in enumerate(people)]
+        self.everybody = set(everybody)
+        self.classes = defaultdict(set)
+        self.values = {name: defaultdict(lambda: defaultdict(set)) for name in sensitive}
+        self.joint = {name: defaultdict(lambda: defaultdict(lambda: defaultdict(set))) for name in sensitive}
+        self.totals = {name: defaultdict(set) for name in sensitive}
+        for row, person in enumerate(everybody):
+            cell = tuple(column[row] for column in cells)
+            for name, column in sensitive.items():
+                self.totals[name][column[row]].add(person)
+            if set(cell) == {"*"}:
+                continue
+            self.classes[cell].add(person)
+            for name, column in sensitive.items():
+                self.values[name][cell][column[row]].add(person)
+                others = tuple(other[row] for key, other in sensitive.items() if key != name)
+                self.joint[name][cell][others][column[row]].add(person)
+
+    def k(self) -> int:
+        return min(map(len, self.classes.values()))
+
+    def present(self) -> set:
+        return set().union(*self.classes.values())
+
+    def worst(self, value):
+        """Return for everybody in a class the largest value of their classes."""
+        found = {}
+        for cell, people in self.classes.items():
+            for person in people:
+                found[person] = max(found.get(person, 0), value(cell))
+        return found
+
+    def average_risk(self) -> float:
+        each = self.worst(lambda cell: Fraction(1, len(self.classes[cell])))
+        return float(sum(each.values()) / len(each))
+
+    def at_risk(self, threshold: float) -> float:
+        each = self.worst(lambda cell: 1 / len(self.classes[cell]))
+        return sum(risk > threshold for risk in each.values()) / len(each)
+
+    def counts(self, name: str, cell) -> dict:
+        return {value: len(people) for value, people in self.values[name][cell].items()}
+
+    def distinct(self, name: str) -> int:
+        return min(len(self.counts(name, cell)) for cell in self.classes)
+
+    def entropy(self, name: str) -> float:
+        return min(_effective(self.counts(name, cell)) for cell in self.classes)
+
+    def normalized(self, name: str) -> float:
+        found = []
+        for cell in self.classes:
+            counts = self.counts(name, cell)
+            found.append(math.log(_effective(counts)) / math.log(len(counts)) if len(counts) > 1 else 0.0)
+        return min(found)
+
+    def recursive(self, name: str, c: float) -> int:
+        found = []
+        for cell in self.classes:
+            counts = sorted(self.counts(name, cell).values(), reverse=True)
+            found.append(
+                max((at + 1 for at in range(len(counts)) if counts[0] < c * sum(counts[at:])), default=0)
+            )
+        return min(found)
+
+    def joint_distinct(self, name: str) -> int:
+        return min(len(values) for parts in self.joint[name].values() for values in parts.values())
+
+    def alpha(self, name: str) -> float:
+        return max(
+            max(self.counts(name, cell).values()) / len(people) for cell, people in self.classes.items()
+        )
+
+    def joint_alpha(self, name: str) -> float:
+        found = 0.0
+        for parts in self.joint[name].values():
+            for values in parts.values():
+                people = set().union(*values.values())
+                found = max(found, max(map(len, values.values())) / len(people))
+        return found
+
+    def _shares(self, name: str):
+        total = {value: len(people) for value, people in self.totals[name].items()}
+        whole = sum(total.values())
+        for cell in self.classes:
+            counts = self.counts(name, cell)
+            size = sum(counts.values())
+            yield {
+                value: (Fraction(counts.get(value, 0), size), Fraction(total[value], whole))
+                for value in total
+            }
+
+    def equal_distance(self, name: str) -> float:
+        return float(max(sum(abs(a - b) for a, b in both.values()) / 2 for both in self._shares(name)))
+
+    def ordered_distance(self, name: str) -> float:
+        found = []
+        for both in self._shares(name):
+            moved = carried = Fraction(0)
+            ordered = [both[value] for value in sorted(both)]
+            for a, b in ordered[:-1]:
+                carried += a - b
+                moved += abs(carried)
+            found.append(moved / (len(ordered) - 1))
+        return float(max(found))
+
+    def gain(self, name: str) -> float:
+        most = 0.0
+        for cell, people in self.classes.items():
+            for value, count in self.counts(name, cell).items():
+                before = Fraction(len(self.totals[name][value]), len(self.everybody))
+                most = max(most, float(Fraction(count, len(people)) / before - 1))
+        return most
+
+    def log_ratio(self, name: str) -> float:
+        most = 0.0
+        for cell, people in self.classes.items():
+            for value, held in self.totals[name].items():
+                count = self.counts(name, cell).get(value, 0)
+                ratio = Fraction(count, len(people)) / Fraction(len(held), len(self.everybody))
+                most = max(most, abs(math.log(ratio)) if count else math.inf)
+        return most
+
+    def confidence(self, name: str) -> dict[str, float]:
+        sure = self.worst(lambda cell: max(self.counts(name, cell).values()) / len(self.classes[cell]))
+        one = self.worst(lambda cell: max(self.counts(name, cell).values()) == len(self.classes[cell]))
+        return {
+            "max": max(sure.values()),
+            "mean": sum(sure.values()) / len(sure),
+            "homogeneous": sum(one.values()) / len(one),
+            "baseline": max(map(len, self.totals[name].values())) / len(self.everybody),
+        }
+
+    def lkc(self, name: str, known: int, width: int) -> tuple[int, float]:
+        """Return the least K and the largest share over attackers who know so many columns."""
+        from itertools import combinations
+
+        least, most = math.inf, 0.0
+        for subset in combinations(range(width), known):
+            people, values = defaultdict(set), defaultdict(lambda: defaultdict(set))
+            for cell in self.classes:
+                part = tuple(cell[j] for j in subset)
+                people[part] |= self.classes[cell]
+                for value, those in self.values[name][cell].items():
+                    values[part][value] |= those
+            least = min(least, *map(len, people.values()))
+            most = max(
+                most, *(len(those) / len(people[part]) for part in people for those in values[part].values())
+            )
+        return least, most
+
+
+def _effective(counts: dict) -> float:
+    whole = sum(counts.values())
+    return math.exp(-sum(count / whole * math.log(count / whole) for count in counts.values()))
