@@ -6,6 +6,8 @@ import random
 from collections import Counter
 from typing import Any
 
+from fuzz.oracle import Spelling
+
 Case = dict[str, Any]
 
 NASTY_NAMES = [
@@ -23,6 +25,7 @@ TYPED_NULLS = {
     "int": ["99", "-1", "0"], "float": ["99", "-1", "99.0", "0"], "date": ["1900-01-01", "9999-12-31"],
     "datetime": ["1900-01-01"], "text": ["?", "NA", "", "99", "missing", "{a}"], "numeric": ["-1", "99"], "day": ["1900-01-01"],
     "decimal": ["99", "-1"], "bool": ["true"], "category": ["?"], "int32": ["99", "-1"],
+    "amount": ["?", "-1", "99", "1234.5"], "stamp": ["?", "1900-01-01", "2020-03-05"], "daynumber": ["19000101"],
 }  # fmt: skip
 NULL_KINDS = tuple(TYPED_NULLS)
 
@@ -56,6 +59,32 @@ POOLS: dict[str, list[list[str]]] = {
     "zip": [["02139", "02138", "02141", "10001", "10002", "94110"], ["1", "12", "123", "2", "21"]],
 }  # fmt: skip
 """Cells by type; numeric, day and zip are texts."""
+
+SPELLED: dict[str, list[tuple[dict[str, str], list[str]]]] = {
+    "amount": [
+        ({"decimal": ","}, ["1,5", "1,50", "+2,25", "-3,0", "10", "0,99", "99", "-1,0"]),
+        ({"decimal": ",", "thousands": "."}, ["1.234,5", "1234,5", "999", "2.000.000,00", "-1", "99,0"]),
+        ({"thousands": ","}, ["$1,234.50", "$1234.5", "-$7", "$1,000,000", "$ 5"]),
+        ({"decimal": ",", "thousands": " "}, ["1 234,5", "1\u00a0234,50", "12\u202f345", "7"]),
+        ({"thousands": "'"}, ["1'234.5", "1\u2019234", "-99", "99.0"]),
+        ({"decimal": ","}, ["5 %", "7,5 %", "7,50%", "\u22121,0 %", "99%"]),
+        ({"decimal": "."}, ["12 EUR", "12.0EUR", "1.5 EUR", "007 EUR"]),
+        ({"thousands": ","}, ["9,007,199,254,740,992", "9,007,199,254,740,993", "0.1000000000000000000001", "0.1"]),
+    ],
+    "stamp": [
+        ({"format": "%d.%m.%Y"}, ["05.03.2020", "5.3.2020", "29.02.2020", "01.01.1900", "31.12.9999", "06.03.2020"]),
+        ({"format": "%m/%d/%y"}, ["03/05/68", "03/05/69", "12/31/99", "3/5/20", "01/01/00"]),
+        ({"format": "%Y-%m-%d %H:%M:%S"}, ["2020-03-05 00:05:00", "2020-03-05 00:00:00", "2020-03-06 23:59:59"]),
+        ({"format": "%Y-%m-%d %H:%M:%S"}, ["2020-03-05 00:00:00", "2020-3-5 0:0:0", "1900-01-01 00:00:00"]),
+        ({"format": "%d %b %Y"}, ["05 Jan 2020", "5 jan 2020", "29 Feb 2020", "31 Dec 1999"]),
+        ({"format": "%B %d, %Y"}, ["March 5, 2020", "March 05, 2020", "May 1, 2021"]),
+        ({"format": "%Y-%m-%dT%H:%M:%S.%fZ"}, ["2020-03-05T01:02:03.5Z", "2020-03-05T01:02:03.500000Z", "2020-03-05T01:02:03.000001Z"]),
+        ({"format": "%d/%m/%Y %I:%M %p"}, ["05/03/2020 12:00 AM", "05/03/2020 01:30 PM", "06/03/2020 1:30 pm"]),
+        ({"format": "%m/%Y"}, ["03/2020", "3/2020", "12/2019"]), ({"format": "%Y%j"}, ["2020065", "2020366", "2019001"]),
+    ],
+    "daynumber": [({"format": "%Y%m%d"}, ["20200305", "20200306", "20201231", "19000101", "99991231"])],
+}  # fmt: skip
+"""Spellings and cells of columns that declare one; days as whole numbers are stored as such."""
 
 PARTITIONED = ("folder-partitions",)
 FRAMES = ("polars", "pandas", "pandas-arrow", "pyarrow")
@@ -114,7 +143,7 @@ class Draw:
             "algorithm", [name for name in self.algorithms if source in IN_MEMORY or name not in BY_RECORD]
         )
         rows = r.choice([1, 2, 3, *range(4, 26), 40, 80])
-        columns = self.columns(rows, algorithm)
+        columns = self.columns(rows, algorithm, spelled=not self.met["spelled", source])
         case: Case = {
             "source": source,
             "columns": columns,
@@ -137,7 +166,7 @@ class Draw:
 
     # --- tables
 
-    def columns(self, rows: int, algorithm: str) -> list[dict[str, Any]]:
+    def columns(self, rows: int, algorithm: str, *, spelled: bool) -> list[dict[str, Any]]:
         r = self.random
         names = ["age", "zip", "sex", "day", "s", "t", "rid", "id", "x", "y"]
         if r.random() < 0.35:
@@ -150,7 +179,10 @@ class Draw:
         roles = ["quasi"] * (1 if algorithm == "microaggregation" else r.choice(several))
         roles += ["sensitive"] * r.choice([0, 1, 1, 1, 2])
         roles += [role for role in ("insensitive", "identifying", "other") if r.random() < 0.25]
-        columns = [self.column(name, role, rows, algorithm) for name, role in zip(names, roles, strict=False)]
+        columns = [
+            self.column(name, role, rows, algorithm, spelled=spelled)
+            for name, role in zip(names, roles, strict=False)
+        ]
         r.shuffle(columns)
         rid = {
             "name": names[len(roles)],
@@ -162,15 +194,19 @@ class Draw:
         columns.insert(r.randrange(len(columns) + 1), rid)
         return columns
 
-    def column(self, name: str, role: str, rows: int, algorithm: str) -> dict[str, Any]:
+    def column(self, name: str, role: str, rows: int, algorithm: str, *, spelled: bool) -> dict[str, Any]:
         r = self.random
         types = ["int", "int", "float", "text", "text", "numeric", "numeric", "day", "zip", "date", "bool", "datetime", "decimal",
                  "category", "int32"]  # fmt: skip
         if algorithm == "microaggregation" and role == "quasi":
             types = ["int", "float", "numeric", "date", "day"]
+        if role in ("quasi", "sensitive"):
+            types += ["amount", "stamp", "daynumber"]
+            if spelled and r.random() < 0.3:
+                types = list(SPELLED)
         lacking = [name for name in types if name in TYPED_NULLS and not self.met["null", name]]
         kind = r.choice(lacking if lacking and r.random() < 0.4 else types)
-        pool = r.choice(POOLS[kind])
+        spelling, pool = r.choice(SPELLED[kind]) if kind in SPELLED else ({}, r.choice(POOLS[kind]))
         if "inf" in pool and r.random() < 0.8:
             pool = POOLS[kind][0]
         if pool is NASTY_TEXTS:
@@ -180,9 +216,11 @@ class Draw:
         if role == "identifying":
             kind, pool = "text", [f"Planted-{n}@secret" for n in range(rows)]
         pool = pool[: r.choice([1, 2, 3, 5, 99])] if r.random() < 0.5 else pool
+        if spelling and kind != "daynumber" and r.random() < 0.05:
+            pool = [*pool, "Planted, 5 or so"]
         missing = r.choice([0, 0, 0, 0.1, 0.5])
         column: dict[str, Any] = {
-            "name": name, "type": kind, "role": role,
+            "name": name, "type": kind, "role": role, **spelling,
             "cells": [None if r.random() < missing else r.choice(pool) for _ in range(rows)],
         }  # fmt: skip
         if role in ("quasi", "sensitive"):
@@ -204,8 +242,8 @@ class Draw:
     def hierarchy(self, kind: str, column: dict[str, Any]) -> dict[str, Any]:
         r = self.random
         present = sorted({cell for cell in column["cells"] if cell is not None})
-        if kind in ("int", "int32", "numeric", "float", "decimal") and r.random() < 0.7:
-            if (
+        if kind in ("int", "int32", "numeric", "float", "decimal", "amount") and r.random() < 0.7:
+            if kind != "amount" and (
                 any(cell in ("nan", "inf", "-inf") or "e" in cell or len(cell) > 12 for cell in present)
                 and r.random() < 0.7
             ):
@@ -213,7 +251,7 @@ class Draw:
             return {"recipe": r.choice([
                 {"intervals": [5, 10]}, {"intervals": [2, 4, 8]}, {"intervals": [0.5, 2]}, {"intervals": [10], "origin": 3},
             ])}  # fmt: skip
-        if kind in ("date", "day", "datetime"):
+        if kind in ("date", "day", "datetime", "stamp", "daynumber"):
             return {
                 "recipe": r.choice(
                     [
@@ -239,7 +277,7 @@ class Draw:
 
     def texts(self, column: dict[str, Any]) -> list[str]:
         """Texts that the values of a column may have, and perhaps one more."""
-        found = {_plain(cell, column["type"]) for cell in column["cells"] if cell is not None} - {"nan"}
+        found = {_said(cell, column) for cell in column["cells"] if cell is not None} - {"nan"}
         texts = sorted(found)
         self.random.shuffle(texts)
         return texts + (["unseen"] if self.random.random() < 0.3 else [])
@@ -279,7 +317,8 @@ class Draw:
         # `*` is refused as a null value, whatever the table is.
         present = sorted({cell for cell in column["cells"] if cell is not None} - {"*"})
         if present and r.random() < 0.5:
-            found.append(_plain(r.choice(present), kind)[:19])
+            cell = r.choice(present)
+            found.append(r.choice([_plain(cell, kind), _said(cell, column)])[:19])
         if r.random() < 0.7:
             column["cells"][r.randrange(len(column["cells"]))] = null
         return list(dict.fromkeys(found))
@@ -309,8 +348,10 @@ class Draw:
                 continue
             new = [
                 cell
-                for cell in r.choice(POOLS[column["type"]])
-                if cell not in ("inf", "-inf") and "\0" not in cell
+                for cell in (
+                    column["cells"] if column["type"] in SPELLED else r.choice(POOLS[column["type"]])
+                )
+                if cell is None or (cell not in ("inf", "-inf") and "\0" not in cell)
             ]
             fresh = column["role"] == "quasi" and r.random() < 0.5
             column["batch"] = [r.choice(new) if fresh and r.random() < 0.5 else cells[row] for row in again]
@@ -355,7 +396,7 @@ class Draw:
         if s is not None and r.random() < 0.3:
             present = sorted({cell for cell in s["cells"] if cell is not None})
             if present:
-                value = {"value": _plain(r.choice(present), s["type"]), "attribute": s["name"]}
+                value = {"value": _said(r.choice(present), s), "attribute": s["name"]}
         settings: dict[str, Any]
         match name:
             case "k-anonymity" | "k-map":
@@ -460,9 +501,21 @@ def needs_population(model: dict[str, Any]) -> bool:
 
 
 def _kind_of(kind: str) -> str:
-    if kind in ("int", "int32", "float", "decimal", "numeric"):
+    if kind in ("int", "int32", "float", "decimal", "numeric", "amount"):
         return "number"
-    return "date" if kind in ("date", "day", "datetime") else "category"
+    return "date" if kind in ("date", "day", "datetime", "stamp", "daynumber") else "category"
+
+
+def spelling_of(column: dict[str, Any]) -> Spelling | None:
+    """How a column is declared to be written, if it is."""
+    said = {name: column[name] for name in ("format", "decimal", "thousands") if name in column}
+    return Spelling(**said) if said else None
+
+
+def _said(cell: str, column: dict[str, Any]) -> str:
+    """Write a cell as releases show it."""
+    spelling = spelling_of(column)
+    return (spelling and spelling.plain(cell)) or _plain(cell, column["type"])
 
 
 def _plain(cell: str, kind: str) -> str:

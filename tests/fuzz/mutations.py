@@ -27,6 +27,7 @@ from incrowd.recoding import Recoding
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import SensitiveCounts
 from incrowd.table.schema import Schema
+from incrowd.table.spellings import Spelling
 
 Wrap = Callable[..., Any]
 
@@ -122,6 +123,12 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "lazy rows come out reversed": ((engines.ScanEngine, "apply", _reversed),),
     "labels are those of a level lower": (("incrowd.recoding.cells", "level_cells", _up),),
     "means are one too high": (("incrowd.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
+    "days that are written in a way of their own are first days": (
+        ("incrowd.table.spellings", "_iso", after(lambda text: text[:8] + "01" + text[10:])),
+    ),
+    "the signs of a spelled column are lost": (
+        (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),
+    ),
     "losses are a tenth too high": ((Domain, "span", after(lambda lost: lost * 1.1)),),
     "numbers that are one double lose nothing": ((Domain, "positions", lambda f: property(lambda self: self.numbers)),),
     "new values take the cell of their neighbour": ((

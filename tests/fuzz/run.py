@@ -341,7 +341,8 @@ def _print(tally: Tally, seconds: float) -> None:
         + ", ".join(f"{n} {what}" for what, n in tally.statuses.most_common())
     )
     titles = {"model": "models", "algorithm": "algorithms", "style": "styles", "source": "frames, files and engines",
-              "null": "null values by type", "type": "column types"}  # fmt: skip
+              "null": "null values by type", "type": "column types",
+              "spelled": "declared spellings by place"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}
         print(
@@ -370,6 +371,7 @@ def _lacking(tally: Tally) -> list[str]:
 
     wanted = {
         "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
+        "spelled": SOURCES,
     }  # fmt: skip
     absent = {reason.partition(":")[0] for reason in tally.skipped} if not REQUIRED else set()
     return [

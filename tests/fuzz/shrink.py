@@ -98,7 +98,17 @@ def _plainer_columns(case: Case) -> Iterator[Case]:
         def having(made: dict[str, Any], place: int = place) -> Case:
             return case | {"columns": [*case["columns"][:place], made, *case["columns"][place + 1 :]]}
 
-        for name in ("levels", "weight", "output", "kind", "recipe", "paths"):
+        for name in (
+            "levels",
+            "weight",
+            "output",
+            "kind",
+            "recipe",
+            "paths",
+            "format",
+            "decimal",
+            "thousands",
+        ):
             if name in column:
                 yield having({key: value for key, value in column.items() if key != name})
         short = f"c{place}"

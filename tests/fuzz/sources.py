@@ -21,7 +21,7 @@ from database_tables import fill_duckdb, fill_postgres, held, quoted
 
 DTYPES = {
     "int": pl.Int64, "int32": pl.Int32, "float": pl.Float64, "decimal": pl.Decimal(38, 2), "date": pl.Date,
-    "datetime": pl.Datetime("us"), "bool": pl.Boolean, "category": pl.Categorical,
+    "daynumber": pl.Int64, "datetime": pl.Datetime("us"), "bool": pl.Boolean, "category": pl.Categorical,
 }  # fmt: skip
 DELIMITERS = {"csv-semicolon": ";", "csv-tab": "\t", "csv-pipe": "|"}
 ENCODINGS = {"csv-latin1": "latin-1", "csv-utf16": "utf-16"}
@@ -49,7 +49,7 @@ def _series(name: str, kind: str, cells: list[str | None]) -> pl.Series:
     if kind not in DTYPES:
         return pl.Series(name, cells, dtype=pl.String)
     read = {
-        "int": int, "int32": int, "float": float, "decimal": Decimal, "date": dt.date.fromisoformat,
+        "int": int, "int32": int, "daynumber": int, "float": float, "decimal": Decimal, "date": dt.date.fromisoformat,
         "datetime": dt.datetime.fromisoformat, "bool": {"true": True, "false": False}.__getitem__, "category": str,
     }[kind]  # fmt: skip
     values = [None if cell is None else read(cell) for cell in cells]

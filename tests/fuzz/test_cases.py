@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.checks import run
-from fuzz.draw import SOURCES, TYPED_NULLS, Draw
+from fuzz.draw import SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
 from incrowd.privacy import MODELS
@@ -35,6 +35,20 @@ def test_no_draw_is_wasted_on_a_null_value_that_is_always_refused():
     drawn = Counter(text for _ in range(1500) for text in draw.case()["null_values"])
     assert "*" not in drawn
     assert {text for texts in TYPED_NULLS.values() for text in texts} <= set(drawn)
+
+
+def test_spelled_columns_are_drawn_for_every_place_and_most_can_be_read():
+    draw = Draw(2, MODELS.names(), ALGORITHMS.names(), list(SOURCES), Counter())
+    told, read = set(), Counter()
+    for number in range(400):
+        for column in draw.case(SOURCES[number % len(SOURCES)])["columns"]:
+            spelling = spelling_of(column)
+            if spelling is not None:
+                told |= {(SOURCES[number % len(SOURCES)], column["type"])}
+                read.update(spelling.plain(cell) is not None for cell in column["cells"] if cell is not None)
+    assert {kind for _, kind in told} == set(SPELLED)
+    assert {source for source, _ in told} == set(SOURCES)
+    assert read[True] > 10 * read[False] > 0
 
 
 @pytest.mark.parametrize("seed", [4, 6])

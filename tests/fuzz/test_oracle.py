@@ -186,6 +186,30 @@ def test_a_label_of_a_hierarchy_is_true_of_what_is_below_it_alone():
 
 
 @pytest.mark.parametrize(
+    ("settings", "text", "plain"),
+    [
+        ({"format": "%d.%m.%Y"}, " 5.3.2020", "2020-03-05"), ({"format": "%d.%m.%Y"}, "30.2.2020", None),
+        ({"format": "%Y-%m-%d %H:%M:%S.%f"}, "2020-03-05 01:02:03.500", "2020-03-05T01:02:03.5"),
+        ({"decimal": ",", "thousands": "."}, "-1.234,50 €", "-1234.5"), ({"thousands": ","}, "$12,34", None),
+        ({"thousands": ","}, "1234,567", None), ({"decimal": ","}, "1,", None), ({"thousands": " "}, "1\u202f234", "1234"),
+        ({"decimal": "."}, "-0.00 %", "0"), ({"decimal": "."}, "$5 %", None), ({"decimal": "."}, "\u22127", "-7"),
+    ],
+)  # fmt: skip
+def test_reading_spellings(settings, text, plain):
+    assert oracle.Spelling(**settings).plain(text) == plain
+
+
+def test_a_spelled_column_has_the_values_that_it_says():
+    spec = oracle.Spec("d", "quasi", spelling=oracle.Spelling(format="%d.%m.%Y"))
+    column = oracle.read_column(
+        spec, ["5.3.2020", "05.03.2020", "01.01.1900", "?"], ["?", "1900-01-01"], [True] * 4
+    )
+    assert (column.kind, column.keys) == ("date", ["2020-03-05", "2020-03-05", None, None])
+    spec = oracle.Spec("n", "quasi", spelling=oracle.Spelling(decimal=","))
+    assert oracle.read_column(spec, ["1,50", "1,5"], [], [True] * 2).keys == [Fraction(3, 2)] * 2
+
+
+@pytest.mark.parametrize(
     ("raw", "nulls", "missing"),
     [
         (99, ["99"], True), (99.0, ["99"], True), (-1, ["-1"], True), ("99", ["99"], True), ("99.0", ["99"], True), ("099", ["99"], False),

@@ -32,7 +32,7 @@ from incrowd.verification.policy import Column, Policy, read_policy
 from incrowd.verification.result import Finding, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
-from incrowd.verification.spellings import respell
+from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
 from incrowd.verification.tables import load, title_of
 
 if TYPE_CHECKING:
@@ -145,13 +145,13 @@ def verify(  # noqa: PLR0913
                     everything=False,
                 )  # fmt: skip
                 _refuse_lacking(people, quasi)
-                _respell(con, people, policy)
+                people = _respell(con, people, policy)
             if beside is not None:
                 raw = load(
                     con, "raw", beside, against_table, [column.name for column in policy.columns],
                     CsvFormat(delimiter, encoding, tuple(names)), scratch, everything=True,
                 )  # fmt: skip
-                _respell(con, raw, policy)
+                raw = _respell(con, raw, policy)
                 if row_map is not None:
                     places = load(
                         con, "row_map", _named(row_map, only_file=True), None, ["row"], CsvFormat(), scratch,
@@ -200,13 +200,11 @@ def _checked(
     records, suppressed, classes = count_records(con)
     if records == 0:
         raise TableError(f"{released.title}: the file holds no records")
+    attributes = {}
     for place, column in enumerate(sensitive):
-        if column.spelling is not None and _is_text(released, column.name):
-            respell(con, "member", f"s{place}", column.name, column.spelling, policy.null_values)
-    attributes = {
-        column.name: Attribute(con, place, column, released.types[released.place(column.name)])
-        for place, column in enumerate(sensitive)
-    }
+        stored = released.types[released.place(column.name)]
+        stored = _plainly(con, "member", f"s{place}", stored, column, policy.null_values)
+        attributes[column.name] = Attribute(con, place, column, stored)
     population = None if people is None else People(con, people, quasi, policy.null_values)
     measuring = Measuring(con, len(quasi), classes, records - suppressed, attributes, population)
     findings = tuple(measuring.find(demand) for demand in policy.demands)
@@ -244,16 +242,28 @@ def _checked(
     )
 
 
-def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> None:
+def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Table:
     """Write the raw values of quasi-identifiers plainly, as cells of a release are."""
+    types = list(table.types)
     for column in policy.named("quasi"):
-        if column.spelling is not None and column.name in table.names and _is_text(table, column.name):
-            place = f"c{table.place(column.name)}"
-            respell(con, table.name, place, column.name, column.spelling, policy.null_values)
+        if column.name in table.names:
+            place = table.place(column.name)
+            types[place] = _plainly(con, table.name, f"c{place}", types[place], column, policy.null_values)
+    return replace(table, types=tuple(types))
 
 
-def _is_text(table: Table, name: str) -> bool:
-    return group_of(table.types[table.place(name)]) == "text"
+def _plainly(
+    con: duckdb.DuckDBPyConnection, table: str, cell: str, declared: str, column: Column, nulls: Sequence[str]
+) -> str:
+    """Write the values of a column plainly, if they are spelled; return what it is stored as then."""
+    stored = group_of(declared)
+    if column.spelling is None or not is_spelled(column.spelling, stored):
+        return declared
+    if stored != "text":
+        numbers_as_texts(con, table, cell)
+        declared = "VARCHAR"
+    respell(con, table, cell, column.name, column.spelling, nulls)
+    return declared
 
 
 def _needs_values(model: str) -> bool:

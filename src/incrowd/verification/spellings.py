@@ -20,7 +20,7 @@ from incrowd.verification.missing import means_missing
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Spelling", "respell", "spelling_of"]
+__all__ = ["Spelling", "is_spelled", "numbers_as_texts", "respell", "spelling_of"]
 
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
 _BLANKS = " \u00a0\u202f"
@@ -45,9 +45,8 @@ class Spelling:
             return None
         if not re.search("%[HIMSfp]", pattern.replace("%%", "")):
             return f"{read.date()}"
-        return f"{read:%H:%M:%S}".join(
-            (f"{read.date()}T", f".{read.microsecond:06}" if read.microsecond else "")
-        )
+        part = f".{read.microsecond:06}".rstrip("0") if read.microsecond else ""
+        return f"{read.date()}T{read:%H:%M:%S}{part}"
 
     def _number(self, text: str) -> str | None:
         for unit in _CURRENCIES:
@@ -109,6 +108,25 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
     if given["format"] is None and given["thousands"] == (given["decimal"] or "."):
         raise PolicyError(f"{where}: decimal and thousands are the same sign")
     return Spelling(**given)
+
+
+def is_spelled(spelling: Spelling | None, stored: str) -> bool:
+    """Say whether a column's values are written in its spelling.
+
+    Parameters
+    ----------
+    stored
+        What it is stored as, see `group_of`: texts, or whole numbers for days written ``20200305``.
+    """
+    return spelling is not None and (
+        stored == "text" or (spelling.format is not None and stored in ("number", "float"))
+    )
+
+
+def numbers_as_texts(con: duckdb.DuckDBPyConnection, table: str, cell: str) -> None:
+    """Turn a column of numbers in a table of the connection into texts, whole ones without a fraction."""
+    whole = f"regexp_replace(CAST({cell} AS VARCHAR), '[.]0$', '')"
+    con.execute(f"ALTER TABLE {table} ALTER {cell} TYPE VARCHAR USING nullif({whole}, 'nan')")
 
 
 def respell(

@@ -46,7 +46,7 @@ def policy_back(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
         if getattr(again, name) != getattr(made.policy, name):
             yield Finding("policy", f"{name} is {getattr(again, name)}")
     for one, other in zip(again.schema.attributes, made.policy.schema.attributes, strict=True):
-        same = ("name", "role", "kind", "output", "weight", "levels")
+        same = ("name", "role", "kind", "output", "weight", "levels", "spelling")
         if any(getattr(one, name) != getattr(other, name) for name in same):
             yield Finding("policy", f"{one} was {other}")
     if (again.schema.null_values, again.schema.unlisted) != (

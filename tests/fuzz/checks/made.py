@@ -12,7 +12,7 @@ import polars as pl
 
 import incrowd as ic
 from fuzz import oracle
-from fuzz.draw import LISTED, Case, needs_population
+from fuzz.draw import LISTED, Case, needs_population, spelling_of
 from fuzz.oracle import STAR, Classes, Column, Spec
 from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
 from incrowd.algorithms import ALGORITHMS
@@ -105,6 +105,7 @@ def policy_of(case: Case) -> Policy:
             Attribute(
                 column["name"], column["role"], column.get("kind", "auto"), hierarchy, column.get("output"),
                 column.get("weight", 1.0), None if levels is None else (levels[0], levels[1]),
+                column.get("format"), column.get("decimal"), column.get("thousands"),
             )
         )  # fmt: skip
     algorithm = dict(case["algorithm"])
@@ -125,7 +126,7 @@ def spec_of(case: Case, column: dict[str, Any]) -> Spec:
     return Spec(
         column["name"], column["role"], column.get("kind", "auto"), column.get("recipe"),
         tuple(map(tuple, column["paths"])) if column.get("paths") else None,
-        output if column["role"] == "quasi" else "auto",
+        output if column["role"] == "quasi" else "auto", spelling_of(column),
     )  # fmt: skip
 
 
@@ -167,6 +168,8 @@ def met_in(case: Case) -> list[tuple[str, str]]:
     kinds = {column["type"] for column in case["columns"] if column["role"] in ("quasi", "sensitive")}
     if case["null_values"]:
         met += [("null", column["type"]) for column in case["columns"] if _has_null(case, column)]
+    if any(spelling_of(column) is not None for column in case["columns"]):
+        met.append(("spelled", case["source"]))
     return met + [("type", kind) for kind in kinds]
 
 

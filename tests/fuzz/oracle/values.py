@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -22,6 +22,21 @@ Key = None | str | Fraction
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """How a column writes dates (`format`) or numbers."""
+
+    format: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+    def plain(self, text: str) -> str | None:
+        """What a text says, as releases write it; None where it says nothing."""
+        if self.format is not None:
+            return _day_written(text.strip(), self.format)
+        return _number_written(text.strip(), self.decimal or ".", self.thousands)
+
+
+@dataclass(frozen=True)
 class Spec:
     """What a policy says of a column."""
 
@@ -31,6 +46,7 @@ class Spec:
     recipe: dict[str, Any] | None = None
     paths: tuple[tuple[str, ...], ...] | None = None
     output: str = "auto"
+    spelling: Spelling | None = None
 
 
 @dataclass
@@ -171,6 +187,8 @@ def _number(raw: Raw, kind: str) -> Fraction:
 
 def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]) -> Column:
     """Read a column; rows that are not live do not shape it."""
+    if spec.spelling is not None:
+        spec, raws = _plainly(spec, raws, null_values, live)
     present = [
         raw for raw, alive in zip(raws, live, strict=True) if alive and not is_missing(raw, null_values)
     ]
@@ -217,6 +235,91 @@ def _days(raws: Sequence[Raw], null_values: Sequence[str]) -> list[Raw]:
         raw.date() if isinstance(raw, dt.datetime) and not is_missing(raw, null_values) else raw
         for raw in raws
     ]
+
+
+# --- spellings ----------------------------------------------------------------------------------------
+
+UNITS = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
+BLANKS = " \u00a0\u202f"
+TIMED = set("HIMSfp")
+
+
+def _day_written(text: str, pattern: str) -> str | None:
+    try:
+        read = dt.datetime.strptime(text, pattern)
+    except ValueError:
+        return None
+    timed = any(mark == "%" and letter in TIMED for mark, letter in zip(pattern, pattern[1:], strict=False))
+    if not timed:
+        return read.date().isoformat()
+    whole = read.replace(microsecond=0).isoformat()
+    return whole + (f".{read.microsecond:06d}".rstrip("0") if read.microsecond else "")
+
+
+def _number_written(text: str, point: str, mark: str | None) -> str | None:
+    """Take the sign, the unit and the marks away one after the other; what is left has to be digits."""
+    minus = text[:1] in ("-", "\u2212")
+    rest = text[1:] if minus or text[:1] == "+" else text
+    for unit in UNITS:
+        if rest.startswith(unit):
+            rest = _without_blank(rest[len(unit) :], 0)
+            break
+        if rest.endswith(unit):
+            rest = _without_blank(rest[: -len(unit)], -1)
+            break
+    whole, sign, part = rest.partition(point)
+    if sign and not _digits(part):
+        return None
+    marks = {None: "", " ": BLANKS, "'": "'\u2019"}.get(mark, mark or "")
+    groups = [""]
+    for letter in whole:
+        if letter in marks:
+            groups.append("")
+        else:
+            groups[-1] += letter
+    if not all(map(_digits, groups)):
+        return None
+    if len(groups) > 1 and (len(groups[0]) > 3 or any(len(group) != 3 for group in groups[1:])):
+        return None
+    value = Fraction("".join(groups)) + (Fraction(int(part), 10 ** len(part)) if part else 0)
+    found = str(value.numerator) if value.denominator == 1 else _decimal(value)
+    return f"-{found}" if minus and value else found
+
+
+def _digits(text: str) -> bool:
+    return text != "" and all(letter in "0123456789" for letter in text)
+
+
+def _without_blank(text: str, place: int) -> str:
+    if text and text[place] in BLANKS:
+        return text[1:] if place == 0 else text[:-1]
+    return text
+
+
+def _plainly(
+    spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], live: Sequence[bool]
+) -> tuple[Spec, list[Raw]]:
+    """Write the values of a spelled column plainly; what means missing as it stands stays as it is."""
+    spelling = spec.spelling
+    assert spelling is not None
+    whole = all(raw is None or isinstance(raw, int) for raw in raws)
+    if not (all(raw is None or isinstance(raw, str) for raw in raws) or (whole and spelling.format)):
+        return spec, list(raws)
+    found: list[Raw] = []
+    for raw in raws:
+        plain = None if is_missing(raw, null_values) else spelling.plain(str(raw))
+        found.append(raw if plain is None else plain)
+    read = [
+        value
+        for value, raw, alive in zip(found, raws, live, strict=True)
+        if alive and not is_missing(raw, null_values)
+    ]
+    if read and all(isinstance(value, str) and value.endswith("T00:00:00") for value in read):
+        found = [
+            value[:10] if isinstance(value, str) and value[10:] == "T00:00:00" else value for value in found
+        ]
+    kind = spec.kind if spec.kind != "auto" else "date" if spelling.format else "number"
+    return replace(spec, kind=kind, spelling=None), found
 
 
 # --- hierarchies ------------------------------------------------------------------------------------
