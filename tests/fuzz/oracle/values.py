@@ -302,12 +302,13 @@ def _plainly(
     """Write the values of a spelled column plainly; what means missing as it stands stays as it is."""
     spelling = spec.spelling
     assert spelling is not None
-    whole = all(raw is None or isinstance(raw, int) for raw in raws)
+    # Beside a missing value, pandas has whole numbers as floats.
+    whole = all(raw is None or isinstance(raw, int | float) for raw in raws)
     if not (all(raw is None or isinstance(raw, str) for raw in raws) or (whole and spelling.format)):
         return spec, list(raws)
     found: list[Raw] = []
     for raw in raws:
-        plain = None if is_missing(raw, null_values) else spelling.plain(str(raw))
+        plain = None if is_missing(raw, null_values) else spelling.plain(text_of(raw) or "")
         found.append(raw if plain is None else plain)
     read = [
         value
