@@ -65,7 +65,7 @@ def test_what_is_allowed_in_words(declared, words):
         ({"size": 1, "share": float("nan")}, "mill: share must be a number between 0 and 1, got nan"),
         ({"size": 1, "share": float("inf")}, "mill: share must be a number between 0 and 1, got inf"),
         ({"size": 1, "share": "0.5"}, "mill: share must be a number between 0 and 1, got '0.5'"),
-        ({"size": 1, "grain": "Rye"}, "mill: grain must be one of rye, oats, got 'Rye'"),
+        ({"size": 1, "grain": "Rye"}, "mill: grain must be one of rye, oats, got 'Rye'; did you mean 'rye'?"),
         ({"size": 1, "fine": 1}, "mill: fine must be true or false, got 1"),
         ({"size": 1, "fine": "true"}, "mill: fine must be true or false, got 'true'"),
         ({"size": 1, "owner": 3}, "mill: owner must be a text, got 3"),

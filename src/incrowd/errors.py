@@ -124,11 +124,15 @@ def exists_already() -> str:
     return "exists already; choose another name or say " + setting("force=True", "--force")
 
 
+_NEAR = 0.65
+"""How much alike two names are at least; `sxe` and `sex` are by two thirds."""
+
+
 def did_you_mean(given: object, known: Iterable[str]) -> str:
     """Return a question for the end of a message, where a known name is much like the given one."""
     from difflib import get_close_matches
 
-    near = get_close_matches(str(given), [str(name) for name in known], n=1, cutoff=0.7)
+    near = get_close_matches(str(given), [str(name) for name in known], n=1, cutoff=_NEAR)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

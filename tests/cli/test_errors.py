@@ -285,6 +285,8 @@ def test_first_row_of_a_file_without_a_header_is_not_repeated(run, tmp_path, mon
 def test_header_with_one_named_column_is_known_to_be_one():
     with pytest.raises(ic.SchemaError, match="it has 'age', 'zip'"):
         ic.Schema(["age", "zpi"]).check_columns(["age", "zip"])
+    with pytest.raises(ic.SchemaError, match="did you mean 'zip'"):
+        ic.Schema(["age", "zpi"]).check_columns(["age", "zip"])
     with pytest.raises(ic.SchemaError, match="none of its 2 columns") as caught:
         ic.Schema(["edad"]).check_columns(["age", "zip"])
     assert "'zip'" not in str(caught.value)
