@@ -72,7 +72,8 @@ def test_the_verdict_comes_first_and_fits_a_screen(run, tmp_path, monkeypatch):
     )
     first = run("demo", "--rows", "2000")
     assert first.out.splitlines()[0] == "The release satisfies all 4 conditions asked for."
-    assert len(first.out.splitlines()) <= 24
+    # The prompt needs a line, too.
+    assert len(first.out.splitlines()) <= 23
     monkeypatch.chdir("incrowd-demo")
     roles = ("--policy", "policy.toml")
     raw = run("assess", "people.csv", *roles)

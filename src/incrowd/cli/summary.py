@@ -32,15 +32,16 @@ def show_release_summary(out: Console, release: Release) -> None:
     _show_weakest(out, asked)
     if before.people is None or after.people is None:
         told = (
-            f"smallest class {before.smallest:,} and {after.smallest:,}, unique records {before.unique:,} "
-            f"and {after.unique:,}"
+            f"smallest {before.smallest:,} and {after.smallest:,}; unique {before.unique:,} and "
+            f"{after.unique:,}"
         )
     else:
         told = (
             f"people in the smallest {before.people.smallest:,} and {after.people.smallest:,}, people alone "
             f"in a class {before.people.alone:,} and {after.people.alone:,}"
         )
-    out.print(f"Before and after: equivalence classes {before.classes:,} and {after.classes:,}, {told}.")
+    # One line of a terminal for most tables.
+    out.print(f"Classes: {before.classes:,} before, {after.classes:,} after; {told}.")
     if release.lattice is not None:
         out.print(search_text(release.lattice))
 
