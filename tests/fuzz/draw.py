@@ -91,6 +91,8 @@ FRAMES = ("polars", "pandas", "pandas-arrow", "pyarrow")
 FILES = ("csv", "csv-semicolon", "csv-tab", "csv-pipe", "csv-latin1", "csv-utf16", "csv-gz", "parquet")
 STREAMS = ("polars-lazy", "folder-csv", "folder-parquet", *PARTITIONED)
 DATABASES = ("sqlite", "duckdb", "relation", "postgresql", "spark")
+CASELESS = ("sqlite", "duckdb", "relation")
+"""Where two columns cannot have names that differ by case alone."""
 SOURCES = (*FRAMES, *FILES, *STREAMS, *DATABASES)
 IN_MEMORY = (*FRAMES, *FILES)
 ORDERED = (*IN_MEMORY, *STREAMS)
@@ -143,7 +145,7 @@ class Draw:
             "algorithm", [name for name in self.algorithms if source in IN_MEMORY or name not in BY_RECORD]
         )
         rows = r.choice([1, 2, 3, *range(4, 26), 40, 80])
-        columns = self.columns(rows, algorithm, spelled=not self.met["spelled", source])
+        columns = self.columns(rows, algorithm, source)
         case: Case = {
             "source": source,
             "columns": columns,
@@ -166,12 +168,14 @@ class Draw:
 
     # --- tables
 
-    def columns(self, rows: int, algorithm: str, *, spelled: bool) -> list[dict[str, Any]]:
+    def columns(self, rows: int, algorithm: str, source: str) -> list[dict[str, Any]]:
         r = self.random
         names = ["age", "zip", "sex", "day", "s", "t", "rid", "id", "x", "y"]
         if r.random() < 0.35:
             for place in r.sample(range(len(names)), r.choice([1, 2, 4])):
                 names[place] = r.choice(NASTY_NAMES)
+        if source in CASELESS:
+            names = list({name.lower(): name for name in names}.values())
         names = list(dict.fromkeys(names))
         names += [f"n{number}" for number in range(10 - len(names))]
         r.shuffle(names)
@@ -180,7 +184,7 @@ class Draw:
         roles += ["sensitive"] * r.choice([0, 1, 1, 1, 2])
         roles += [role for role in ("insensitive", "identifying", "other") if r.random() < 0.25]
         columns = [
-            self.column(name, role, rows, algorithm, spelled=spelled)
+            self.column(name, role, rows, algorithm, spelled=not self.met["spelled", source])
             for name, role in zip(names, roles, strict=False)
         ]
         r.shuffle(columns)

@@ -24,7 +24,12 @@ def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
     for column in case["columns"]:
         for cell in {*column["cells"], *column.get("batch", ())}:
             # A common word may stand in a message by itself.
-            if cell is None or len(cell) < 5 or cell in said or (cell.isascii() and cell.isalpha()):
+            if (
+                cell is None
+                or len(cell) < 5
+                or repr(cell)[1:-1] in said
+                or (cell.isascii() and cell.isalpha())
+            ):
                 continue
             if cell in bare:
                 return [Finding("leak", f"{cell!r} of {column['name']!r} is in: {message[:200]}")]
