@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import duckdb
@@ -167,7 +168,8 @@ def _like(table, frame, names):
     if isinstance(release.table, RecodedTable):
         release.into("typed", force=True)
         made = ic.assess(table.database.table("typed"), schema, [ic.KAnonymity(1)])
-        assert made.to_dict(cells=False) == expected.privacy.to_dict(cells=False)
+        # Times are texts now, which an assessment points out and an account does not.
+        assert replace(made, notes=()).to_dict(cells=False) == expected.privacy.to_dict(cells=False)
 
 
 def test_types_of_postgresql(postgres):

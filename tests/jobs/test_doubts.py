@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import polars as pl
 import pytest
 
@@ -103,6 +105,12 @@ def test_a_page_and_json_of_a_table_as_it_stands_tell_them(tmp_path):
     plain = ic.assess(table.select("age").filter(pl.col("age") < 999), ic.Schema(quasi=["age"]))
     assert plain.notes == ()
     assert "notes" not in plain.to_dict()
+    # What is stored as times or numbers is none of words.
+    times = pl.DataFrame(
+        {"at": [dt.datetime(2020, 1, 1, 5), dt.datetime(2020, 1, 2, 6)] * 4, "n": [20200305] * 8}
+    )
+    for typed in (times, times.to_pandas(), times.lazy()):
+        assert ic.assess(typed, ic.Schema(quasi=["at", "n"])).notes == ()
     # Cells of a release are no doubtful values.
     release = ic.anonymize(table, schema, "k-anonymity:4", output="set")
     masked = pl.DataFrame(

@@ -5,6 +5,7 @@ The sentences name columns, shares and well-known fillers, and no other value.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +69,7 @@ def _by_values(
     # The missing value has the last rank in both.
     moved = np.zeros(found.size, np.int64)
     moved[ranks[: domain.size]] = totals
-    return found, moved
+    return replace(found, typed=domain.typed), moved
 
 
 def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
@@ -93,7 +94,7 @@ def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
 def _unread(domain: Domain, attribute: Attribute) -> Recognized | None:
     """Recognize a category that nobody declared to be one."""
     declared = attribute.kind != "auto" or attribute.spelling or attribute.hierarchy is not None
-    if domain.kind != "category" or declared:
+    if domain.kind != "category" or domain.typed or declared:
         return None
     return recognize([text for text in domain.values if text is not None])
 

@@ -89,6 +89,8 @@ class Domain:
         missing value.
     missing
         Rank of the missing value, -1 where none is missing.
+    typed
+        Whether the values came as numbers or dates, so that nobody has to recognize them in texts.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Domain:
     hierarchy: Hierarchy | None
     numbers: NDArray[np.float64]
     missing: int
+    typed: bool = False
 
     def __repr__(self) -> str:
         return f"Domain({self.name!r}, {self.size:,} values)"
@@ -191,7 +194,8 @@ class Domain:
             tree = tree.with_leaf(MISSING) if tree is not None else None
             by_rank = np.append(by_rank, np.nan)
         texts = (*values, None) if found.has_missing else tuple(values)
-        return cls(attribute.name, kind, texts, tree, by_rank, missing), ranks
+        typed = found.kind is not None
+        return cls(attribute.name, kind, texts, tree, by_rank, missing, typed), ranks
 
     @classmethod
     def _spelled(
