@@ -139,8 +139,9 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
     for _ in range(2):
         for name in ic.__all__:
             found = getattr(ic, name)
-            if name in ("privacy", "risk"):
-                assert found.k_anonymity is not None if name == "privacy" else found.suda2 is not None
+            rooms = {"privacy": "k_anonymity", "risk": "suda2", "samples": "hospital"}
+            if name in rooms:
+                assert getattr(found, rooms[name]) is not None
                 continue
             assert getattr(found, "__name__", name) == name or name.isupper()
             assert type(found).__name__ != "module"

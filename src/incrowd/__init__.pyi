@@ -2,6 +2,7 @@
 
 from . import privacy as privacy
 from . import risk as risk
+from . import samples as samples
 from .algorithms import ALGORITHMS as ALGORITHMS
 from .algorithms import MDAV as MDAV
 from .algorithms import OKA as OKA

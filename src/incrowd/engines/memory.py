@@ -243,6 +243,7 @@ def number_persons(
     import numpy as np
     import polars as pl
 
+    from incrowd.kernels.grouping import group_columns
     from incrowd.table.missing import null_values_of
 
     cleaned: dict[str, pl.Series] = {}
@@ -254,12 +255,17 @@ def number_persons(
             values = null_values_of(null_values).without(values)
         cleaned[f"{len(cleaned)}"] = values.fill_nan(None) if values.dtype.is_float() else values
     frame = pl.DataFrame(cleaned)
-    missing = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    distinct = frame.filter(~missing).unique().with_row_index("number")
-    numbers = frame.join(distinct, on=list(cleaned), how="left", nulls_equal=True, maintain_order="left")[
-        "number"
-    ]
-    return numbers.cast(pl.Int32).fill_null(-1).to_numpy().astype(np.int32)
+    known = np.flatnonzero(frame.select(~pl.all_horizontal(pl.all().is_null())).to_series().to_numpy())
+    named = frame if len(known) == len(frame) else frame[known]
+    ids, first = group_columns([named.hash_rows().to_numpy()], [2**64], len(named))
+    if not named.equals(named[first[ids]]):
+        # Two people have the same hash.
+        distinct = named.unique().with_row_index("")
+        found = named.join(distinct, on=list(cleaned), how="left", nulls_equal=True, maintain_order="left")
+        ids = found[""].to_numpy().astype(np.int32)
+    numbers = np.full(len(frame), -1, np.int32)
+    numbers[known] = ids
+    return numbers
 
 
 def require_countable(column: str, dtype: pl.DataType) -> None:

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["Entries", "add_distinct", "first_entries"]
+__all__ = [
+    "Entries",
+    "add_distinct",
+    "first_entries",
+    "first_entries_below",
+    "list_entries",
+    "worst_of_items",
+]
 
 
 class Entries(NamedTuple):
@@ -38,6 +45,60 @@ def _first(start, stop, indptr, members, entries, first, found):
                     first[entry] = True
                     distinct += 1
         found[group] = distinct
+
+
+@compiled
+def _below(start, stop, classes, alike, entries, least, sums, marks):
+    indptr, members = classes
+    offsets, items, many = entries
+    first, found = marks
+    seen = np.full(many, -1, np.int32)
+    for group in range(start, stop):
+        total = 0
+        for position in range(indptr[group], indptr[group + 1]):
+            total += alike[members[position]]
+        distinct = 0
+        for position in range(indptr[group], indptr[group + 1]):
+            if total + distinct >= least:
+                break
+            key = members[position]
+            for entry in range(offsets[key], offsets[key + 1]):
+                if seen[items[entry]] != group:
+                    seen[items[entry]] = group
+                    first[entry] = True
+                    distinct += 1
+        if total + distinct >= least:
+            # Enough: whoever was met need not be known above.
+            total = max(total, least)
+            distinct = 0
+            for position in range(indptr[group], indptr[group + 1]):
+                key = members[position]
+                first[offsets[key] : offsets[key + 1]] = False
+        sums[group] = total
+        found[group] = distinct
+
+
+@compiled
+def _list(start, stop, indptr, members, entries, first, ends, listed):
+    for group in range(start, stop):
+        place = ends[group]
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for entry in range(entries[key], entries[key + 1]):
+                if first[entry]:
+                    listed[place] = entry
+                    place += 1
+
+
+@compiled
+def _raise(indptr, members, entries, values, worst):
+    offsets, items, _ = entries
+    for group in range(indptr.size - 1):
+        value = values[group]
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for entry in range(offsets[key], offsets[key + 1]):
+                worst[items[entry]] = max(worst[items[entry]], value)
 
 
 @compiled
@@ -93,6 +154,81 @@ def first_entries(
     if len(first):
         over_ranges(_first, _work(indptr, members, entries.indptr), indptr, members, entries, first, found)
     return first, found
+
+
+def first_entries_below(
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    alike: NDArray[np.int64],
+    entries: Entries,
+    least: int,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Find the first entries of classes that have fewer people than are enough.
+
+    Parameters
+    ----------
+    indptr, members
+        As in `first_entries`.
+    alike
+        int64[keys]: people of each key who have no entry.
+    least
+        How many people are enough.
+
+    Returns
+    -------
+    sums
+        int64[classes]: people without an entry; at least `least` where a class has enough people.
+    first, found
+        As `first_entries` gives them; none of a class that has enough.
+    """
+    first = np.zeros(len(entries.items), np.bool_)
+    sums, found = np.zeros(len(indptr) - 1, np.int64), np.zeros(len(indptr) - 1, np.int64)
+    work = _work(indptr, members, entries.indptr) + indptr
+    over_ranges(_below, work, (indptr, members), alike, entries, least, sums, (first, found))
+    return sums, first, found
+
+
+def list_entries(
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    entries: NDArray[np.int64],
+    first: NDArray[np.bool_],
+    found: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the first entries class by class, as `first_entries` found them.
+
+    Parameters
+    ----------
+    entries
+        int64[keys + 1]: the `indptr` of the entries.
+
+    Returns
+    -------
+    indptr
+        int64[classes + 1]
+    listed
+        int64[...]: the entries of class c are ``listed[indptr[c]:indptr[c + 1]]``.
+    """
+    ends = np.concatenate(([0], np.cumsum(found))).astype(np.int64)
+    listed = np.empty(ends[-1], np.int64)
+    if len(listed):
+        over_ranges(_list, _work(indptr, members, entries), indptr, members, entries, first, ends, listed)
+    return ends, listed
+
+
+def worst_of_items(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the largest value of the classes that each item has an entry in: float64[many], 0 for none.
+
+    Parameters
+    ----------
+    values
+        float64[classes], each >= 0.
+    """
+    worst = np.zeros(entries.many)
+    _raise(indptr, members, entries, values, worst)
+    return worst
 
 
 def add_distinct(

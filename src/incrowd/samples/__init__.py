@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from incrowd.samples.encounters import encounters
 from incrowd.samples.hospital import diagnosis_hierarchy, diagnosis_titles, hospital
 from incrowd.samples.policies import hospital_policy
 
-__all__ = ["diagnosis_hierarchy", "diagnosis_titles", "hospital", "hospital_policy"]
+__all__ = ["diagnosis_hierarchy", "diagnosis_titles", "encounters", "hospital", "hospital_policy"]

@@ -192,15 +192,13 @@ class EquivalenceClasses:
         alike = self.sizes - self._met[1]
         return int(alike[chosen].sum()) + int(np.count_nonzero(self._worst(chosen)))
 
-    def _worst(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _worst(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return for each spread person in a class the largest value of their classes, 0 for none."""
+        from incrowd.kernels.people import worst_of_items
+
         spread = self.frequency.spread
         assert spread is not None
-        place = self._class_of_entry(spread)
-        worst = np.zeros(spread.many[0], values.dtype)
-        live = place >= 0
-        np.maximum.at(worst, spread.person[live], values[place[live]])
-        return worst
+        return worst_of_items(self.indptr, self.members, spread.people_of_keys, values.astype(np.float64))
 
     def _class_of_entry(self, spread: Spread) -> NDArray[np.int64]:
         """Return the class of each entry of the spread people, -1 for none: int64[entries]."""
@@ -242,7 +240,7 @@ class EquivalenceClasses:
                 class_counts(*where, counted.domain.size)
                 if spread is None
                 else add_distinct(
-                    *where, spread.pairs_of_keys(attribute), spread.values[attribute], counted.domain.size
+                    *where, spread.pairs_of_keys(attribute), spread.values(attribute), counted.domain.size
                 )
             )
         return self._counts[attribute]
@@ -379,8 +377,9 @@ class EquivalenceClasses:
         counted, many = frequency.sensitive[attribute], len(joint.codes[0])
         where = self.indptr, self.members
         alike = counts = class_counts(*where, joint.keys, many)
-        if spread is not None and spread.combination is not None:
-            counts = add_distinct(*where, joint.keys, spread.stories_of_keys, spread.combination, many)
+        told = None if spread is None else spread.combinations
+        if spread is not None and told is not None:
+            counts = add_distinct(*where, joint.keys, spread.stories_of_keys, told, many)
         class_of = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(counts.indptr))
         values = joint.codes[attribute]
 
@@ -391,17 +390,22 @@ class EquivalenceClasses:
             of_value = SensitiveCounts(counted.domain, single, counted.totals, people=counted.people)
             return FrequencyTable((), (), weights, (of_value,), spread=listed)
 
-        if spread is None or spread.combination is None:
+        if spread is None or told is None:
             return table(counts.counts, None), class_of, counts.codes
         place = class_of * many + counts.codes
         owner = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(alike.indptr))
         weights = np.zeros(len(place), np.int64)
         weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
         first, _ = first_entries(*where, spread.stories_of_keys)
-        combination = spread.combination[first]
+        combination = told[first]
         key = np.searchsorted(place, self._class_of_entry(spread)[first] * many + combination)
         listed = Spread.of(
-            len(place), key, spread.person[first], [values[combination]], [counted.domain.size], None
+            len(place),
+            key,
+            spread.people_of_keys.items[first],
+            [values[combination]],
+            [counted.domain.size],
+            None,
         )
         return table(weights, listed), class_of, counts.codes
 

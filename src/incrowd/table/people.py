@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from incrowd.kernels.people import Entries
 
-__all__ = ["PersonRows", "Persons", "Spread"]
+__all__ = ["PersonRows", "Persons", "Spread", "Stories"]
 
 
 class PersonRows(NamedTuple):
@@ -70,6 +70,33 @@ class Persons:
         return f"Persons({self.people:,} people by {', '.join(self.columns)})"
 
 
+class Stories(NamedTuple):
+    """What is told of the people whose rows are not all alike, a story an entry.
+
+    Attributes
+    ----------
+    person
+        int32[stories]: number of the person.
+    story
+        int32[stories]: number of the person with these sensitive values.
+    pairs
+        Per sensitive attribute int32[stories]: number of the person with this value.
+    values
+        Per sensitive attribute int32[stories]: rank of the value.
+    combination
+        int32[stories]: which combination of all sensitive values it is; None where nobody asked.
+    many
+        How many numbers `person`, `story` and each of the `pairs` may have.
+    """
+
+    person: NDArray[np.int32]
+    story: NDArray[np.int32]
+    pairs: tuple[NDArray[np.int32], ...]
+    values: tuple[NDArray[np.int32], ...]
+    combination: NDArray[np.int32] | None
+    many: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Spread:
     """The people whose rows are not all alike, listed under each key that they have rows of.
@@ -80,33 +107,21 @@ class Spread:
     ----------
     indptr
         int64[keys + 1]: the entries of key c are ``indptr[c] .. indptr[c + 1] - 1``.
-    person
-        int32[entries]: number of the person.
-    story
-        int32[entries]: number of the person with these sensitive values.
-    pairs
-        Per sensitive attribute int32[entries]: number of the person with this value.
-    values
-        Per sensitive attribute int32[entries]: rank of the value.
-    combination
-        int32[entries]: which combination of all sensitive values it is; None where nobody asked.
-    many
-        How many numbers `person`, `story` and each of the `pairs` may have.
+    entry
+        int32[entries]: what each entry tells, as a place in `stories`.
+    stories
+        What is told; smaller tables that are made of this one share it.
     people
         Number of people who are listed.
     """
 
     indptr: NDArray[np.int64]
-    person: NDArray[np.int32]
-    story: NDArray[np.int32]
-    pairs: tuple[NDArray[np.int32], ...]
-    values: tuple[NDArray[np.int32], ...]
-    combination: NDArray[np.int32] | None
-    many: tuple[int, ...]
+    entry: NDArray[np.int32]
+    stories: Stories
     people: int
 
     def __repr__(self) -> str:
-        return f"Spread({self.people:,} people, {len(self.person):,} entries)"
+        return f"Spread({self.people:,} people, {len(self.entry):,} entries)"
 
     @classmethod
     def of(
@@ -132,57 +147,64 @@ class Spread:
         from incrowd.kernels.grouping import group_columns, group_members
 
         indptr, order = group_members(key, keys)
-        distinct, person = np.unique(person[order], return_inverse=True)
+        most = int(person.max(initial=-1)) + 1
+        owner, distinct = group_columns([person[order]], [most], len(order))
         ranked = tuple(ranks[order].astype(np.int32) for ranks in values)
-        entries, people = len(order), len(distinct)
-        pairs, many = [], [people, people]
+        people = len(distinct)
+        pairs, many = [], []
         for ranks, size in zip(ranked, sizes, strict=True):
-            numbers, first = group_columns([person, ranks], [people, size], entries)
+            numbers, first = group_columns([owner, ranks], [people, size], len(order))
             pairs.append(numbers)
             many.append(len(first))
-        story = person.astype(np.int32)
+        story, stories = owner, people
         if len(pairs) == 1:
-            story = pairs[0]
+            story, stories = pairs[0], many[0]
         elif pairs:
-            story, first = group_columns([person, *ranked], [people, *sizes], entries)
-            many[1] = len(first)
-        if len(pairs) == 1:
-            many[1] = many[2]
-        return cls(
-            indptr,
-            person.astype(np.int32),
+            story, first = group_columns([owner, *ranked], [people, *sizes], len(order))
+            stories = len(first)
+        told = Stories(
+            owner,
             story,
             tuple(pairs),
             ranked,
             None if combination is None else combination[order].astype(np.int32),
-            tuple(many),
-            people,
+            (people, stories, *many),
         )
+        return cls(indptr, np.arange(len(order), dtype=np.int32), told, people)
 
     @property
     def people_of_keys(self) -> Entries:
         """The people under each key."""
-        return self._entries(self.person, self.many[0])
+        return self._entries(self.stories.person, self.stories.many[0])
 
     @property
     def stories_of_keys(self) -> Entries:
         """The people with their sensitive values under each key."""
-        return self._entries(self.story, self.many[1])
+        return self._entries(self.stories.story, self.stories.many[1])
 
     def pairs_of_keys(self, attribute: int) -> Entries:
         """Return the people with their value of one sensitive attribute under each key."""
-        return self._entries(self.pairs[attribute], self.many[2 + attribute])
+        return self._entries(self.stories.pairs[attribute], self.stories.many[2 + attribute])
+
+    def values(self, attribute: int) -> NDArray[np.int32]:
+        """Return the rank of each entry's value of a sensitive attribute: int32[entries]."""
+        return self.stories.values[attribute][self.entry]
+
+    @property
+    def combinations(self) -> NDArray[np.int32] | None:
+        """Which combination of all sensitive values each entry has: int32[entries]; None if nobody asked."""
+        told = self.stories.combination
+        return None if told is None else told[self.entry]
 
     def _entries(self, items: NDArray[np.int32], many: int) -> Entries:
         from incrowd.kernels.people import Entries
 
-        return Entries(self.indptr, items, many)
+        return Entries(self.indptr, items[self.entry], many)
 
     @property
     def size(self) -> int:
-        """Bytes in use."""
-        entries = [self.person, self.story, *self.pairs, *self.values]
-        return self.indptr.nbytes + sum(array.nbytes for array in entries)
+        """Bytes in use beyond what tables share."""
+        return self.indptr.nbytes + self.entry.nbytes
 
     def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> Spread:
         """Return the list with a key for each class of keys; keys in no class are left out.
@@ -192,23 +214,11 @@ class Spread:
         indptr, members
             int64[classes + 1] and int64[...]: the keys of each class.
         """
-        from incrowd.kernels.people import first_entries
+        from incrowd.kernels.people import first_entries, list_entries
 
-        lengths = np.diff(self.indptr)[members]
-        starts = np.cumsum(lengths) - lengths
-        entries = np.arange(int(lengths.sum())) + np.repeat(self.indptr[members] - starts, lengths)
         first, found = first_entries(indptr, members, self.stories_of_keys)
-        kept = entries[first[entries]]
-        person = self.person[kept]
-        there = np.zeros(self.many[0], np.bool_)
-        there[person] = True
-        return replace(
-            self,
-            indptr=np.concatenate(([0], np.cumsum(found))).astype(np.int64),
-            person=person,
-            story=self.story[kept],
-            pairs=tuple(numbers[kept] for numbers in self.pairs),
-            values=tuple(ranks[kept] for ranks in self.values),
-            combination=None if self.combination is None else self.combination[kept],
-            people=int(np.count_nonzero(there)),
-        )
+        ends, listed = list_entries(indptr, members, self.indptr, first, found)
+        entry = self.entry[listed]
+        there = np.zeros(self.stories.many[0], np.bool_)
+        there[self.stories.person[entry]] = True
+        return replace(self, indptr=ends, entry=entry, people=int(np.count_nonzero(there)))

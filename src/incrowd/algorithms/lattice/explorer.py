@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.cells import numbered
+from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.judge import Judge
 from incrowd.algorithms.lattice.limits import Limits
 from incrowd.algorithms.lattice.memory import Memory
@@ -58,7 +59,9 @@ class Explorer:
         self._judge = Judge(problem, self.limits, self._cells)
         self._score = score_by(problem, self.limits, metric, aggregate, self._cells)
         each = np.arange(problem.frequency.keys, dtype=np.int32)
-        whole = Groups(each, problem.frequency.weights, problem.frequency)
+        people = problem.frequency.people
+        few = FewPeople.of(people, problem.least) if people is not None and self._judge.few else None
+        whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
 
     @property
@@ -111,8 +114,8 @@ class Explorer:
         leaves = self._score.leaves(levels, groups)
         bound = self._score.bound(groups, leaves)
         found = self._judge.verdict(levels, rolled)
-        if found.known is not None:
-            self._memory.keep(levels, found.known, rolled.below)
+        if found.known and self._memory.wants(groups, rolled.below):
+            self._memory.keep(levels, found.groups(groups))
         if not found.anonymous:
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
         score = self._score.of(levels, groups, found.failing, leaves)

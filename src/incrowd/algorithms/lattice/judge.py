@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.rollup import Groups
+from incrowd.kernels.grouping import group_members
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
@@ -39,7 +41,11 @@ class Verdict(NamedTuple):
     starred
         Whether a group has ``*`` in every attribute.
     known
-        The groups with all that models look at, for nodes above; None where that was not counted.
+        Whether all that models look at was counted, so that nodes above can be made of it.
+    classes
+        The classes in which it was counted; None where nothing but groups is looked at.
+    few
+        The people of groups that may have too few, where that is all.
     """
 
     anonymous: bool
@@ -47,7 +53,14 @@ class Verdict(NamedTuple):
     failing: NDArray[np.bool_]
     fails_below: bool
     starred: bool
-    known: Groups | None
+    known: bool
+    classes: EquivalenceClasses | None = None
+    few: FewPeople | None = None
+
+    def groups(self, groups: Groups) -> Groups:
+        """Return the node's groups with all that models look at."""
+        counted = None if self.classes is None else self.classes.as_keys()
+        return groups._replace(counted=counted, few=self.few)
 
 
 class Judge:
@@ -59,6 +72,8 @@ class Judge:
         Records below which a class is suppressed.
     settles
         Whether a node that fails settles those below.
+    few
+        Whether groups are judged by the people who are listed while there are too few.
     """
 
     def __init__(self, problem: SearchProblem, limits: Limits, cells: LevelCells) -> None:
@@ -71,7 +86,10 @@ class Judge:
         self._of_classes = [model for model in problem.to_be_asked if not model.of_table]
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
-        self._counting = bool(self._of_classes or self._of_table)
+        # Where sizes are all that is asked, people are listed while a group has too few of them.
+        self.few = bool(self._of_classes) and not self._of_table
+        self.few = self.few and all(model.size_only for model in self._of_classes)
+        self._counting = bool(self._of_classes or self._of_table) and not self.few
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
@@ -82,30 +100,32 @@ class Judge:
     def verdict(self, levels: tuple[int, ...], rolled: Rolled) -> Verdict:
         """Judge a node."""
         groups, allowed = rolled.groups, self._limits.allowed
-        failing = groups.weights < self.least
+        failing, few = groups.weights < self.least, None
+        if rolled.below.few is not None:
+            few = rolled.below.few.rolled(*group_members(rolled.ids, len(groups.keys)))
+            failing = failing | few.failing
         suppressed = self._suppressed(groups, failing)
         if suppressed > allowed:
             # Classes below are no larger, whatever the other models are.
-            known = None if self._counting else groups
-            return Verdict(False, suppressed, failing, True, False, known)
+            return Verdict(False, suppressed, failing, True, False, not self._counting, few=few)
         fails_below = False
+        classes = None
         if self._counting:
             below = rolled.below.counted
             assert below is not None, "where models count, so do all groups that are kept"
             classes = self._classes(below, levels, rolled)
             failing, fails_below = self._fails(classes, failing, allowed)
-            groups = groups._replace(counted=classes.as_keys())
         starred = self._starred(levels, groups.keys)
         if starred is not None:
             failing = failing | starred
         suppressed = self._suppressed(groups, failing)
         kept = ~failing
         good = suppressed <= allowed and bool(kept.any())
-        if good and self._of_table:
+        if good and self._of_table and classes is not None:
             left = classes.only(kept)
             good = all(result.holds for model in self._of_table for result in model.measure(left))
             fails_below = fails_below or (not good and self.settles and starred is None)
-        return Verdict(good, suppressed, failing, fails_below, starred is not None, groups)
+        return Verdict(good, suppressed, failing, fails_below, starred is not None, True, classes, few)
 
     def suppressed(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.bool_]:
         """Return which groups are suppressed, made from all keys: bool[groups]."""

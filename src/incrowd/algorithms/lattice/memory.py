@@ -49,16 +49,12 @@ class Memory:
         fits = (self._levels[:kept] <= np.array(levels)).all(axis=1)
         return self._kept[int(np.where(fits, self._sizes[:kept], np.iinfo(np.int64).max).argmin())]
 
-    def keep(self, levels: tuple[int, ...], groups: Groups, below: Groups) -> None:
-        """Keep a node's groups for the nodes above, where that saves work and there is room.
+    def wants(self, groups: Groups, below: Groups) -> bool:
+        """Say whether a node's groups would save work above, given the groups that they were made from."""
+        return self._bytes < _KEPT_BYTES and len(groups.keys) <= 0.8 * len(below.keys)
 
-        Parameters
-        ----------
-        below
-            From what they were made.
-        """
-        if len(groups.keys) > 0.8 * len(below.keys):
-            return
+    def keep(self, levels: tuple[int, ...], groups: Groups) -> None:
+        """Keep a node's groups for the nodes above, where there is room."""
         kept = len(self._kept)
         if self._bytes + groups.size > _KEPT_BYTES:
             return

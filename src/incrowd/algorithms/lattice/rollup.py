@@ -12,6 +12,7 @@ from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells
+    from incrowd.algorithms.lattice.few import FewPeople
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Groups", "Rolled", "Rollup"]
@@ -30,16 +31,19 @@ class Groups(NamedTuple):
         int64[groups]: records of each.
     counted
         The groups as the keys of a table with all that models look at; None where none looks.
+    few
+        The people of groups that may have too few; None where people are not counted, or with all else.
     """
 
     keys: NDArray[np.int32]
     weights: NDArray[np.int64]
     counted: FrequencyTable | None
+    few: FewPeople | None = None
 
     @property
     def size(self) -> int:
         """Bytes in use."""
-        total = self.keys.nbytes + self.weights.nbytes
+        total = self.keys.nbytes + self.weights.nbytes + (0 if self.few is None else self.few.size)
         if self.counted is not None:
             held = [counts.keys for counts in self.counted.sensitive]
             if self.counted.joint is not None:
