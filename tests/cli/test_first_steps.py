@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -60,9 +61,12 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
     assert "--force" in refused.err
     assert run("demo", "--rows", "2000", "-o", str(target), "--force").status == 0
     # What it says to try next works as printed; the raw table does not meet the limits.
-    monkeypatch.chdir(target)
-    commands = [line.split()[1:] for line in result.out.splitlines() if line.startswith("  incrowd ")]
-    assert [run(*command).status for command in commands] == [1, 0, 0]
+    commands = [shlex.split(line) for line in result.out.splitlines() if line.startswith("  ")]
+    assert commands[0][:3] == ["cd", str(target), "&&"]
+    monkeypatch.chdir(commands[0][1])
+    commands[0] = commands[0][3:]
+    assert [command[0] for command in commands] == ["incrowd"] * 3
+    assert [run(*command[1:]).status for command in commands] == [1, 0, 0]
 
 
 def test_the_verdict_comes_first_and_fits_a_screen(run, tmp_path, monkeypatch):

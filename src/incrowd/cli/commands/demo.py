@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,8 +66,10 @@ def demo(
         show_release(out, release)
     agrees = "agrees" if verification.ok else "DISAGREES"
     out.print(f"A second implementation (SQL) {agrees}. Written to {output}; go on there:")
-    for line in _NEXT:
-        out.print(f"  {line}")
+    for number, line in enumerate(_NEXT):
+        # As printed they can be pasted into a shell, which a line break would spoil.
+        there = "" if number else f"cd {shlex.quote(str(output))} && "
+        out.print(f"  {there}{line}", soft_wrap=True)
     if not verification.ok:
         raise typer.Exit(1)
 
