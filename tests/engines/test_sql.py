@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import Phase, given
@@ -92,8 +94,9 @@ def test_releases_are_the_same(where, frame, null_values, algorithm, k):
             return
         other.into("safe", force=True)
         schema = schema.measured()
+        # A table as it stands may have notes, which the account of a release has not.
         again = ic.assess(table.database.table("safe"), schema, [ic.KAnonymity(k)])
-        _same_figures(again.to_dict(cells=False), figures(one))
+        _same_figures(replace(again, notes=()).to_dict(cells=False), figures(one))
         # Read as a table of its own, it has the same rows.
         safe = ic.anonymize(
             table.database.table("safe"),
@@ -148,7 +151,8 @@ def test_names_and_values_with_quotes(where, table):
         target = 'safe "; DROP TABLE people; --'
         other.into('"safe ""; DROP TABLE people; --"', force=True)
         made = found.database.table('"' + target.replace('"', '""') + '"')
-        _same_figures(ic.assess(made, schema, [ic.KAnonymity(2)]).to_dict(cells=False), figures(one))
+        again = ic.assess(made, schema, [ic.KAnonymity(2)])
+        _same_figures(replace(again, notes=()).to_dict(cells=False), figures(one))
         assert len(fetched(ic.anonymize(found, schema, [ic.KAnonymity(2)]).table)) == 16
 
 

@@ -168,7 +168,7 @@ class Draw:
 
     # --- tables
 
-    def columns(self, rows: int, algorithm: str, source: str) -> list[dict[str, Any]]:
+    def names(self, source: str) -> list[str]:
         r = self.random
         names = ["age", "zip", "sex", "day", "s", "t", "rid", "id", "x", "y"]
         if r.random() < 0.35:
@@ -179,6 +179,11 @@ class Draw:
         names = list(dict.fromkeys(names))
         names += [f"n{number}" for number in range(10 - len(names))]
         r.shuffle(names)
+        return names
+
+    def columns(self, rows: int, algorithm: str, source: str) -> list[dict[str, Any]]:
+        r = self.random
+        names = self.names(source)
         several = [1, 1, 2, 2, 2, 3, 3, 4]
         roles = ["quasi"] * (1 if algorithm == "microaggregation" else r.choice(several))
         roles += ["sensitive"] * r.choice([0, 1, 1, 1, 2])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.checks import run
-from fuzz.draw import SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
+from fuzz.draw import CASELESS, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
 from incrowd.privacy import MODELS
@@ -49,6 +49,17 @@ def test_spelled_columns_are_drawn_for_every_place_and_most_can_be_read():
     assert {kind for _, kind in told} == set(SPELLED)
     assert {source for source, _ in told} == set(SOURCES)
     assert read[True] > 10 * read[False] > 0
+
+
+def test_databases_that_ignore_case_get_no_names_that_differ_by_it_alone():
+    differing = Counter()
+    for source in ("polars", *CASELESS):
+        draw = Draw(3, MODELS.names(), ALGORITHMS.names(), list(SOURCES), Counter())
+        for _ in range(4000):
+            names = draw.names(source)
+            differing[source] += len({name.lower() for name in names}) < len(names)
+    assert differing["polars"] > 0
+    assert [differing[source] for source in CASELESS] == [0] * len(CASELESS)
 
 
 @pytest.mark.parametrize("seed", [4, 6])

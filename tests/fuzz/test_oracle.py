@@ -14,6 +14,7 @@ import pytest
 
 import incrowd as ic
 from fuzz import checks, oracle, shrink
+from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
 from fuzz.checks.released import types
 from fuzz.sources import Placed, Services, frame_of, read_csv
@@ -251,6 +252,16 @@ def test_the_oracle_imports_nothing_of_what_it_judges():
     }
     foreign = {name for name in names if not name.startswith("fuzz.oracle.")}
     assert {name.partition(".")[0] for name in foreign} <= sys.stdlib_module_names
+
+
+def test_a_value_that_the_policy_names_may_be_in_a_message_and_another_may_not():
+    """Whatever marks are in it, as a line break."""
+    named, other = "line\nbreak, 1", "line\nbreak, 2"
+    model = {"model": "alpha-k-anonymity", "alpha": 0.4, "k": 3, "value": named}
+    columns = [{"name": "s", "type": "text", "role": "sensitive", "cells": [named, other]}]
+    asked, place = case(columns=columns, models=[model]), Placed(None, pl.DataFrame())
+    assert leaks(asked, place, f"value={named} fails") == []
+    assert [each.check for each in leaks(asked, place, f"value={other} fails")] == ["leak"]
 
 
 def test_numbers_that_are_not_those_of_the_texts_are_found(tmp_path):
