@@ -25,6 +25,7 @@ from incrowd.recoding import (
     node_labels,
 )
 from incrowd.recoding.observed import literal
+from incrowd.recoding.people import carry_people
 from incrowd.table.documents import envelope
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
@@ -85,6 +86,7 @@ class AppliedBatch:
     csv_format: CsvFormat | None = None
     sources: tuple[Any, ...] = field(default=(), repr=False)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
+    _made_from: tuple[FrequencyTable, Recoding] | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
@@ -136,7 +138,7 @@ class AppliedBatch:
         from incrowd.io.files import escaping
 
         def check(reread: Any) -> None:
-            _judged(reread, self.previous_release, self.policy)
+            _judged(reread, self.previous_release, self.policy, self._made_from)
 
         csv_format = escaping(self.csv_format, escape_formulas)
         engine_for(self.texts).write_checked(path, csv_format, check, force=force, sources=self.sources)
@@ -208,7 +210,8 @@ def apply_recoding(
         recoding = Recoding.load(recoding)
     engine = engine_for(loaded(table, csv_format))
     schema = policy.schema
-    refuse_people(schema, "apply")
+    if previous_release is not None:
+        refuse_people(schema, "apply with an earlier release")
     schema.released(engine.columns)
     names = [attribute.name for attribute in schema.quasi]
     if [domain.name for domain in recoding.domains] != names:
@@ -229,6 +232,7 @@ def apply_recoding(
                 for attribute, kind in zip(schema.quasi, kinds, strict=True)
             ),
             *schema.sensitive,
+            *schema.having("person"),
         ],
         null_values=schema.null_values,
     )
@@ -253,7 +257,8 @@ def apply_recoding(
     carried = _Carried.build(recoding.domains, frequency, labels, kept)
     check_cells(carried, schema.null_values)
     released = engine.apply(_as_counted(schema, plainly), frequency, carried)
-    judged = _judged(released, previous_release, policy)
+    made_from = None if frequency.persons is None else (frequency, carried)
+    judged = _judged(released, previous_release, policy, made_from)
     if not policy.keep_order:
         released = engine.reordered(released, RandomOrder())
     reasons = np.append(np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1)), 3)
@@ -271,6 +276,7 @@ def apply_recoding(
         csv_format,
         (*given, *engine.sources),
         _reason_of_row=None if rows is None else reasons.astype(np.int8)[rows],
+        _made_from=made_from,
         _texts=None if table is released else released,
     )
 
@@ -321,7 +327,7 @@ def _written(table: Any, policy: Policy) -> Part:
     from incrowd.engines import engine_for
 
     joint = any(model.is_joint for model in policy.models)
-    found = engine_for(table).count(policy.schema.measured(), joint=joint)
+    found = engine_for(table).count(policy.schema.measured(person=False), joint=joint)
     shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
     return shown, np.ones(found.keys, np.bool_), found
 
@@ -338,7 +344,12 @@ def _as_counted(schema: Schema, plainly: Schema) -> Schema:
     )
 
 
-def _judged(released: Any, previous_release: Any, policy: Policy) -> Assessment:
+def _judged(
+    released: Any,
+    previous_release: Any,
+    policy: Policy,
+    made_from: tuple[FrequencyTable, Recoding] | None,
+) -> Assessment:
     """Measure what was made, with the earlier release where one was named, and refuse what does not hold."""
     from incrowd.engines import loaded
     from incrowd.jobs.assess import assess_classes
@@ -347,6 +358,8 @@ def _judged(released: Any, previous_release: Any, policy: Policy) -> Assessment:
 
     tables = [released] if previous_release is None else [loaded(previous_release), released]
     counted, _ = together([_written(table, policy) for table in tables], policy.schema)
+    if made_from is not None:
+        counted = carry_people(counted, *made_from)
     assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models)
     judge(assessment, replace(policy, max_suppression=1.0))
     return assessment

@@ -83,7 +83,9 @@ class SparkEngine(FetchedEngine):
         schema.check_columns(self._names)
         if not schema.quasi:
             return super().count(schema, joint=joint, target=target)
-        wanted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+        wanted = [
+            attribute.name for attribute in (*schema.quasi, *schema.sensitive, *schema.having("person"))
+        ]
         if target is not None:
             wanted.append(schema.target(target, self._names).name)
         wanted = list(dict.fromkeys(wanted))
