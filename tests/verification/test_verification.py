@@ -199,6 +199,7 @@ def test_counts_and_plain_dict(check):
         "suppressed_share": 1 / 6,
         "max_suppression": 0.2,
         "classes": 2,
+        "smallest": 2,
         "findings": [
             {
                 "model": "k-anonymity",
@@ -208,6 +209,7 @@ def test_counts_and_plain_dict(check):
                 "holds": True,
                 "distance": None,
                 "quantity": "k",
+                "unit": "records",
             },
             {
                 "model": "l-diversity",
@@ -217,6 +219,7 @@ def test_counts_and_plain_dict(check):
                 "holds": True,
                 "distance": None,
                 "quantity": "l",
+                "unit": "records",
             },
             {
                 "model": "t-closeness",
@@ -226,6 +229,7 @@ def test_counts_and_plain_dict(check):
                 "holds": True,
                 "distance": "equal",
                 "quantity": "t",
+                "unit": "records",
             },
         ],
         "problems": [],

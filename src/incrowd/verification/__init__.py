@@ -21,15 +21,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
-from incrowd.verification.against import compare
+from incrowd.verification.against import as_released, compare
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.cells import Shapes, listed
-from incrowd.verification.classes import count_records, group, group_of
+from incrowd.verification.classes import (
+    count_records,
+    count_rows,
+    fetch_row,
+    group,
+    group_of,
+    smallest_class,
+)
 from incrowd.verification.databases import is_address
 from incrowd.verification.models import Measuring
 from incrowd.verification.people import People
+from incrowd.verification.persons import Persons, find_persons, refuse_several_rows
 from incrowd.verification.policy import Column, Policy, read_policy
-from incrowd.verification.result import Finding, Verification
+from incrowd.verification.result import Finding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
@@ -38,7 +46,7 @@ from incrowd.verification.tables import load, title_of
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Finding", "Verification", "verify"]
+__all__ = ["Finding", "PeopleFound", "Verification", "verify"]
 
 _TOLERANCE = 1e-12
 
@@ -78,7 +86,8 @@ def verify(  # noqa: PLR0913
         Its table, where it is a database.
     row_map
         Which record of the raw table each record of the release is: a file as `Release.write_row_map` writes
-        it. Each record is then checked by itself; without it, the tables are compared as a whole.
+        it. Each record is then checked by itself; without it, the tables are compared as a whole. Where the
+        policy says whose row it is, people are counted with it.
     delimiter
         One character between the fields of CSV files, or one and a blank; None to find out.
     encoding
@@ -91,7 +100,9 @@ def verify(  # noqa: PLR0913
     Returns
     -------
     Verification
-        The figures, and whether each limit is met (with equality; sums within 1e-12).
+        The figures, and whether each limit is met (with equality; sums within 1e-12). Where the policy says
+        whose row it is, they are about people. Without the raw table or the order of its rows they are about
+        records, and `holds` is None where people could change the verdict.
 
     Raises
     ------
@@ -140,11 +151,13 @@ def verify(  # noqa: PLR0913
             _refuse_lacking(released, needed)
             people = raw = places = None
             if population_file is not None:
+                whose = [column.name for column in policy.named("person")]
                 people = load(
-                    con, "population", population_file, None, quasi, csv_format, scratch,
+                    con, "population", population_file, None, [*quasi, *whose], csv_format, scratch,
                     everything=False,
                 )  # fmt: skip
                 _refuse_lacking(people, quasi)
+                refuse_several_rows(con, people, policy)
                 people = _respell(con, people, policy)
             if beside is not None:
                 raw = load(
@@ -193,10 +206,15 @@ def _checked(
     row_map: Table | None,
 ) -> Verification:
     quasi = policy.named("quasi")
+    raw, placed = _in_place(con, released, raw, row_map)
+    persons = find_persons(con, released, raw, policy, placed=placed)
+    by_person = persons is not None and persons.several
     # The score looks at all sensitive columns, a joint model at all the others, too.
     sensitive = policy.named("sensitive") if any(_needs_values(d.model) for d in policy.demands) else ()
     names = [column.name for column in quasi]
-    group(con, released, names, [column.name for column in sensitive], policy.null_values)
+    group(
+        con, released, names, [column.name for column in sensitive], policy.null_values, by_person=by_person
+    )
     records, suppressed, classes = count_records(con)
     if records == 0:
         raise TableError(f"{released.title}: the file holds no records")
@@ -204,9 +222,9 @@ def _checked(
     for place, column in enumerate(sensitive):
         stored = released.types[released.place(column.name)]
         stored = _plainly(con, "member", f"s{place}", stored, column, policy.null_values)
-        attributes[column.name] = Attribute(con, place, column, stored)
+        attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
     population = None if people is None else People(con, people, quasi, policy.null_values)
-    measuring = Measuring(con, len(quasi), classes, records - suppressed, attributes, population)
+    measuring = Measuring(con, len(quasi), classes, attributes, population, persons)
     findings = tuple(measuring.find(demand) for demand in policy.demands)
     problems = [
         *_columns_too_many(policy, released),
@@ -218,14 +236,14 @@ def _checked(
         wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
         problems += wrong
         unchecked += unknown
-    if policy.named("person"):
-        unchecked.append("how many people the classes have: the figures count records")
+    if persons is not None and persons.unknown:
+        unchecked.append(f"how many people the classes have: {persons.unknown}")
     if raw is None:
         unchecked.append(
             "whether the cells are true, and other columns as they were: that needs the raw table"
         )
     else:
-        compared = compare(con, released, raw, policy, row_map)
+        compared = compare(con, released, raw, policy, placed=placed)
         problems += compared.problems
         unchecked += compared.unchecked
         notes += compared.notes
@@ -239,7 +257,25 @@ def _checked(
         problems=tuple(problems),
         unchecked=tuple(unchecked),
         notes=tuple(notes),
+        smallest=int(fetch_row(con, "SELECT coalesce(min(records), 0) FROM classes")[0]),
+        people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
     )
+
+
+def _in_place(
+    con: duckdb.DuckDBPyConnection, released: Table, raw: Table | None, row_map: Table | None
+) -> tuple[Table | None, bool]:
+    """Put the raw records in the order of the released ones if a row map tells it; say whether it did."""
+    if raw is None or row_map is None or count_rows(con, raw) != count_rows(con, released):
+        return raw, False
+    return as_released(con, released, raw, row_map), True
+
+
+def _found(con: duckdb.DuckDBPyConnection, persons: Persons, suppressed: int) -> PeopleFound:
+    """Say who was counted; where everybody has one record, so many people are suppressed as records."""
+    if persons.several:
+        suppressed = persons.people - int(fetch_row(con, "SELECT count(DISTINCT person) FROM crowd")[0])
+    return PeopleFound(persons.people, persons.unnamed, suppressed, smallest_class(con) or 0)
 
 
 def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Table:
@@ -308,7 +344,7 @@ def _odd_cells(
     shapes = Shapes(column)
     problems, unchecked = [], []
     rows = con.execute(
-        f"SELECT CAST(q{number} AS VARCHAR), sum(size) FROM classes GROUP BY q{number}"
+        f"SELECT CAST(q{number} AS VARCHAR), sum(records) FROM classes GROUP BY q{number}"
     ).fetchall()
     limit = math.inf if policy.set_limit is None else policy.set_limit
     long = sum(int(size) for text, size in rows if listed(text) > limit)

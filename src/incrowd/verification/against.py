@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import TableError, named
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import fetch_row, group_of, written
+from incrowd.verification.classes import count_rows, fetch_row, group_of, written
 from incrowd.verification.people import Coverage, Covers
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.source import Table
@@ -24,7 +24,7 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Compared", "compare"]
+__all__ = ["Compared", "as_released", "compare"]
 
 _FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5
 """Records below which an order is chance; least share of steps that go one way; steps of grouped values, as a
@@ -50,14 +50,14 @@ class Compared(NamedTuple):
 
 
 def compare(
-    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy, row_map: Table | None = None
+    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy, *, placed: bool = False
 ) -> Compared:
     """Compare two loaded tables.
 
     Parameters
     ----------
-    row_map
-        Which raw record each released one is, by its number from 1.
+    placed
+        Whether a row map told which raw record each released one is, so that record N is record N.
 
     Returns
     -------
@@ -67,8 +67,6 @@ def compare(
     ------
     HierarchyError
         A raw value is no leaf of its column's hierarchy.
-    TableError
-        The row map does not name every record once.
     """
     problems = [
         f"the column {name!r} is not in the raw table" for name in released.names if name not in raw.names
@@ -81,16 +79,14 @@ def compare(
     lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
     if lacking:
         return Compared([*problems, f"the raw table {raw.title} has no column {named(lacking)}"])
-    sizes = [int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0]) for table in (released, raw)]
+    sizes = [count_rows(con, table) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return Compared([*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"])
-    if row_map is not None:
-        raw = _as_released(con, released, raw, row_map, sizes[0])
     pairs = [_pair(con, column, released, raw, policy.null_values) for column in policy.named("quasi")]
     comparison = _Comparison(con, released, raw, pairs, passed)
     in_order = released.in_order and raw.in_order
-    notes = comparison.told_by_order() if in_order and policy.keep_order and row_map is None else []
-    if in_order and (policy.keep_order or row_map is not None):
+    notes = comparison.told_by_order() if in_order and policy.keep_order and not placed else []
+    if in_order and (policy.keep_order or placed):
         found, unchecked = comparison.record_by_record()
     elif in_order and policy.keep_order is None:
         found, unchecked = comparison.either_way()
@@ -99,10 +95,20 @@ def compare(
     return Compared([*problems, *found], unchecked, notes)
 
 
-def _as_released(
-    con: duckdb.DuckDBPyConnection, released: Table, raw: Table, row_map: Table, records: int
-) -> Table:
-    """Put the raw records in the order of the released ones."""
+def as_released(con: duckdb.DuckDBPyConnection, released: Table, raw: Table, row_map: Table) -> Table:
+    """Put the raw records in the order of the released ones.
+
+    Parameters
+    ----------
+    row_map
+        Which raw record each released one is, by its number from 1.
+
+    Raises
+    ------
+    TableError
+        The row map does not name every record once.
+    """
+    records = count_rows(con, released)
     if not (released.in_order and raw.in_order):
         raise TableError("a row map is for files: records of a database have no numbers")
     if "row" not in row_map.names:

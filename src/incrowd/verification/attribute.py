@@ -7,8 +7,11 @@ texts
 whole
     v, n: how often the whole table has each, suppressed records included.
 counts
-    part, home, size, v, n: how often each part of a class has each value. Usually a class is one part;
-    where the other sensitive columns count as quasi-identifiers it is split by their values.
+    part, home, size, total, v, n: how often each part of a class has each value. Usually a class is one part;
+    where the other sensitive columns count as quasi-identifiers it is split by their values. The total is
+    the sum of n. The size is the same, unless people are counted: somebody with two values adds to both.
+held
+    class, v, person: who has which value. Only where people are counted.
 """
 
 from __future__ import annotations
@@ -51,10 +54,21 @@ class Attribute:
         What the policy says of it.
     declared
         DuckDB's type of the column.
+    by_person
+        Whether people are counted in place of records.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, place: int, column: Column, declared: str) -> None:
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        place: int,
+        column: Column,
+        declared: str,
+        *,
+        by_person: bool = False,
+    ) -> None:
         self.con = con
+        self.by_person = by_person
         self.cell = f"s{place}"
         self.place = place
         self.column = column
@@ -110,12 +124,17 @@ class Attribute:
         )
         same = f"member.{self.cell} IS NOT DISTINCT FROM texts.value"
         joined = f"member JOIN texts_{ending} AS texts ON {same}"
+        amount, total = "count(*)", "size"
+        if self.by_person:
+            self.con.execute(f"CREATE TABLE held_{ending} AS SELECT DISTINCT class, v, person FROM {joined}")
+            joined = f"held_{ending}"
+            amount, total = "count(DISTINCT person)", "(sum(n) OVER (PARTITION BY class))::HUGEINT"
         self.con.execute(
-            f"CREATE TABLE whole_{ending} AS SELECT v, count(*)::HUGEINT AS n FROM {joined} GROUP BY v"
+            f"CREATE TABLE whole_{ending} AS SELECT v, {amount}::HUGEINT AS n FROM {joined} GROUP BY v"
         )
         self.con.execute(
-            f"CREATE TABLE counts_{ending} AS SELECT class AS part, class AS home, size, v, n FROM ("
-            f"SELECT class, v, count(*)::HUGEINT AS n FROM {joined} WHERE class IS NOT NULL "
+            f"CREATE TABLE counts_{ending} AS SELECT class AS part, class AS home, size, {total} AS total, "
+            f"v, n FROM (SELECT class, v, count(*)::HUGEINT AS n FROM {joined} WHERE class IS NOT NULL "
             "GROUP BY class, v) JOIN classes USING (class)"
         )
         self._made[as_text] = ending
@@ -150,9 +169,14 @@ class Attribute:
             )
         return int(found)
 
-    def table_size(self) -> int:
-        """Return the number of records, suppressed ones included."""
-        return int(fetch_row(self.con, "SELECT count(*) FROM record")[0])
+    def everybody(self) -> int:
+        """Return the number of records, or of people; suppressed ones included."""
+        amount = "count(DISTINCT person)" if self.by_person else "count(*)"
+        return int(fetch_row(self.con, f"SELECT {amount} FROM record")[0])
+
+    def occurrences(self, *, as_text: bool | None = None) -> int:
+        """Return the sum of what the whole table has of each value; see `coded`."""
+        return int(fetch_row(self.con, f"SELECT sum(n) FROM whole_{self.coded(as_text=as_text)}")[0])
 
     def climb(self) -> int:
         """Make `above_` (v, node, edge): the nodes from each value up to the root; return the height.
@@ -236,7 +260,8 @@ def split_by_others(
     con = attribute.con
     if fetch_row(con, f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{name}'")[0]:
         return name
-    joins, columns = [], ["member.class"]
+    by_person = attribute.by_person
+    joins, columns = [], ["member.class", *(["member.person"] if by_person else [])]
     for other in attributes:
         codes = other.coded() if other is not attribute else ending
         joins.append(
@@ -245,13 +270,19 @@ def split_by_others(
         )
         columns.append(f"t{other.place}.v AS v{other.place}")
     others = ", ".join(f"v{other.place}" for other in attributes if other is not attribute)
+    own, amount, whole = "", "count(*)", "counted"
+    size = total = "(sum(n) OVER (PARTITION BY part))::HUGEINT"
+    if by_person:
+        own, amount, size = "person, ", "count(DISTINCT person)", "size"
+        sizes = "SELECT part, count(DISTINCT person)::HUGEINT AS size FROM parts GROUP BY part"
+        whole = f"counted JOIN ({sizes}) USING (part)"
     con.execute(
         f"CREATE TABLE {name} AS WITH coded AS (SELECT {', '.join(columns)} FROM member {' '.join(joins)} "
         "WHERE member.class IS NOT NULL), "
-        f"parts AS (SELECT class AS home, v{attribute.place} AS v, "
+        f"parts AS (SELECT {own}class AS home, v{attribute.place} AS v, "
         f"dense_rank() OVER (ORDER BY class, {others}) AS part FROM coded), "
-        "counted AS (SELECT part, home, v, count(*)::HUGEINT AS n FROM parts GROUP BY part, home, v) "
-        "SELECT part, home, (sum(n) OVER (PARTITION BY part))::HUGEINT AS size, v, n FROM counted"
+        f"counted AS (SELECT part, home, v, {amount}::HUGEINT AS n FROM parts GROUP BY part, home, v) "
+        f"SELECT part, home, {size} AS size, {total} AS total, v, n FROM {whole}"
     )
     return name
 

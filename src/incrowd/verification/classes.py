@@ -5,9 +5,14 @@ Tables made here
 record
     q0, q1, ... (quasi-identifiers), s0, s1, ... (sensitive), suppressed. One row a record.
 classes
-    class, size, q0, q1, ...: the groups of the records that are not suppressed.
+    class, records, size, q0, q1, ...: the groups of the records that are not suppressed. The size is the
+    number of records, or of people.
 member
     class (NULL for a suppressed record), s0, s1, ... One row a record.
+crowd
+    class, person: who has a record in which class.
+
+Where people are counted, `record` and `member` have the column person, too. Only then `crowd` is there.
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ __all__ = [
     "as_written",
     "cell",
     "count_records",
+    "count_rows",
     "fetch_row",
     "group",
     "group_of",
@@ -111,8 +117,16 @@ def group(
     quasi: Sequence[str],
     sensitive: Sequence[str],
     null_values: Sequence[str],
+    *,
+    by_person: bool = False,
 ) -> None:
-    """Read a loaded table into the tables of this module."""
+    """Read a loaded table into the tables of this module.
+
+    Parameters
+    ----------
+    by_person
+        Whether people are counted: the table `whose` of `persons` tells whose each record is.
+    """
 
     def cells(names: Sequence[str], letter: str) -> list[str]:
         found = ((table.place(name), f"{letter}{number}") for number, name in enumerate(names))
@@ -121,22 +135,27 @@ def group(
     stars = " AND ".join(
         f"coalesce(CAST(c{table.place(name)} AS VARCHAR) = {literal(SUPPRESSED)}, false)" for name in quasi
     )
-    con.execute(
-        f"CREATE TABLE record AS SELECT {', '.join(cells(quasi, 'q') + cells(sensitive, 's'))}, "
-        f"{stars} AS suppressed FROM {table.name}"
-    )
+    columns, rows, size = cells(quasi, "q") + cells(sensitive, "s"), table.name, "count(*)"
+    if by_person:
+        columns.append("person")
+        rows, size = f"{rows} JOIN whose ON whose.place = {table.name}.rowid", "count(DISTINCT person)"
+    con.execute(f"CREATE TABLE record AS SELECT {', '.join(columns)}, {stars} AS suppressed FROM {rows}")
     keys = [f"q{number}" for number in range(len(quasi))]
     con.execute(
         f"CREATE TABLE classes AS SELECT row_number() OVER () AS class, * FROM (SELECT {', '.join(keys)}, "
-        f"count(*)::HUGEINT AS size FROM record WHERE NOT suppressed GROUP BY {', '.join(keys)})"
+        f"count(*)::HUGEINT AS records, {size}::HUGEINT AS size FROM record WHERE NOT suppressed "
+        f"GROUP BY {', '.join(keys)})"
     )
-    if sensitive:
+    told = [f"s{number}" for number in range(len(sensitive))] + (["person"] if by_person else [])
+    if told:
         # A suppressed record finds no class: none has '*' in every key.
         same = " AND ".join(f"record.{key} IS NOT DISTINCT FROM classes.{key}" for key in keys)
-        values = ", ".join(f"record.s{number}" for number in range(len(sensitive)))
+        values = ", ".join(f"record.{name}" for name in told)
         con.execute(
             f"CREATE TABLE member AS SELECT classes.class, {values} FROM record LEFT JOIN classes ON {same}"
         )
+    if by_person:
+        con.execute("CREATE TABLE crowd AS SELECT DISTINCT class, person FROM member WHERE class IS NOT NULL")
 
 
 def count_records(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
@@ -146,8 +165,13 @@ def count_records(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:
     return int(records), int(suppressed), int(classes)
 
 
+def count_rows(con: duckdb.DuckDBPyConnection, table: Table) -> int:
+    """Count the rows of a loaded table."""
+    return int(fetch_row(con, f"SELECT count(*) FROM {table.name}")[0])
+
+
 def smallest_class(con: duckdb.DuckDBPyConnection) -> int | None:
-    """Return k as reached; None if there is no class."""
+    """Return k as reached, by records or by people; None if there is no class."""
     (size,) = fetch_row(con, "SELECT min(size) FROM classes")
     return None if size is None else int(size)
 

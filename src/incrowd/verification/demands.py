@@ -42,6 +42,32 @@ class Demand:
         """Whether it compares the table with a population."""
         return self.model in ("k-map", "delta-presence") or self.settings.get("attacker") == "journalist"
 
+    def same_by_people(self, *, holds: bool) -> bool:
+        """Whether what was found by records is so by people, too, whoever they are.
+
+        A class has at most as many people as records, and just the same values. Example: a class of three
+        records has at most three people. So 4-anonymity fails, whoever they are. Whether 2-anonymity holds is
+        not known.
+
+        Parameters
+        ----------
+        holds
+            Whether the limit is met by records.
+        """
+        if self.model == "l-diversity":
+            return bool(self.settings["kind"] == "distinct")
+        if self.model == "k-map" or self.settings.get("attacker") == "journalist":
+            return True  # it looks at the people of the population alone
+        if self.quantity == "delta_min" and not self.limit:
+            return True  # no share is below 0
+        falls = self.quantity in ("k", "K", "payoff") or self.model == "delta-presence"
+        if not falls and self.model != "maximum-risk":
+            return False
+        # With fewer people the figure falls, and the risk rises. Where that is for the worse, what fails by
+        # records fails; where it is for the better, what holds by records holds.
+        is_worse = self.at_least == falls
+        return holds is not is_worse
+
 
 @dataclass(frozen=True)
 class Parameter:

@@ -14,6 +14,7 @@ from incrowd.verification.attribute import Attribute, split_by_others
 from incrowd.verification.classes import fetch_row, smallest_class
 from incrowd.verification.demands import Demand
 from incrowd.verification.people import People
+from incrowd.verification.persons import Persons
 from incrowd.verification.result import Finding
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ class Measuring:
         Where the tables of `classes.group` are.
     quasi
         Number of quasi-identifiers.
-    classes, kept
-        Number of classes, and of the records in them.
+    classes
+        Number of classes.
+    persons
+        Who the people of the records are, where the policy names columns for it. If nobody can tell, the
+        figures are about records, and a limit holds or fails only where people would not change that.
     attributes
         The sensitive columns by name.
     people
@@ -47,9 +51,9 @@ class Measuring:
     con: duckdb.DuckDBPyConnection
     quasi: int
     classes: int
-    kept: int
     attributes: Mapping[str, Attribute]
     people: People | None = None
+    persons: Persons | None = None
 
     def find(self, demand: Demand) -> Finding:
         """Measure what a demand asks for, and compare.
@@ -70,15 +74,24 @@ class Measuring:
         if demand.model == "t-closeness" and demand.attribute is not None:
             distance = self.attributes[demand.attribute].distance_named(demand.settings["distance"])
         reached = self._reached(demand, distance)
+        holds = reached is not None and _holds(demand, reached)
+        by_records = self.persons is not None and bool(self.persons.unknown)
+        is_known = not by_records or not self.classes or demand.same_by_people(holds=holds)
         return Finding(
             demand.model,
             demand.attribute,
             demand.limit,
             reached,
-            reached is not None and _holds(demand, reached),
+            holds if is_known else None,
             distance,
             demand.quantity,
+            "records" if self.persons is None or by_records else "people",
         )
+
+    @property
+    def _by_person(self) -> bool:
+        """Whether people are told apart from records."""
+        return self.persons is not None and self.persons.several
 
     def _reached(self, demand: Demand, distance: str | None) -> float | None:
         if not self.classes:
@@ -133,20 +146,34 @@ class Measuring:
         """Return the largest share in any group of records that agree in L quasi-identifiers."""
         assert demand.attribute is not None
         attribute = self.attributes[demand.attribute]
-        counts = f"counts_{attribute.coded()}"
         largest = 0.0
         for group in self._known(demand.settings["L"]):
-            merged = (
-                "(WITH joined AS (SELECT dense_rank() OVER (ORDER BY "
-                f"{group}) AS part, v, n FROM {counts} AS c JOIN classes ON c.part = classes.class), "
+            query = quantities.share(attribute, self._merged(attribute, group), demand.settings["value"])
+            (share,) = fetch_row(self.con, f"SELECT max(value) FROM ({query})")
+            largest = max(largest, float(share))
+        return largest
+
+    def _merged(self, attribute: Attribute, group: str) -> str:
+        """Write the query of how often each value occurs where classes merge by some of their cells."""
+        part = f"dense_rank() OVER (ORDER BY {group}) AS part"
+        ending = attribute.coded()
+        if not self._by_person:
+            return (
+                f"(WITH joined AS (SELECT {part}, v, n FROM counts_{ending} AS c "
+                "JOIN classes ON c.part = classes.class), "
                 "summed AS (SELECT part, v, sum(n)::HUGEINT AS n FROM joined GROUP BY part, v) "
                 "SELECT part, part AS home, (sum(n) OVER (PARTITION BY part))::HUGEINT AS size, v, n "
                 "FROM summed)"
             )
-            query = quantities.share(attribute, merged, demand.settings["value"])
-            (share,) = fetch_row(self.con, f"SELECT max(value) FROM ({query})")
-            largest = max(largest, float(share))
-        return largest
+        # Somebody may be in several of the classes that merge: people are united, not added.
+        people = "count(DISTINCT person)::HUGEINT"
+        return (
+            f"(WITH joined AS (SELECT {part}, v, person FROM held_{ending} AS h "
+            "JOIN classes ON h.class = classes.class), "
+            f"sizes AS (SELECT part, {people} AS size FROM joined GROUP BY part) "
+            f"SELECT part, part AS home, size, v, {people} AS n FROM joined JOIN sizes USING (part) "
+            "GROUP BY part, size, v)"
+        )
 
     def _known(self, known: int) -> Sequence[str]:
         """List what an attacker may know: for each set of quasi-identifiers their columns."""
@@ -173,20 +200,21 @@ class Measuring:
             case "maximum-risk":
                 return 1 / smallest
             case "average-risk":
-                return self.classes / self.kept
+                worst = self._worst_sizes()
+                return math.fsum(n / size for size, n in worst) / sum(n for _, n in worst)
             case "lkc-privacy":
+                amount, rows = "sum(size)", "classes"
+                if self._by_person:
+                    amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
                 queries = (
-                    f"SELECT min(n) FROM (SELECT sum(size) AS n FROM classes GROUP BY {group})"
+                    f"SELECT min(n) FROM (SELECT {amount} AS n FROM {rows} GROUP BY {group})"
                     for group in self._known(settings["L"])
                 )
                 return min(int(fetch_row(self.con, query)[0]) for query in queries)
             case "records-at-risk":
-                (risky,) = fetch_row(
-                    self.con,
-                    "SELECT coalesce(sum(size), 0) FROM classes "
-                    f"WHERE 1 / size::DOUBLE > {float(settings['threshold'])!r}::DOUBLE",
-                )
-                return int(risky) / self.kept
+                worst = self._worst_sizes()
+                risky = sum(n for size, n in worst if 1 / size > float(settings["threshold"]))
+                return risky / sum(n for _, n in worst)
             case "k-map":
                 return min(people for _, people in self._sizes_and_people())
             case "delta-presence":
@@ -198,6 +226,16 @@ class Measuring:
             case "profitability":
                 return self._payoff(demand)
         raise PolicyError(f"verify cannot measure {demand.model}")
+
+    def _worst_sizes(self) -> list[tuple[int, int]]:
+        """Return sizes of classes, and how many records are in such, or people have no smaller class."""
+        worst = "SELECT size AS least, sum(size) FROM classes GROUP BY size"
+        if self._by_person:
+            worst = (
+                "SELECT least, count(*) FROM (SELECT person, min(size) AS least FROM crowd JOIN classes "
+                "USING (class) GROUP BY person) GROUP BY least"
+            )
+        return [(int(size), int(n)) for size, n in self.con.execute(worst).fetchall()]
 
     def _sizes_and_people(self) -> list[tuple[int, int]]:
         assert self.people is not None

@@ -4,6 +4,10 @@ Every function returns a query of part, home and value. With N records in all an
 part minus a share in the table is (n/s - N_v/N) = (n*N - N_v*s) / (N*s). So differences are sums of whole
 numbers (HUGEINT, 128 bits; DuckDB raises on overflow) with one division at the end.
 
+Where people are counted, somebody may have several values. So a share may be of the people of a part (its
+size), or of all counts of a part (their total). Entropies and distances look at a distribution, whose shares
+add up to 1. They take the total.
+
 Only values that occur in a part are looked at. What all other values add has a closed form. So no table is as
 large as parts times values.
 """
@@ -33,14 +37,14 @@ def diversity(attribute: Attribute, counts: str, settings: dict[str, Any]) -> st
     if kind == "entropy":
         # With n of s records: exp(-sum n/s ln(n/s)) = s / exp(sum n ln n / s).
         return (
-            f"SELECT part, home, size::DOUBLE / exp(sum(n::DOUBLE * ln(n::DOUBLE)) / size::DOUBLE) AS value "
-            f"FROM {counts} GROUP BY part, home, size"
+            "SELECT part, home, total::DOUBLE / exp(sum(n::DOUBLE * ln(n::DOUBLE)) / total::DOUBLE) "
+            f"AS value FROM {counts} GROUP BY part, home, total"
         )
     if kind == "grassberger":
         _tabulate_grassberger(attribute.con, counts)
         return (
-            "SELECT part, home, least(exp(ln(size::DOUBLE) - sum(n::DOUBLE * g) / size::DOUBLE), "
-            f"count(*)::DOUBLE) AS value FROM {counts} JOIN grassberger USING (n) GROUP BY part, home, size"
+            "SELECT part, home, least(exp(ln(total::DOUBLE) - sum(n::DOUBLE * g) / total::DOUBLE), "
+            f"count(*)::DOUBLE) AS value FROM {counts} JOIN grassberger USING (n) GROUP BY part, home, total"
         )
     # The largest l with r1 < c (rl + ... + rm), where r1 >= r2 >= ... are the counts.
     return (
@@ -73,8 +77,8 @@ def evenness(counts: str) -> str:
     """Entropy over the logarithm of the number of values in the part; 0 for a single value."""
     return (
         "SELECT part, home, CASE WHEN count(*) = 1 THEN 0 ELSE "
-        "(ln(size::DOUBLE) - sum(n::DOUBLE * ln(n::DOUBLE)) / size::DOUBLE) / ln(count(*)::DOUBLE) END "
-        f"AS value FROM {counts} GROUP BY part, home, size"
+        "(ln(total::DOUBLE) - sum(n::DOUBLE * ln(n::DOUBLE)) / total::DOUBLE) / ln(count(*)::DOUBLE) END "
+        f"AS value FROM {counts} GROUP BY part, home, total"
     )
 
 
@@ -89,23 +93,23 @@ def share(attribute: Attribute, counts: str, value: str | None) -> str:
 
 def gain(attribute: Attribute, counts: str, kind: str) -> str:
     """Largest relative gain (p - q) / q; enhanced: infinite where a gain is above -ln q."""
-    table_size = attribute.table_size()
+    everybody = attribute.everybody()
     whole = f"whole_{attribute.coded()}"
     bounded = "gain"
     if kind == "enhanced":
         bounded = f"CASE WHEN gain > {_SLACK} - ln(q) THEN 'inf'::DOUBLE ELSE gain END"
     return (
         f"SELECT part, home, max({bounded}) AS value FROM (SELECT part, home, "
-        f"greatest(c.n * {table_size} - w.n * size, 0)::DOUBLE / (w.n * size)::DOUBLE AS gain, "
-        f"w.n::DOUBLE / {table_size} AS q FROM {counts} AS c JOIN {whole} AS w USING (v)) GROUP BY part, home"
+        f"greatest(c.n * {everybody} - w.n * size, 0)::DOUBLE / (w.n * size)::DOUBLE AS gain, "
+        f"w.n::DOUBLE / {everybody} AS q FROM {counts} AS c JOIN {whole} AS w USING (v)) GROUP BY part, home"
     )
 
 
 def log_ratio(attribute: Attribute, counts: str, absent: str) -> str:
     """Largest absolute ln(p / q); where a value is absent from the part infinite, or passed over."""
-    table_size = attribute.table_size()
+    everybody = attribute.everybody()
     whole = f"whole_{attribute.coded()}"
-    value = f"max(abs(ln((c.n * {table_size})::DOUBLE / (w.n * size)::DOUBLE)))"
+    value = f"max(abs(ln((c.n * {everybody})::DOUBLE / (w.n * size)::DOUBLE)))"
     if absent == "infinite":
         value = f"CASE WHEN count(*) < (SELECT count(*) FROM {whole}) THEN 'inf'::DOUBLE ELSE {value} END"
     return (
@@ -133,26 +137,26 @@ def distance(attribute: Attribute, counts: str, name: str) -> str:
 
 def _equal(attribute: Attribute, counts: str) -> str:
     """Half the sum of |n/s - N_v/N|; a value absent from the part adds N_v/N."""
-    table_size = attribute.table_size()
+    table_total = attribute.occurrences()
     return f"""
-        SELECT part, home, apart::DOUBLE / (2 * {table_size}::HUGEINT * size)::DOUBLE AS value
+        SELECT part, home, apart::DOUBLE / (2 * {table_total}::HUGEINT * total)::DOUBLE AS value
         FROM (
             SELECT
-                part, home, size,
-                sum(abs(c.n * {table_size} - w.n * size)) + size * ({table_size} - sum(w.n)) AS apart
+                part, home, total,
+                sum(abs(c.n * {table_total} - w.n * total)) + total * ({table_total} - sum(w.n)) AS apart
             FROM {counts} AS c JOIN whole_{attribute.coded()} AS w USING (v)
-            GROUP BY part, home, size
+            GROUP BY part, home, total
         )
     """
 
 
 def _most_different(attribute: Attribute, counts: str) -> str:
     """Largest |n/s - N_v/N| of a value that the part has."""
-    table_size = attribute.table_size()
+    table_total = attribute.occurrences()
     return f"""
         SELECT
             part, home,
-            max(abs(c.n * {table_size} - w.n * size)::DOUBLE / ({table_size}::HUGEINT * size)::DOUBLE)
+            max(abs(c.n * {table_total} - w.n * total)::DOUBLE / ({table_total}::HUGEINT * total)::DOUBLE)
                 AS value
         FROM {counts} AS c JOIN whole_{attribute.coded()} AS w USING (v)
         GROUP BY part, home
@@ -166,7 +170,7 @@ def _ordered(attribute: Attribute, counts: str) -> str:
     with W_i*s < C*N the part is ahead, from then on behind; an ASOF join finds that value, and prefix
     sums of W give both sides.
     """
-    tables, table_size = attribute.coded(as_text=False), attribute.table_size()
+    tables, table_total = attribute.coded(as_text=False), attribute.occurrences(as_text=False)
     (values,) = fetch_row(attribute.con, f"SELECT count(*) FROM whole_{tables}")
     if values == 1:
         return f"SELECT DISTINCT part, home, 0.0::DOUBLE AS value FROM {counts}"
@@ -178,11 +182,11 @@ def _ordered(attribute: Attribute, counts: str) -> str:
             SELECT v, w, sum(w) OVER (ORDER BY v) - w AS before, sum(w) OVER (ORDER BY v) AS after
             FROM cumulative
         ),
-        total AS (SELECT max(after) AS w_sum FROM prefix),
+        summed AS (SELECT max(after) AS w_sum FROM prefix),
         step AS (
             SELECT
-                part, home, size, v AS start,
-                sum(n) OVER by_value * {table_size} AS ahead,
+                part, home, total, v AS start,
+                sum(n) OVER by_value * {table_total} AS ahead,
                 lead(v) OVER by_value AS stop,
                 row_number() OVER by_value = 1 AS is_first
             FROM {counts}
@@ -190,15 +194,15 @@ def _ordered(attribute: Attribute, counts: str) -> str:
         ),
         bounded AS (
             SELECT
-                part, home, size, start, ahead, is_first,
+                part, home, total, start, ahead, is_first,
                 coalesce(stop, {values}) AS stop,
-                (ahead + size - 1) // size AS target,
+                (ahead + total - 1) // total AS target,
                 opening.before AS at_start,
                 coalesce(closing.before, w_sum) AS at_stop
             FROM step
             JOIN prefix AS opening ON opening.v = step.start
             LEFT JOIN prefix AS closing ON closing.v = step.stop
-            CROSS JOIN total
+            CROSS JOIN summed
         ),
         crossed AS (
             SELECT bounded.*, coalesce(prefix.v + 1, 0) AS crossing, prefix.after AS at_crossing
@@ -206,23 +210,23 @@ def _ordered(attribute: Attribute, counts: str) -> str:
         ),
         clipped AS (
             SELECT
-                part, home, size, start, stop, ahead, is_first, at_start, at_stop,
+                part, home, total, start, stop, ahead, is_first, at_start, at_stop,
                 greatest(start, least(crossing, stop)) AS middle,
                 CASE WHEN crossing <= start THEN at_start WHEN crossing >= stop THEN at_stop
                      ELSE at_crossing END AS at_middle
             FROM crossed
         )
-        SELECT part, home, apart::DOUBLE / ({values - 1}::HUGEINT * {table_size} * size)::DOUBLE AS value
+        SELECT part, home, apart::DOUBLE / ({values - 1}::HUGEINT * {table_total} * total)::DOUBLE AS value
         FROM (
             SELECT
-                part, home, size,
+                part, home, total,
                 sum(
-                    ahead * (middle - start) - size * (at_middle - at_start)
-                    + size * (at_stop - at_middle) - ahead * (stop - middle)
-                    + CASE WHEN is_first THEN size * at_start ELSE 0 END
+                    ahead * (middle - start) - total * (at_middle - at_start)
+                    + total * (at_stop - at_middle) - ahead * (stop - middle)
+                    + CASE WHEN is_first THEN total * at_start ELSE 0 END
                 ) AS apart
             FROM clipped
-            GROUP BY part, home, size
+            GROUP BY part, home, total
         )
     """
 
@@ -235,7 +239,8 @@ def _hierarchical(attribute: Attribute, counts: str) -> str:
     sum over the edges of length times what must cross: the difference of the shares below the edge.
     A missing value is one more leaf right under the root.
     """
-    tables, table_size, height = attribute.coded(as_text=True), attribute.table_size(), attribute.climb()
+    tables, table_total = attribute.coded(as_text=True), attribute.occurrences(as_text=True)
+    height = attribute.climb()
     return f"""
         WITH
         whole_node AS (
@@ -243,17 +248,17 @@ def _hierarchical(attribute: Attribute, counts: str) -> str:
             GROUP BY node, edge
         ),
         part_node AS (
-            SELECT part, home, size, node, sum(n) AS n FROM {counts} JOIN above_{tables} USING (v)
-            GROUP BY part, home, size, node
+            SELECT part, home, total, node, sum(n) AS n FROM {counts} JOIN above_{tables} USING (v)
+            GROUP BY part, home, total, node
         ),
-        total AS (SELECT sum(edge * n) AS edge_sum FROM whole_node)
-        SELECT part, home, apart::DOUBLE / (2 * {height}::HUGEINT * {table_size} * size)::DOUBLE AS value
+        summed AS (SELECT sum(edge * n) AS edge_sum FROM whole_node)
+        SELECT part, home, apart::DOUBLE / (2 * {height}::HUGEINT * {table_total} * total)::DOUBLE AS value
         FROM (
             SELECT
-                part, home, size,
-                sum(edge * abs(part_node.n * {table_size} - whole_node.n * size))
-                    + size * (any_value(edge_sum) - sum(edge * whole_node.n)) AS apart
-            FROM part_node JOIN whole_node USING (node) CROSS JOIN total
-            GROUP BY part, home, size
+                part, home, total,
+                sum(edge * abs(part_node.n * {table_total} - whole_node.n * total))
+                    + total * (any_value(edge_sum) - sum(edge * whole_node.n)) AS apart
+            FROM part_node JOIN whole_node USING (node) CROSS JOIN summed
+            GROUP BY part, home, total
         )
     """

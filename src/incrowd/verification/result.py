@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Finding", "Verification"]
+__all__ = ["Finding", "PeopleFound", "Verification"]
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,46 @@ class Finding:
         What the worst class has, or the table where the model is a condition on it. None if there is no
         class, or the measure is not defined.
     holds
-        Whether the limit is met; meeting it exactly counts.
+        Whether the limit is met; meeting it exactly counts. None where that is not known: the policy says
+        whose row it is, and only records could be counted.
     distance
         For t-closeness the distance that was taken, else None.
     quantity
         What was limited: the model's parameter, as ``k`` or ``alpha``.
+    unit
+        What was counted: ``records`` or ``people``.
     """
 
     model: str
     attribute: str | None
     asked: float
     reached: float | None
-    holds: bool
+    holds: bool | None
     distance: str | None = None
     quantity: str = ""
+    unit: str = "records"
+
+
+@dataclass(frozen=True)
+class PeopleFound:
+    """The people of a release, where the policy names columns that say whose row it is.
+
+    Attributes
+    ----------
+    people
+        People of the raw table.
+    unnamed
+        Records that do not say whose they are; each is a person of its own.
+    suppressed
+        People of whom every record is suppressed.
+    smallest
+        People of the smallest class; 0 if there is no class.
+    """
+
+    people: int
+    unnamed: int
+    suppressed: int
+    smallest: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +87,10 @@ class Verification:
         What could not be checked with what was given, in words.
     notes
         What no limit forbids and the owner of the data should know, in words.
+    smallest
+        Records of the smallest class; 0 if there is no class.
+    people
+        The people, where the policy names columns that say whose row it is and they could be counted.
     """
 
     file: str
@@ -72,6 +102,8 @@ class Verification:
     problems: tuple[str, ...]
     unchecked: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    smallest: int = 0
+    people: PeopleFound | None = None
 
     @property
     def suppressed_share(self) -> float:
@@ -80,8 +112,13 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every model holds and nothing else is wrong."""
+        """Whether every model holds and nothing else is wrong. What is not known does not hold."""
         return not self.problems and all(finding.holds for finding in self.findings)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is wrong so far, but it is not known whether every model holds."""
+        return not (self.ok or self.problems or any(finding.holds is False for finding in self.findings))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain types, ready for JSON, which has no infinity."""
@@ -101,6 +138,8 @@ class Verification:
             "suppressed_share": self.suppressed_share,
             "max_suppression": self.max_suppression,
             "classes": self.classes,
+            "smallest": self.smallest,
+            **({} if self.people is None else {"people": asdict(self.people)}),
             "findings": findings,
             "problems": list(self.problems),
             "unchecked": list(self.unchecked),

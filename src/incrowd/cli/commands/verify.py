@@ -11,7 +11,9 @@ from incrowd.cli import options, outputs
 from incrowd.cli.parsing import file_or_address, listed, named
 
 if TYPE_CHECKING:
-    from incrowd.verification import Verification
+    from rich.console import Console
+
+    from incrowd.verification import PeopleFound, Verification
 
 __all__ = ["verify"]
 
@@ -52,6 +54,7 @@ def verify(
     It shares no code with the first and counts in SQL.
 
     Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
+    Where the policy says whose row it is, --against and --row-map are needed to count people.
     """
     from incrowd.verification import verify as check
 
@@ -73,7 +76,7 @@ def verify(
     else:
         _show(result)
     if not result.ok:
-        raise typer.Exit(1)
+        raise typer.Exit(2 if result.is_open else 1)
 
 
 def _show(result: Verification) -> None:
@@ -81,13 +84,17 @@ def _show(result: Verification) -> None:
 
     from incrowd.cli.tables import console, number, verdict
 
-    out = console()
+    out, people = console(), result.people
+    whose = "" if people is None else f" of {people.people:,} people"
     out.print(
-        f"{result.file}: {result.records:,} records in {result.classes:,} classes, "
+        f"{result.file}: {result.records:,} records{whose} in {result.classes:,} classes, "
         f"{result.suppressed:,} suppressed",
     )
+    if people is not None:
+        _show_people(out, result, people)
+    by_people = people is not None or any(finding.holds is None for finding in result.findings)
     table = Table(box=None, pad_edge=False)
-    for name in ("model", "attribute", "reached", "asked", ""):
+    for name in ("model", "attribute", "reached", "asked", *(["counted"] if by_people else []), ""):
         table.add_column(name)
     for finding in result.findings:
         table.add_row(
@@ -95,7 +102,8 @@ def _show(result: Verification) -> None:
             finding.attribute or "",
             number(finding.reached),
             number(finding.asked),
-            verdict(finding.holds),
+            *([finding.unit] if by_people else []),
+            "not checked" if finding.holds is None else verdict(finding.holds),
         )
     out.print(table)
     for problem in result.problems:
@@ -104,4 +112,15 @@ def _show(result: Verification) -> None:
         out.print(f"note: {note}")
     for what in result.unchecked:
         out.print(f"not checked: {what}")
-    out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
+    if result.is_open:
+        out.print("NOT verified: nothing is wrong so far, but people could not be counted")
+    else:
+        out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
+
+
+def _show_people(out: Console, result: Verification, people: PeopleFound) -> None:
+    unnamed = f" {people.unnamed:,} records do not say whose they are." if people.unnamed else ""
+    out.print(
+        f"The figures count people.{unnamed} The smallest class has {people.smallest:,} people, the smallest "
+        f"by records {result.smallest:,} records. All records of {people.suppressed:,} people are suppressed."
+    )

@@ -1,0 +1,128 @@
+"""Whose record each record of a release is.
+
+A release has no column that names a person. So the people are taken from the raw table: record N of it must
+be record N of the release. Where nobody has two records, people are records, whatever the order.
+
+Table made here
+---------------
+whose
+    place, person: the row of each record, and a number of its person. It is negative for a record that does
+    not say whose it is, which is a person of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incrowd.errors import TableError, named, setting
+from incrowd.verification.classes import cell, count_rows, fetch_row
+from incrowd.verification.policy import Policy
+from incrowd.verification.source import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Persons", "find_persons", "refuse_several_rows"]
+
+
+@dataclass(frozen=True)
+class Persons:
+    """Who the people of a release are, as far as that is known.
+
+    Attributes
+    ----------
+    people, unnamed
+        People of the table, and the records that do not say whose they are.
+    several
+        Whether somebody has several records, so that people are counted by the table `whose`.
+    unknown
+        Why people cannot be counted, in words; empty where they can.
+    """
+
+    people: int = 0
+    unnamed: int = 0
+    several: bool = False
+    unknown: str = ""
+
+
+def find_persons(
+    con: duckdb.DuckDBPyConnection, released: Table, raw: Table | None, policy: Policy, *, placed: bool
+) -> Persons | None:
+    """Find out whose record each record of a release is; None where the policy names no column for it.
+
+    Parameters
+    ----------
+    raw
+        The raw table, in the order of the release where that is known.
+    placed
+        Whether a row map told the order.
+    """
+    columns = [column.name for column in policy.named("person")]
+    if not columns:
+        return None
+    against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
+    if raw is None:
+        return Persons(
+            unknown=f"the release does not say whose its records are; name the raw table ({against}) and "
+            f"the row map ({row_map}), internal/rows.parquet of a saved folder"
+        )
+    lacking = [name for name in columns if name not in raw.names]
+    if lacking:
+        return Persons(unknown=f"the raw table {raw.title} has no column {named(lacking)}")
+    if count_rows(con, released) != count_rows(con, raw):
+        return Persons(unknown="the release and the raw table have not the same records")
+    records, people, unnamed = _number(con, raw, columns, policy.null_values)
+    if people == records:
+        return Persons(people, unnamed)
+    in_order = released.in_order and raw.in_order
+    if not in_order:
+        return Persons(
+            unknown="records of a database have no numbers; take both tables as files, and name the row map "
+            f"({row_map})"
+        )
+    if not (placed or policy.keep_order):
+        return Persons(
+            unknown="it is not known which raw record each record is; name the row map "
+            f"({row_map}), internal/rows.parquet of a saved folder"
+        )
+    return Persons(people, unnamed, several=True)
+
+
+def refuse_several_rows(con: duckdb.DuckDBPyConnection, population: Table, policy: Policy) -> None:
+    """Refuse a population that says that somebody has several rows: they would count as several people.
+
+    Raises
+    ------
+    TableError
+    """
+    columns = [column.name for column in policy.named("person")]
+    if not columns or any(name not in population.names for name in columns):
+        return
+    records, people, _ = _number(con, population, columns, policy.null_values)
+    if people < records:
+        raise TableError(
+            f"{population.title}: the population has several rows of one person, who would count as several "
+            "people; keep one row each"
+        )
+
+
+def _number(
+    con: duckdb.DuckDBPyConnection, table: Table, columns: Sequence[str], null_values: Sequence[str]
+) -> tuple[int, int, int]:
+    """Make the table `whose`; return the number of records, of people, and of records without a person."""
+    places = [table.place(name) for name in columns]
+    values = ", ".join(
+        f"{cell(place, table.types[place], null_values, 't.')} AS p{n}" for n, place in enumerate(places)
+    )
+    keys = [f"p{n}" for n in range(len(places))]
+    missing = " AND ".join(f"{key} IS NULL" for key in keys)
+    con.execute(
+        f"CREATE OR REPLACE TABLE whose AS SELECT place, CASE WHEN {missing} THEN -1 - place "
+        f"ELSE dense_rank() OVER (ORDER BY {', '.join(keys)}) END AS person "
+        f"FROM (SELECT t.rowid AS place, {values} FROM {table.name} AS t)"
+    )
+    found = fetch_row(con, "SELECT count(*), count(DISTINCT person), count(*) FILTER (person < 0) FROM whose")
+    records, people, unnamed = map(int, found)
+    return records, people, unnamed

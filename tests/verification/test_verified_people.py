@@ -1,0 +1,406 @@
+"""A release whose policy says whose row it is: verify counts people, or says that it could not."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import duckdb
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.errors import TableError
+from incrowd.privacy import MODELS
+from incrowd.verification import verify
+from people_readings import Reading, people_table
+
+TREE = ic.Hierarchy.from_nested({"*": {"mild": ["flu", "gout"], "grave": ["hiv"]}})
+AGES = ic.Hierarchy.intervals(2, 4, 8, 16)
+TOWNS = ic.Hierarchy.from_nested({"*": {"ab": ["a", "b"], "cd": ["c", "d"]}})
+SENSITIVE = {"ill": TREE, "cost": "number"}
+ALGORITHMS = ["mondrian", "optimal", "clustering", "cell-suppression", "mdav", "datafly"]
+
+
+def schema(**more):
+    settings = {"sensitive": SENSITIVE, "person": "person", "unlisted": "drop"} | more
+    return ic.Schema(quasi={"age": AGES, "town": TOWNS}, **settings)
+
+
+def saved(folder, table, models, algorithm="mondrian", *, form="csv", **more):
+    """Save a release; return it with what verify is given."""
+    raw = folder / f"raw.{form}"
+    (table.write_csv if form == "csv" else table.write_parquet)(raw)
+    once(table).write_parquet(folder / "population.parquet")
+    release = ic.anonymize(
+        raw,
+        schema(**more),
+        models,
+        algorithm,
+        max_suppression=0.3,
+        force=True,
+        population=folder / "population.parquet",
+    )
+    release.save(folder / "out")
+    return release, {
+        "path": folder / "out/release.csv",
+        "policy_path": folder / "out/internal/policy.toml",
+        "population": folder / "population.parquet",
+        "against": raw,
+        "row_map": folder / "out/internal/rows.parquet",
+    }
+
+
+def once(table):
+    named = table.filter(pl.col("person").is_not_null())
+    return named.unique("person", keep="first", maintain_order=True)
+
+
+def read(table, given):
+    """Read a saved release as sets of people."""
+    whose = table[pl.read_parquet(given["row_map"])["row"].to_numpy() - 1]
+    made = pl.read_csv(given["path"], infer_schema=False)
+    return Reading(
+        whose["person"].to_list(),
+        [made[name].to_list() for name in ("age", "town")],
+        {name: whose[name].to_list() for name in SENSITIVE},
+    )
+
+
+def near(value):
+    return value if isinstance(value, int) else pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+# --- figures ----------------------------------------------------------------------------------------------
+
+
+def asked():
+    """Return models with limits that are met, each with what people as sets say of its figures."""
+    found = [
+        (ic.KAnonymity(3), [lambda r: r.k()]),
+        (ic.TCloseness(1.0, "ordered", attribute="cost"), [lambda r: r.ordered_distance("cost")]),
+        (
+            ic.LKCPrivacy(1, 1, 1.0, attribute="ill"),
+            [lambda r: r.lkc("ill", 1, 2)[1], lambda r: r.lkc("ill", 1, 2)[0]],
+        ),
+        (ic.MaximumRisk(1.0), [lambda r: 1 / r.k()]),
+        (ic.AverageRisk(1.0), [lambda r: r.average_risk()]),
+        (ic.RecordsAtRisk(1.0, 0.2), [lambda r: r.at_risk(0.2)]),
+    ]
+    for name in SENSITIVE:
+        found += [
+            (ic.LDiversity(1, attribute=name), [lambda r, n=name: r.distinct(n)]),
+            (ic.LDiversity(1, "entropy", attribute=name), [lambda r, n=name: r.entropy(n)]),
+            (ic.LDiversity(1, "recursive", 9, attribute=name), [lambda r, n=name: r.recursive(n, 9)]),
+            (ic.LDiversity(1, joint=True, attribute=name), [lambda r, n=name: r.joint_distinct(n)]),
+            (ic.NormalizedEntropy(0.0, attribute=name), [lambda r, n=name: r.normalized(n)]),
+            (ic.TCloseness(1.0, "equal", attribute=name), [lambda r, n=name: r.equal_distance(n)]),
+            (ic.AlphaKAnonymity(1.0, 1, attribute=name), [lambda r, n=name: r.alpha(n), lambda r: r.k()]),
+            (
+                ic.AlphaKAnonymity(1.0, 1, attribute=name, joint=True),
+                [lambda r, n=name: r.joint_alpha(n), lambda r: r.k()],
+            ),
+            (ic.BetaLikeness(9e9, attribute=name), [lambda r, n=name: r.gain(n)]),
+        ]
+    known = {type(model) for model, _ in found}
+    assert known < set(MODELS)
+    return found
+
+
+def others(*, population):
+    """Return every other model and setting, with limits that are met."""
+    found = [
+        ic.TCloseness(1.0, "hierarchical", attribute="ill"),
+        ic.DeltaDisclosure(99.0, "skip", joint=True),
+        ic.Profitability("none", "table", adversary_cost=1e3),
+        ic.Profitability("none", "record", adversary_cost=1e3),
+    ]
+    for model in (model for entry in MODELS for model in entry.variants()):
+        found.append(model)
+        if "joint" in model.settings():
+            found.append(type(model).from_settings(model.settings() | {"joint": True}))
+    return [
+        model
+        for model in found
+        if (population or not model.needs_population) and not fails_as_a_rule(model.settings(), model)
+    ]
+
+
+def fails_as_a_rule(settings, model):
+    """Whether a class lacks a value, an attack pays, or a class has people outside the population."""
+    return (
+        settings.get("absent") == "infinite"
+        or (settings.get("attack") == "none" and settings["adversary_cost"] < 1e3)
+        or model.name == "delta-presence"
+    )
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm, seed):
+    table = people_table(seed, people=70)
+    pairs = asked()
+    models = [*(model for model, _ in pairs), *others(population=algorithm not in ("clustering", "mdav"))]
+    expected = [how for _, hows in pairs for how in hows]
+    release, given = saved(tmp_path, table, models, algorithm, form=("csv", "parquet")[seed % 2])
+    found = verify(**given)
+    made = [measured for measured in release.privacy.privacy if measured.limit is not None]
+    assert len(found.findings) == len(made) > 70
+    for finding, measured in zip(found.findings, made, strict=True):
+        assert (finding.model, finding.quantity) == (measured.model, measured.quantity)
+        assert (finding.attribute, finding.unit) == (measured.attribute, "people")
+        assert finding.reached == near(measured.value), finding
+        assert finding.holds is measured.holds is True
+    reading = read(table, given)
+    for finding, how in zip(found.findings, expected, strict=False):
+        assert finding.reached == near(how(reading)), finding
+    assert found.ok
+    assert found.unchecked == ()
+    people = found.people
+    assert people.people == len(reading.everybody) == release.privacy.people.people
+    assert people.suppressed == len(reading.everybody - reading.present())
+    assert (people.smallest, people.unnamed) == (reading.k(), table["person"].null_count())
+    assert found.smallest == release.privacy.smallest
+
+
+def test_presence_is_of_people(tmp_path):
+    """Each person of a class counts once, as each of the population whom its cells cover does."""
+    table = pl.DataFrame({"person": list("aaabbc"), "age": [30, 30, 30, 30, 40, 40], "ill": list("xyxyxx")})
+    table.write_csv(tmp_path / "t.csv")
+    pl.DataFrame({"age": [30, 30, 30, 30, 40, 40]}).write_csv(tmp_path / "population.csv")
+    table.drop("person").write_csv(tmp_path / "release.csv")
+    policy = ic.Policy(
+        ic.Schema(["age"], ["ill"], person="person"), [ic.DeltaPresence(0.5, 0.5)], keep_order=True
+    )
+    policy.write(tmp_path / "p.toml")
+    population = {"population": tmp_path / "population.csv"}
+    found = verify(tmp_path / "release.csv", tmp_path / "p.toml", against=tmp_path / "t.csv", **population)
+    # Of the age 30 are 2 people in 4 rows, of 4 in the population; of the age 40 are 2 of 2.
+    assert [finding.reached for finding in found.findings] == [1, 0.5]
+    assert [finding.holds for finding in found.findings] == [False, True]
+
+
+def test_classes_that_merge_have_each_person_once(tmp_path):
+    """Who knows the age alone finds a and b, each in two classes."""
+    table = pl.DataFrame(
+        {
+            "person": list("ababcdecde"),
+            "age": [1] * 4 + [2] * 6,
+            "town": list("xxyyxxxyyy"),
+            "ill": ["flu", "hiv", "gout", "hiv", *["flu", "hiv", "gout"] * 2],
+        }
+    )
+    table.write_parquet(tmp_path / "t.parquet")
+    table.drop("person").write_parquet(tmp_path / "release.parquet")
+    model = ic.LKCPrivacy(1, 2, 0.6)
+    policy = ic.Policy(ic.Schema(["age", "town"], ["ill"], person="person"), [model], keep_order=True)
+    policy.write(tmp_path / "p.toml")
+    found = verify(tmp_path / "release.parquet", tmp_path / "p.toml", against=tmp_path / "t.parquet")
+    # Both a and b are 1 year old; b alone has hiv there, a has flu and gout. In town x are five people.
+    assert [finding.reached for finding in found.findings] == [0.5, 2]
+    assert found.ok
+
+
+# --- what people change -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_release_by_rows_fails_where_people_make_it_fail(tmp_path, seed):
+    table = people_table(seed, people=60)
+    _, given = saved(tmp_path, table, [ic.KAnonymity(4)], person=(), identifying=["person"])
+    by_rows = verify(**given)
+    assert by_rows.ok
+    assert by_rows.findings[0].unit == "records"
+    text = given["policy_path"].read_text().replace('"identifying"', '"person"')
+    given["policy_path"].write_text(text)
+    people = read(table, given).k()
+    assert people < 4, "else the test shows nothing"
+    found = verify(**given)
+    assert found.findings[0].reached == people
+    assert found.findings[0].holds is False
+    assert not found.ok
+    assert not found.is_open
+    assert found.smallest >= 4
+    # By records alone nothing is proved, and nothing is refuted.
+    alone = verify(given["path"], given["policy_path"])
+    assert (alone.findings[0].reached, alone.findings[0].holds) == (by_rows.findings[0].reached, None)
+    assert alone.is_open
+    assert not alone.ok
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_records_settle_is_so_for_people(tmp_path, seed):
+    """A verdict by records is given only where it is the verdict by people, too."""
+    table = people_table(seed, people=50)
+    _, given = saved(tmp_path, table, [ic.KAnonymity(2)])
+    models = []
+    for step in range(15):
+        k, share, level = 1 + step % 8, step / 14, 1 + step / 7
+        models += [
+            ic.KAnonymity(k), ic.KMap(k), ic.MaximumRisk(share), ic.AverageRisk(share),
+            ic.RecordsAtRisk(share, 0.3), ic.AlphaKAnonymity(share, k), ic.LKCPrivacy(1, k, share),
+            ic.LDiversity(min(k, 3)), ic.LDiversity(min(k, 3), joint=True), ic.LDiversity(level, "entropy"),
+            ic.TCloseness(share, "equal"), ic.BetaLikeness(3 * share), ic.NormalizedEntropy(share),
+            ic.DeltaPresence(share), ic.DeltaPresence(1.0, share), ic.P29(share),
+            ic.Profitability(adversary_cost=100 * share),
+            ic.Profitability("none", adversary_cost=200 * share),
+            ic.Profitability("none", "table", adversary_cost=200 * share),
+            ic.Profitability(attacker="journalist", adversary_cost=100 * share),
+        ]  # fmt: skip
+    given["policy_path"] = tmp_path / "policy.toml"
+    ic.Policy(schema(), models, max_suppression=0.3).write(given["policy_path"])
+    by_people = verify(**given).findings
+    by_records = verify(given["path"], given["policy_path"], population=given["population"]).findings
+    settled = set()
+    for mine, other in zip(by_records, by_people, strict=True):
+        assert mine.holds in (None, other.holds), (mine, other)
+        settled.add((mine.model, mine.quantity, mine.holds))
+    # Fewer people than records: what is too few is too few, and a risk that is too high stays so.
+    for what in ("k-anonymity", "k"), ("maximum-risk", "risk"), ("lkc-privacy", "K"), ("profitability", "payoff"):  # fmt: skip
+        assert (*what, False) in settled
+        assert (*what, None) in settled
+    assert {("l-diversity", "l", verdict) for verdict in (True, False, None)} <= settled
+    assert ("t-closeness", "t", False) not in settled
+
+
+# --- who the people are -----------------------------------------------------------------------------------
+
+
+def checked(folder, raw, policy, cells=None, name="raw.parquet", **given):
+    """Verify a release whose cells are the raw ones, beside its raw table."""
+    file = folder / name
+    (raw.write_parquet if name.endswith("parquet") else raw.write_csv)(file)
+    policy.write(folder / "policy.toml", force=True)
+    released = raw.select("age", "ill")
+    released.write_csv(folder / "release.csv")
+    return verify(folder / "release.csv", folder / "policy.toml", **{"against": file} | given)
+
+
+def policy_of(person, **more):
+    settings = {"null_values": (), "unlisted": "drop"} | more
+    return ic.Policy(
+        ic.Schema(["age"], ["ill"], person=person, **settings), [ic.KAnonymity(2)], keep_order=True
+    )
+
+
+@pytest.mark.parametrize("name", ["raw.csv", "raw.parquet"])
+def test_a_record_without_a_person_is_a_person_of_its_own(tmp_path, name):
+    raw = pl.DataFrame(
+        {"who": [None, None, "?", "a", "a", "?"], "age": [1, 1, 1, 1, 2, 2], "ill": list("xyxyxy")}
+    )
+    found = checked(tmp_path, raw, policy_of("who", null_values=["?"]), name=name)
+    assert (found.people.people, found.people.unnamed, found.people.smallest) == (5, 4, 2)
+    assert found.ok
+    # Without the null value, ? is somebody with two rows.
+    found = checked(tmp_path, raw, policy_of("who"), name=name)
+    assert (found.people.people, found.people.unnamed, found.people.smallest) == (4, 2, 2)
+
+
+def test_several_columns_name_a_person_together(tmp_path):
+    raw = pl.DataFrame(
+        {
+            "clinic": ["A", "B", "A", "A", None, None, None, None],
+            "number": [1, 1, 1, 2, 1, 1, None, None],
+            "age": [1, 1, 1, 1, 2, 2, 2, 2],
+            "ill": list("xyxyxyxy"),
+        }
+    )
+    found = checked(tmp_path, raw, policy_of(["clinic", "number"]))
+    # A 1, B 1 and A 2; number 1 of no clinic, and two who are nobody in particular.
+    assert (found.people.people, found.people.unnamed, found.people.smallest) == (6, 2, 3)
+    assert checked(tmp_path, raw, policy_of("number")).people.people == 4
+    # A row map without a second column says the same of CSV files.
+    assert checked(tmp_path, raw, policy_of(["clinic", "number"]), name="raw.csv").people.people == 6
+
+
+@pytest.mark.parametrize(
+    ("who", "people", "unnamed"),
+    [
+        ([1.0, 1.0, float("nan"), float("nan"), None, -0.0, 0.0], 5, 3),
+        ([1, 1, 99, 99, None, 2, 2], 5, 3),
+        ([dt.date(2020, 1, 1), dt.date(2020, 1, 1), None, None, None, None, None], 6, 5),
+        ([True, True, False, False, None, True, False], 3, 1),
+        (["1", "1.0", "01", " 1", "", "", "1"], 5, 0),
+    ],
+)
+def test_people_are_told_apart_by_value(tmp_path, who, people, unnamed):
+    raw = pl.DataFrame({"who": who, "age": [1] * 7, "ill": list("xyxyxyx")})
+    found = checked(tmp_path, raw, policy_of("who", null_values=["99"]))
+    assert (found.people.people, found.people.unnamed, found.people.smallest) == (people, unnamed, people)
+    schema = ic.Schema(["age"], ["ill"], person="who", null_values=["99"])
+    assert ic.assess(raw, schema, "k-anonymity:1").privacy[0].value == people
+
+
+def test_a_database_tells_no_order(tmp_path):
+    raw = pl.DataFrame({"who": list("aabbc"), "age": [1, 1, 1, 2, 2], "ill": list("xyxyx")})
+    once = raw.with_columns(pl.Series("who", list("abcde")))
+    with duckdb.connect(tmp_path / "d.duckdb") as base:
+        base.execute("CREATE TABLE raw AS SELECT * FROM raw")
+        base.execute("CREATE TABLE once AS SELECT * FROM once")
+    address = {"against": f"duckdb:///{tmp_path}/d.duckdb"}
+    found = checked(tmp_path, raw, policy_of("who"), against_table="raw", **address)
+    assert found.is_open
+    assert found.people is None
+    assert "records of a database have no numbers" in found.unchecked[0]
+    # Where everybody has one row, people are rows.
+    found = checked(tmp_path, once, policy_of("who"), against_table="once", **address)
+    assert found.ok
+    assert (found.people.people, found.findings[0].unit, found.findings[0].reached) == (5, "people", 2)
+
+
+# --- what fails closed ------------------------------------------------------------------------------------
+
+
+def test_without_an_order_people_are_not_counted(tmp_path):
+    _, given = saved(tmp_path, people_table(3, people=60), [ic.KAnonymity(3), ic.LDiversity(1)])
+    row_map = given.pop("row_map")
+    found = verify(**given)
+    assert [finding.holds for finding in found.findings] == [None, True, True]
+    assert "name the row map (row_map=)" in found.unchecked[0]
+    assert not found.ok
+    assert found.is_open
+    del given["against"]
+    assert "name the raw table (against=) and the row map (row_map=)" in "; ".join(verify(**given).unchecked)
+    raw = pl.read_csv(tmp_path / "raw.csv", infer_schema=False)
+    raw.drop("person").write_csv(tmp_path / "less.csv")
+    found = verify(**given, against=tmp_path / "less.csv", row_map=row_map)
+    assert found.is_open
+    assert "has no column 'person'" in found.unchecked[0]
+    raw[1:].write_csv(tmp_path / "less.csv")
+    found = verify(**given, against=tmp_path / "less.csv", row_map=row_map)
+    assert found.findings[0].holds is None
+    assert any("records and the raw table" in problem for problem in found.problems)
+    assert not found.is_open
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_map_of_another_release_is_found(tmp_path, seed):
+    table = people_table(seed, people=60)
+    _, given = saved(tmp_path, table, [ic.KAnonymity(3)])
+    rows = pl.read_parquet(given["row_map"])
+    assert verify(**given).ok
+    mixed = rows.sample(fraction=1.0, shuffle=True, seed=seed)
+    mixed.write_parquet(given["row_map"])
+    found = verify(**given)
+    assert not found.ok
+    assert any("not true of their raw value" in problem for problem in found.problems)
+    for wrong in (rows.with_columns(row=pl.lit(1)), rows[1:], rows.with_columns(row=pl.col("row") + 1)):
+        wrong.write_parquet(given["row_map"])
+        with pytest.raises(TableError, match="does not name each of"):
+            verify(**given)
+
+
+def test_a_population_with_several_rows_of_a_person_is_refused(tmp_path):
+    table = people_table(1)
+    models = [ic.KAnonymity(2), ic.KMap(1)]
+    _, given = saved(tmp_path, table, models)
+    table.write_parquet(given["population"])
+    with pytest.raises(TableError, match="several rows of one person"):
+        verify(**given)
+
+
+def test_what_people_do_not_change_is_verified_without_them(tmp_path):
+    _, given = saved(tmp_path, people_table(3, people=60), [ic.LDiversity(2, attribute="cost")])
+    found = verify(given["path"], given["policy_path"])
+    assert found.ok
+    assert (found.findings[0].holds, found.findings[0].unit) == (True, "records")
+    assert any("how many people the classes have" in what for what in found.unchecked)
