@@ -26,11 +26,12 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 	$(BIN)/incrowd demo -o demo-release --force
 
+# Bytecode is kept whatever the environment says: tests start many processes, and each would compile the sources anew.
 test: $(VENV)/.installed-test ## set up and run the whole test suite
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile
 
 explore: $(VENV)/.installed-test ## try the suite's properties with ten times the examples, drawn anew
-	INCROWD_EXAMPLES=10 $(BIN)/python -m pytest -n auto --dist loadfile -m hypothesis
+	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=10 $(BIN)/python -m pytest -n auto --dist loadfile -m hypothesis
 
 fuzz: $(VENV)/.installed-test ## try random tables and policies for MINUTES=10, SEED=...; see docs/fuzzing.md
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))

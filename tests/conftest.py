@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -32,6 +33,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
     from distribution import FilesAndSpark
 
     return FilesAndSpark(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what is there before the first test: it stays until the last."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
+def pytest_unconfigure() -> None:
+    """What was spared is collected, as at the end of any program."""
+    gc.unfreeze()
 
 
 def pytest_configure() -> None:

@@ -105,8 +105,8 @@ def test_bad_parameters_are_named(package, entry):
         entry.from_settings(good | {"nonsense": 1})
 
 
-BASES = ("__init__.py", "base.py", "full_domain.py", "local.py")
-"""Files that hold what entries have in common."""
+BASES = ("__init__.py", "attacker.py", "base.py", "full_domain.py", "local.py")
+"""Files that hold what entries have in common, or are made of."""
 
 
 @pytest.mark.parametrize("package", REGISTRIES)

@@ -95,6 +95,7 @@ def test_the_policy_page_shows_a_policy_that_loads(tmp_path):
         "k-anonymity(k=5)",
         "l-diversity(l=2, kind=distinct)",
         "t-closeness(t=0.3, distance=auto)",
+        "neighbour (age): k-anonymity(k=10)",
     ]
 
 

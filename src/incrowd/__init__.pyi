@@ -80,6 +80,7 @@ from .privacy import PrivacyModel as PrivacyModel
 from .privacy import Profitability as Profitability
 from .privacy import RecordsAtRisk as RecordsAtRisk
 from .privacy import TCloseness as TCloseness
+from .privacy.attacker import Attacker as Attacker
 from .recoding import FullDomain as FullDomain
 from .recoding import Local as Local
 from .recoding import Recoding as Recoding

@@ -27,7 +27,7 @@ def where(request):
     return kind, request.getfixturevalue("postgres") if kind == "postgresql" else None
 
 
-@examples(15, phases=PHASES)
+@examples(8, phases=PHASES)
 @given(
     frame=frames(),
     null_values=st.sampled_from([(), ("NA", "")]),
@@ -60,7 +60,7 @@ def _counted(engine, schema, joint, target):
         return str(error)
 
 
-@examples(12, phases=PHASES)
+@examples(6, phases=PHASES)
 @given(
     frame=frames(),
     null_values=st.sampled_from([(), ("NA",)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import InfeasibleError, ParameterError
@@ -89,6 +89,15 @@ class SearchProblem:
     def least(self) -> int:
         """Records below which no class can satisfy the models."""
         return least_size(self.models)
+
+    def for_classes(self) -> SearchProblem:
+        """Return the problem of a search that chooses cells per class.
+
+        Until it has chosen, nobody knows which classes look alike to an attacker who knows some columns. So
+        each class has to satisfy what is asked against any attacker.
+        """
+        models = (each for model in self.models for each in model.for_classes())
+        return replace(self, models=tuple(dict.fromkeys(models)))
 
     @property
     def to_be_asked(self) -> list[PrivacyModel]:

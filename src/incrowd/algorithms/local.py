@@ -47,6 +47,7 @@ class LocalAlgorithm(Algorithm):
         from incrowd.algorithms._joining import join_failing
         from incrowd.recoding import Local
 
+        problem = problem.for_classes()
         self.check(problem)
         class_of_key, count = self.assign(problem)
         if self.joins:

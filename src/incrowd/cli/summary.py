@@ -73,6 +73,7 @@ def _conditions(asked: Sequence[ModelResult]) -> str:
     told = []
     for each in asked[:_CONDITIONS]:
         of = f" of {each.attribute}" if each.attribute else ""
+        of += f" against {each.attacker}" if each.attacker else ""
         reached = number(each.value)
         fails = "" if each.holds else " FAILS"
         told.append(f"{each.model}{of} {each.quantity}={reached} ({each.sign} {number(each.limit)}){fails}")

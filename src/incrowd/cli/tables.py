@@ -72,7 +72,8 @@ def quantity_text(measured: ModelResult) -> str:
         if not isinstance(value, str) and value == usual[name]:
             continue
         words.append(value if isinstance(value, str) else name if value is True else f"{name}={value:g}")
-    return measured.model + (f" ({', '.join(words)})" if words else "")
+    against = "" if measured.attacker is None else f" against {measured.attacker}"
+    return measured.model + (f" ({', '.join(words)})" if words else "") + against
 
 
 def limit_text(measured: ModelResult) -> str:

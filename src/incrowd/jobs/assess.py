@@ -513,7 +513,8 @@ def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> Cl
 def _identity(measured: ModelResult | ClassMeasure) -> tuple[object, ...]:
     # The distance that was used says more than whether it was chosen or automatic.
     settings = ((name, str(value)) for name, value in measured.settings.items())
-    return (measured.model, measured.quantity, measured.attribute, *sorted(settings))
+    attacker = getattr(measured, "attacker", None)
+    return (measured.model, measured.quantity, measured.attribute, attacker, *sorted(settings))
 
 
 def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str]:

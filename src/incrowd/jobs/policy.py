@@ -16,10 +16,12 @@ from incrowd.io.addresses import file_path
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.parameters import COUNT, SEED, SHARE, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.privacy.attacker import Attacker
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 
 if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
+    from incrowd.jobs.policy_file import AttackerTable
     from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
@@ -162,7 +164,10 @@ class Policy:
             algorithm = dict(checked.algorithm)
             return cls(
                 schema,
-                tuple(_model(settings) for settings in checked.models),
+                (
+                    *(_model(settings) for settings in checked.models),
+                    *(_attacker(each) for each in checked.attackers),
+                ),
                 ALGORITHMS.get(str(algorithm.pop("name", Mondrian.name))).from_settings(algorithm),
                 checked.max_suppression,
                 checked.output,
@@ -207,6 +212,9 @@ class Policy:
                 bounds = [level for level in attribute.levels if level is not None]
                 lines.append(f"levels = {toml_value(bounds)}")
         for model in self.models:
+            if isinstance(model, Attacker):
+                lines += _attacker_lines(model)
+                continue
             lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
             lines += toml_settings(model.settings())
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
@@ -284,6 +292,31 @@ def _levels(bounds: list[int] | None) -> tuple[int, int | None] | None:
 def _model(settings: Mapping[str, Any]) -> PrivacyModel:
     rest = dict(settings)
     return MODELS.get(str(rest.pop("model"))).from_settings(rest)
+
+
+def _attacker(table: AttackerTable) -> Attacker:
+    """Make an attacker of a table: its models, and those that have a short option by that letter."""
+    short = {model.shorthand: model for model in MODELS if model.shorthand}
+    models = [_model(settings) for settings in table.models]
+    for letter, limit in (table.model_extra or {}).items():
+        if letter not in short:
+            raise ParameterError(
+                f"attackers: {table.name!r} has an unknown setting {letter!r}; it has name, knows, models, "
+                f"and for short {', '.join(short)}"
+            )
+        models.append(short[letter].from_settings({short[letter].limit_name: limit}))
+    return Attacker(table.name, table.knows, models)
+
+
+def _attacker_lines(attacker: Attacker) -> list[str]:
+    models = [{"model": model.name, **model.settings()} for model in attacker.models]
+    return [
+        "",
+        "[[attackers]]",
+        f"name = {toml_value(attacker.attacker)}",
+        f"knows = {toml_value(list(attacker.knows))}",
+        f"models = {toml_value(models)}",
+    ]
 
 
 def toml_key(name: str) -> str:

@@ -25,7 +25,7 @@ from incrowd.io.addresses import read_bytes
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 from incrowd.table.spellings import open_spelling
 
-__all__ = ["PolicyFile", "read_toml", "validate"]
+__all__ = ["AttackerTable", "PolicyFile", "read_toml", "validate"]
 
 VERSIONS = (1, 2)
 """Versions of policy files that are read."""
@@ -48,6 +48,15 @@ class ColumnTable(BaseModel):
     levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
 
 
+class AttackerTable(BaseModel):
+    """One ``[[attackers]]``; further settings are short names of models, as ``k = 20``."""
+
+    model_config = ConfigDict(extra="allow")
+    name: StrictStr = Field(min_length=1)
+    knows: list[StrictStr] = Field(min_length=1)
+    models: list[dict[str, Any]] = []
+
+
 class PolicyFile(BaseModel):
     """The whole document."""
 
@@ -63,7 +72,8 @@ class PolicyFile(BaseModel):
         None, validation_alias=AliasChoices("unlisted", "others")
     )
     columns: dict[str, ColumnTable] = Field(min_length=1)
-    models: list[dict[str, Any]] = Field(min_length=1)
+    models: list[dict[str, Any]] = []
+    attackers: list[AttackerTable] = []
     algorithm: dict[str, Any] = {}
 
     @field_validator("version")
@@ -137,9 +147,14 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if len(found) > _PROBLEMS:
             problems.append(f"and {len(found) - _PROBLEMS:,} more")
         raise PolicyError(f"{source}: " + "; ".join(problems)) from None
-    for number, model in enumerate(checked.models):
+    if not checked.models and not checked.attackers:
+        raise PolicyError(f"{source}: models: name at least one model ([[models]], or [[attackers]])")
+    named_models = [(f"models.{number}", model) for number, model in enumerate(checked.models)]
+    for number, attacker in enumerate(checked.attackers):
+        named_models += [(f"attackers.{number}.models.{n}", model) for n, model in enumerate(attacker.models)]
+    for place, model in named_models:
         if not isinstance(model.get("model"), str):
-            raise PolicyError(f'{source}: models.{number}: name the model, e.g. model = "k-anonymity"')
+            raise PolicyError(f'{source}: {place}: name the model, e.g. model = "k-anonymity"')
     return checked
 
 

@@ -50,6 +50,8 @@ def verdict(asked: Sequence[ModelResult], *, what: str) -> str:
 def model_sentence(measured: ModelResult) -> str:
     """Say what a model asked and what the table reaches."""
     about = f" of {measured.attribute}" if measured.attribute else ""
+    if measured.attacker is not None:
+        about += f" against {measured.attacker} (who knows {', '.join(measured.knows)})"
     holds = {True: "holds", False: "fails", None: "is measured"}[measured.holds]
     text = (
         f"{measured.model}{about} {holds}: {measured.quantity} is {figure(measured.value)}, asked was "
@@ -74,6 +76,7 @@ def model_entry(measured: ModelResult, *, cells: bool) -> dict[str, Any]:
         "quantity": measured.quantity,
         "settings": {name: str(value) for name, value in measured.settings.items()},
         "attribute": measured.attribute,
+        **({} if measured.attacker is None else {"attacker": measured.attacker}),
         "reached": plain(measured.value),
         "reasons": list(measured.reasons),
     }

@@ -134,6 +134,9 @@ class ModelResult:
         Classes and records that do not meet the limit on their own; None where nothing was asked.
     failing_people
         People who have a record in a failing class, where a person may have several rows; else None.
+    attacker, knows
+        Whose knowledge it is about, where there are several attackers, and the quasi-identifiers that this
+        one knows; see `incrowd.privacy.attacker`.
     reasons
         What else there is to say about the value.
     weakest
@@ -155,6 +158,8 @@ class ModelResult:
     sign: str = ">="
     failing: tuple[int, int] | None = None
     failing_people: int | None = field(default=None, kw_only=True)
+    attacker: str | None = field(default=None, kw_only=True)
+    knows: tuple[str, ...] = field(default=(), kw_only=True)
     reasons: tuple[str, ...] = ()
     weakest: EquivalenceClass | None = field(default=None, compare=False)
     ties: int = 0
@@ -164,11 +169,13 @@ class ModelResult:
         reached = "nothing to measure" if self.value is None else f"{self.quantity}={self.value:g}"
         said = {None: "", True: f", {self.limit} asked: holds", False: f", {self.limit} asked: fails"}
         of = "" if self.attribute is None else f" of {self.attribute!r}"
+        of += "" if self.attacker is None else f" against {self.attacker!r}"
         return f"ModelResult({self.model}{of}: {reached}{said[self.holds]})"
 
     def shortfall(self) -> str:
         """Say what was reached where what was asked."""
         where = f" for {self.attribute!r}" if self.attribute else ""
+        where += f" against {self.attacker!r}, who knows {', '.join(self.knows)}," if self.attacker else ""
         if self.value is None:
             return f"{self.model}{where}: {'; '.join(self.reasons)}"
         return f"{self.model}{where} reaches {self.quantity}={self.value:g} where {self.limit:g} was asked"
@@ -187,6 +194,8 @@ class ModelResult:
             result["settings"] = self.settings
         if self.attribute is not None:
             result["attribute"] = self.attribute
+        if self.attacker is not None:
+            result["attacker"] = {"name": self.attacker, "knows": list(self.knows)}
         result["value"] = plain(self.value)
         if self.limit is not None:
             result |= {"limit": self.limit, "holds": self.holds}
@@ -310,6 +319,10 @@ class PrivacyModel(Configured, ABC):
 
     def parts(self) -> Sequence[PrivacyModel]:
         """Return the conditions of which the model is made, itself where it is one alone."""
+        return (self,)
+
+    def for_classes(self) -> Sequence[PrivacyModel]:
+        """Return what a class satisfies by itself, whatever it looks like: see `Attacker`."""
         return (self,)
 
     def check_table(self, frequency: FrequencyTable) -> None:
@@ -536,7 +549,8 @@ def describe_classes(
 
     Nothing is returned where classes join keys, so that the table as it stands does not say their cells.
     """
-    if len(classes.members) != len(classes) or not len(chosen):
+    alone = len(classes.members) == len(classes) or classes.known is not None
+    if not alone or not len(chosen):
         return ()
     records = classes if classes.rows is None else classes.rows
     return tuple(

@@ -53,6 +53,11 @@ class EquivalenceClasses:
         decided yet, as while a search assigns keys to classes.
     code_sizes
         Number of cells per quasi-identifier, where `codes` is there.
+    names
+        The quasi-identifiers, in the order of `codes`.
+    known
+        Positions of the quasi-identifiers in which the keys of a class agree, where they do so in some alone;
+        see `subset_groups`.
     rows
         The same classes with their records, where these are of people; else None.
 
@@ -73,6 +78,8 @@ class EquivalenceClasses:
         self.members = members
         self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
         self.code_sizes: tuple[int, ...] = ()
+        self.names = tuple(domain.name for domain in frequency.domains)
+        self.known: tuple[int, ...] | None = None
         self.rows: EquivalenceClasses | None = None
         self._people: tuple[NDArray[np.int64], int] | None = None
         self._counts: dict[int, Counts] = {}
@@ -152,7 +159,7 @@ class EquivalenceClasses:
         if table is self.frequency:
             return self
         classes = EquivalenceClasses(table, self.indptr, self.members)
-        classes.codes, classes.code_sizes = self.codes, self.code_sizes
+        classes.codes, classes.code_sizes, classes.names = self.codes, self.code_sizes, self.names
         classes._people = self._people
         classes.rows = self
         return classes
@@ -284,6 +291,7 @@ class EquivalenceClasses:
         left = EquivalenceClasses(self.frequency, indptr, self.members[np.repeat(kept, lengths)])
         if self.codes is not None:
             left.set_codes([codes[kept] for codes in self.codes], self.code_sizes)
+            left.names = self.names
         if self._people is not None:
             covered, outside = self._people
             left.set_population(covered[kept], outside + int(covered[~kept].sum()))
@@ -412,10 +420,11 @@ class EquivalenceClasses:
     def smallest(self, candidates: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return at most so many of some classes: the smallest, and of equal ones the first by their cells.
 
-        Only for classes that are one key each, as those of a table as it stands.
+        Only for classes that are one key each, as those of a table as it stands, or groups of such.
         """
-        frequency = self.frequency
-        columns = [self.sizes, *(codes[self.members] for codes in frequency.codes)]
+        keys = self.members[self.indptr[:-1]]
+        places = range(len(self.frequency.codes)) if self.known is None else self.known
+        columns = [self.sizes, *(self.frequency.codes[j][keys] for j in places)]
         first = [candidates]
         for column in columns:
             # A table of unique records has many ties: only those at the cut need another look.
@@ -464,12 +473,13 @@ class EquivalenceClasses:
         )
 
     def cells(self, number: int) -> dict[str, str | None]:
-        """Return a class's cell in each quasi-identifier, where every class is one key."""
+        """Return a class's cell in each quasi-identifier (each of the `known`), where it is one key."""
         frequency = self.frequency
-        key = int(self.members[number])
+        key = int(self.members[self.indptr[number]])
+        places = range(len(frequency.domains)) if self.known is None else self.known
         return {
-            domain.name: domain.values[int(codes[key])]
-            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+            frequency.domains[j].name: frequency.domains[j].values[int(frequency.codes[j][key])]
+            for j in places
         }
 
     def subset_groups(self, subset: Sequence[int]) -> tuple[NDArray[np.int32], EquivalenceClasses]:
@@ -494,7 +504,12 @@ class EquivalenceClasses:
         )
         of_key = np.full(self.frequency.keys, -1, np.int32)
         of_key[self.members] = np.repeat(group, np.diff(self.indptr))
-        return group, EquivalenceClasses.from_assignment(self.frequency, of_key, len(first))
+        merged = EquivalenceClasses.from_assignment(self.frequency, of_key, len(first))
+        if len(self.members) == len(self) and self.frequency.domains:
+            merged.known = tuple(subset)
+        if self.rows is not None:
+            merged.rows = EquivalenceClasses(self.rows.frequency, merged.indptr, merged.members)
+        return group, merged
 
     def lifts(self, attribute: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compare each class's values with the whole table.

@@ -201,6 +201,7 @@ class Judge:
             codes.append(smallest_codes(self._cells.cells[j][level][self._frequency.codes[j][keys]], size))
             sizes.append(size)
         classes.set_codes(codes, sizes)
+        classes.names = tuple(domain.name for domain in self._frequency.domains)
         if self._cells.people is not None:
             places = [self._cells.places[j][level] for j, level in enumerate(levels)]
             classes.set_population(*recoded(codes, sizes, places, self._cells.people))

@@ -1,0 +1,191 @@
+"""Several attackers, each of whom knows some of the quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError, SchemaError, named
+from incrowd.parameters import Parameter
+from incrowd.privacy.base import ModelResult, Monotone, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["Attacker"]
+
+
+@dataclass(frozen=True)
+class Attacker(PrivacyModel):
+    """Somebody who knows a set of quasi-identifiers, and what must hold against them.
+
+    Example: a neighbour knows age and sex, an insurer knows zip and admission date. Records that have the
+    same cells in these columns look alike to that attacker. The models judge these groups in place of the
+    equivalence classes. It stands beside other models in a list of models:
+    ``[ic.KAnonymity(3), ic.Attacker("insurer", ["zip", "admitted"], ic.KAnonymity(20))]``.
+
+    Parameters
+    ----------
+    attacker
+        What the attacker is called in reports.
+    knows
+        The quasi-identifiers that the attacker knows; at least one.
+    models
+        What must hold against this attacker; one model or several.
+
+    Notes
+    -----
+    Full-domain algorithms enforce just this. A local algorithm chooses cells per class, so it enforces the
+    models for its classes, as if the attacker knew every quasi-identifier. This is stricter for models that
+    hold for merged classes, as k-anonymity does. The release itself is always judged by what each attacker
+    knows.
+
+    Attackers for all sets of L columns, with k-anonymity and a bound on shares, are LKC-privacy.
+
+    Raises
+    ------
+    ParameterError
+        When a name or model is missing, or a model looks at a population or at cells.
+    """
+
+    attacker: str
+    knows: tuple[str, ...]
+    models: tuple[PrivacyModel, ...]
+
+    name: ClassVar[str] = "attacker"
+    summary: ClassVar[str] = "models for somebody who knows some of the quasi-identifiers"
+    limit_name: ClassVar[str] = "limit"
+    needs_cells: ClassVar[bool] = True
+    unasked: ClassVar[bool] = False
+    by_class: ClassVar[bool] = False
+
+    def __init__(
+        self, attacker: str, knows: str | Iterable[str], models: PrivacyModel | Iterable[PrivacyModel]
+    ) -> None:
+        known = (knows,) if isinstance(knows, str) else tuple(knows)
+        asked = (models,) if isinstance(models, PrivacyModel) else tuple(models)
+        if not isinstance(attacker, str) or not attacker:
+            raise ParameterError('attacker: give a name, e.g. "insurer"')
+        if not known or not all(isinstance(name, str) for name in known):
+            raise ParameterError(f"attacker {attacker!r} knows no column; name at least one quasi-identifier")
+        if not asked or not all(isinstance(model, PrivacyModel) for model in asked):
+            raise ParameterError(
+                f"attacker {attacker!r}: give at least one model that must hold, e.g. ic.KAnonymity(20)"
+            )
+        for model in asked:
+            if model.needs_cells or model.needs_population:
+                raise ParameterError(
+                    f"attacker {attacker!r}: {model.name} says itself who knows what; use it beside the "
+                    "attackers"
+                )
+        object.__setattr__(self, "attacker", attacker)
+        object.__setattr__(self, "knows", tuple(dict.fromkeys(known)))
+        object.__setattr__(self, "models", asked)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """Return none: an attacker is written as a table of its own in a policy."""
+        return {}
+
+    @classmethod
+    def variants(cls) -> Sequence[PrivacyModel]:
+        """Return none."""
+        return ()
+
+    def settings(self) -> dict[str, Any]:
+        """Return its name and what it knows."""
+        return {"attacker": self.attacker, "knows": list(self.knows)}
+
+    def __str__(self) -> str:
+        return f"{self.attacker} ({', '.join(self.knows)}): {' and '.join(map(str, self.models))}"
+
+    @property
+    def of_table(self) -> bool:
+        """Whether all of its models are of the whole table."""
+        return all(model.of_table for model in self.models)
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether one of its models needs the table to be measured."""
+        return any(model.needs_table for model in self.models)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one of its models looks at combinations of sensitive values."""
+        return any(model.is_joint for model in self.models)
+
+    @property
+    def monotone(self) -> Monotone:
+        """Groups merge as classes do; suppressing a class takes its records from the group."""
+        return self._proved([model.monotone for model in self.models])
+
+    @property
+    def monotone_by_people(self) -> Monotone:
+        """As `monotone`, by what is proved of its models over people."""
+        return self._proved([model.monotone_by_people for model in self.models])
+
+    def _proved(self, each: Sequence[Monotone]) -> Monotone:
+        return Monotone(generalization=all(proved.generalization for proved in each), suppression=False)
+
+    def check_table(self, frequency: FrequencyTable) -> None:
+        """Refuse columns that are no quasi-identifiers, and what the models refuse."""
+        self._positions([domain.name for domain in frequency.domains])
+        for model in self.models:
+            model.check_table(frequency)
+
+    def for_classes(self) -> Sequence[PrivacyModel]:
+        """Return the models, for an attacker who knows everything."""
+        return self.models
+
+    def attributes(self, frequency: FrequencyTable) -> Sequence[int | None]:
+        """Return None alone."""
+        return (None,)
+
+    def values(self, classes: EquivalenceClasses, attribute: int | None = None) -> NDArray[np.float64]:
+        """Return 1 for each class in whose group every model holds, 0 for the others."""
+        import numpy as np
+
+        return self.holds(classes).astype(np.float64)
+
+    def holds(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """Say for each class whether the models hold in the group that it looks like: bool[classes]."""
+        import numpy as np
+
+        group, groups = self._groups(classes)
+        verdict = np.ones(len(groups), np.bool_)
+        for model in self.models:
+            if not model.of_table:
+                verdict &= model.holds(groups)
+        return np.asarray(verdict[group])
+
+    def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
+        """Measure the groups that look alike to the attacker; see `PrivacyModel.measure`."""
+        _, groups = self._groups(classes)
+        return [
+            replace(measured, attacker=self.attacker, knows=self.knows)
+            for model in self.models
+            for measured in model.measure(groups, asked=asked)
+        ]
+
+    def _groups(self, classes: EquivalenceClasses) -> tuple[NDArray[np.integer], EquivalenceClasses]:
+        import numpy as np
+
+        counted = classes.counted
+        if counted.codes is None:
+            # The cells are not decided yet: each class as it is, which is stricter.
+            return np.arange(len(counted)), counted
+        return counted.subset_groups(self._positions(counted.names))
+
+    def _positions(self, names: Sequence[str]) -> list[int]:
+        unknown = [name for name in self.knows if name not in names]
+        if unknown:
+            raise SchemaError(
+                f"attacker {self.attacker!r} knows {named(unknown)}, which is no quasi-identifier; those are "
+                f"{named(names)}"
+            )
+        return [names.index(name) for name in self.knows]
