@@ -95,8 +95,9 @@ def _class_value(
     p = [Fraction(n, sum(row)) for n in row]
     q = [Fraction(w, sum(whole)) for w in whole]
     match model:
-        case ic.KAnonymity() | ic.KMap():
-            return sum(row) if isinstance(model, ic.KAnonymity) else people_of(row)
+        case ic.KAnonymity() | ic.KMap() | ic.KMAnonymity():
+            # With one row a person, whoever knows several rows knows one.
+            return people_of(row) if isinstance(model, ic.KMap) else sum(row)
         case ic.LDiversity():
             return diversity(model, row)
         case ic.NormalizedEntropy():

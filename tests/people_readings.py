@@ -181,6 +181,24 @@ class Reading:
             "baseline": max(map(len, self.totals[name].values())) / len(self.everybody),
         }
 
+    def km(self, power: int, k: int = 0) -> tuple[int, set]:
+        """Return the fewest people who share what an attacker knows, and the classes below k."""
+        from itertools import combinations
+
+        classes = defaultdict(set)
+        for cell, people in self.classes.items():
+            for person in people:
+                classes[person].add(cell)
+        least, weak = math.inf, set()
+        for mine in classes.values():
+            size = min(power, len(mine)) if power else len(mine)
+            for known in combinations(sorted(mine, key=repr), size):
+                shared = len(set.intersection(*(self.classes[cell] for cell in known)))
+                least = min(least, shared)
+                if shared < k:
+                    weak |= set(known)
+        return least, weak
+
     def lkc(self, name: str, known: int, width: int) -> tuple[int, float]:
         """Return the least K and the largest share over attackers who know so many columns."""
         from itertools import combinations

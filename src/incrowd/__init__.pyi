@@ -71,6 +71,7 @@ from .privacy import BetaLikeness as BetaLikeness
 from .privacy import DeltaDisclosure as DeltaDisclosure
 from .privacy import DeltaPresence as DeltaPresence
 from .privacy import KAnonymity as KAnonymity
+from .privacy import KMAnonymity as KMAnonymity
 from .privacy import KMap as KMap
 from .privacy import LDiversity as LDiversity
 from .privacy import LKCPrivacy as LKCPrivacy

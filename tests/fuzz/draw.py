@@ -102,6 +102,8 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
 TAGGING = ("incognito", "flash", "ola")
+OF_PEOPLE = ("km-anonymity",)
+"""Models of people with several rows, whom no case has; `people_readings` reads them a second time."""
 GENERALIZING = ("k-anonymity", "k-map", "l-diversity", "maximum-risk", "alpha-k-anonymity", "beta-likeness")
 """Models under which generalizing never hurts; the first four absorb what is suppressed."""
 FULL_DOMAIN = ("optimal", "bottom-up", "samarati", "incognito", "datafly", "ola", "flash")
@@ -375,7 +377,8 @@ class Draw:
         known = [
             name
             for name in self.models
-            if (sensitive or name not in BY_COUNTS)
+            if name not in OF_PEOPLE
+            and (sensitive or name not in BY_COUNTS)
             and not (name in ("k-map", "delta-presence") and (apart or case["source"] == "spark"))
         ]
         if algorithm in TAGGING:

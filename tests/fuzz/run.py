@@ -365,12 +365,12 @@ def _print(tally: Tally, seconds: float) -> None:
 
 
 def _lacking(tally: Tally) -> list[str]:
-    from fuzz.draw import NULL_KINDS, SOURCES, STYLES
+    from fuzz.draw import NULL_KINDS, OF_PEOPLE, SOURCES, STYLES
     from incrowd.algorithms import ALGORITHMS
     from incrowd.privacy import MODELS
 
     wanted = {
-        "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
+        "model": [name for name in MODELS.names() if name not in OF_PEOPLE], "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
         "spelled": SOURCES,
     }  # fmt: skip
     absent = {reason.partition(":")[0] for reason in tally.skipped} if not REQUIRED else set()

@@ -30,6 +30,7 @@ __all__ = [
     "Solution",
     "all_hold",
     "least_size",
+    "refuse_every_class",
     "refuse_infeasible",
     "refuse_joins",
     "refuse_pairs",
@@ -153,6 +154,21 @@ class Algorithm(Configured, ABC):
         ParameterError
             When the algorithm does not work with such a table or such models.
         """
+
+
+def refuse_every_class(who: str, models: Sequence[PrivacyModel]) -> None:
+    """Refuse models that judge a class together with others, for a search that looks at few at a time.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for model in models:
+        if model.needs_every_class:
+            raise ParameterError(
+                f"{who} decides about few classes at a time, and {model.name} is about all that a person has "
+                "rows in; use optimal or another full-domain algorithm"
+            )
 
 
 def refuse_pairs(who: str, records: int, pairs: int, fewer: str) -> None:

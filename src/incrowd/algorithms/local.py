@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, refuse_infeasible, refuse_pairs
+from incrowd.algorithms.base import (
+    Algorithm,
+    SearchProblem,
+    Solution,
+    refuse_every_class,
+    refuse_infeasible,
+    refuse_pairs,
+)
 from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -62,6 +69,7 @@ class LocalAlgorithm(Algorithm):
         ------
         InfeasibleError, ParameterError
         """
+        refuse_every_class(self.name, problem.models)
         for model in problem.models:
             if self.by_record and model.needs_population:
                 raise ParameterError(

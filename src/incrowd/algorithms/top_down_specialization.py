@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold, refuse_infeasible
+from incrowd.algorithms.base import (
+    Algorithm,
+    SearchProblem,
+    Solution,
+    all_hold,
+    refuse_every_class,
+    refuse_infeasible,
+)
 from incrowd.parameters import parameter
 
 if TYPE_CHECKING:
@@ -60,6 +67,7 @@ class TopDownSpecialization(Algorithm):
         from incrowd.recoding import SingleDimensional, interval_cells
 
         frequency = problem.frequency
+        refuse_every_class(self.name, problem.models)
         refuse_infeasible(frequency, problem.models)
         state = _State(problem)
         tables = [TargetTable(frequency, j) for j in range(len(frequency.domains))]

@@ -14,6 +14,7 @@ from incrowd.privacy.base import SensitiveModel as SensitiveModel
 # isort: off
 # fmt: off
 from incrowd.privacy.k_anonymity import KAnonymity as KAnonymity, k_anonymity as k_anonymity
+from incrowd.privacy.km_anonymity import KMAnonymity as KMAnonymity, km_anonymity as km_anonymity
 from incrowd.privacy.k_map import KMap as KMap, k_map as k_map
 from incrowd.privacy.l_diversity import LDiversity as LDiversity, l_diversity as l_diversity
 from incrowd.privacy.normalized_entropy import NormalizedEntropy as NormalizedEntropy, normalized_entropy as normalized_entropy

@@ -78,7 +78,7 @@ class Attacker(PrivacyModel):
                 f"attacker {attacker!r}: give at least one model that must hold, e.g. ic.KAnonymity(20)"
             )
         for model in asked:
-            if model.needs_cells or model.needs_population:
+            if model.needs_cells or model.needs_population or model.needs_every_class:
                 raise ParameterError(
                     f"attacker {attacker!r}: {model.name} says itself who knows what; use it beside the "
                     "attackers"

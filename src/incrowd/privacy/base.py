@@ -240,6 +240,8 @@ class PrivacyModel(Configured, ABC):
         measured when none was asked for.
     by_class
         Whether the value of a single class says something.
+    needs_every_class
+        Whether a class is judged together with the others that its people have rows in.
     """
 
     shorthand: ClassVar[str] = ""
@@ -249,6 +251,7 @@ class PrivacyModel(Configured, ABC):
     size_only: ClassVar[bool] = False
     unasked: ClassVar[bool] = True
     by_class: ClassVar[bool] = True
+    needs_every_class: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
@@ -583,6 +586,7 @@ def reached(
     sensitive: Columns = (),
     *,
     population: Any = None,
+    person: str | Sequence[str] = (),
 ) -> float:
     """Measure what a model's limit is compared with, over all sensitive attributes that it concerns.
 
@@ -592,6 +596,8 @@ def reached(
         A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
     quasi, sensitive
         Names of columns, or a mapping of names to hierarchies and kinds as `Schema` takes it.
+    person
+        The columns that say whose row it is.
 
     Raises
     ------
@@ -600,7 +606,7 @@ def reached(
     InputError
         When the table cannot be read or lacks a column.
     """
-    classes = read_for(model, table, quasi, sensitive, population=population)
+    classes = read_for(model, table, quasi, sensitive, population=population, person=person)
     results = [
         result for result in model.measure(classes, asked=False) if result.quantity == model.limit_name
     ]
@@ -609,17 +615,23 @@ def reached(
 
 
 def read_for(
-    model: PrivacyModel, table: Any, quasi: Columns, sensitive: Columns = (), *, population: Any = None
+    model: PrivacyModel,
+    table: Any,
+    quasi: Columns,
+    sensitive: Columns = (),
+    *,
+    population: Any = None,
+    person: str | Sequence[str] = (),
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table with all that a model looks at; see `reached`."""
     from incrowd.engines import read_classes
     from incrowd.table.schema import Schema
 
-    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive))
+    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive), person=person)
     classes = read_classes(table, schema, joint=model.is_joint, population=population)
     if not classes.frequency.records:
         raise TableError(f"{model.name}: every record is suppressed (* in every quasi-identifier)")
-    model.check_table(classes.frequency)
+    model.check_table(classes.frequency.counted)
     return classes
 
 

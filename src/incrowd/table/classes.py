@@ -181,6 +181,31 @@ class EquivalenceClasses:
         return first_entries(self.indptr, self.members, self.frequency.spread.people_of_keys)
 
     @property
+    def alike(self) -> NDArray[np.int64]:
+        """People of each class whose rows are all alike: int64[classes]."""
+        return self.sizes if self.frequency.spread is None else self.sizes - self._met[1]
+
+    def histories(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List the classes that each of the other people has rows in.
+
+        Returns
+        -------
+        indptr
+            int64[people + 1]
+        classes
+            int64[...]: the classes of person p are ``classes[indptr[p]:indptr[p + 1]]``, ascending.
+        """
+        spread = self.frequency.spread
+        if spread is None:
+            return np.zeros(1, np.int64), np.zeros(0, np.int64)
+        first, _ = self._met
+        person, place = spread.people_of_keys.items[first], self._class_of_entry(spread)[first]
+        order = np.lexsort((place, person))
+        counts = np.bincount(person)
+        indptr = np.concatenate(([0], np.cumsum(counts[counts > 0]))).astype(np.int64)
+        return indptr, place[order]
+
+    @property
     def records(self) -> int:
         """Records that are in a class, or people who have one there."""
         return self.within(np.ones(len(self), np.bool_))
@@ -196,8 +221,7 @@ class EquivalenceClasses:
         spread = self.frequency.spread
         if spread is None:
             return int(self.sizes[chosen].sum())
-        alike = self.sizes - self._met[1]
-        return int(alike[chosen].sum()) + int(np.count_nonzero(self._worst(chosen)))
+        return int(self.alike[chosen].sum()) + int(np.count_nonzero(self._worst(chosen)))
 
     def _worst(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return for each spread person in a class the largest value of their classes, 0 for none."""
@@ -227,8 +251,7 @@ class EquivalenceClasses:
         """
         if self.frequency.spread is None:
             return float(sums.sum().item() / self.records)
-        alike = self.sizes - self._met[1]
-        return float(values @ alike + self._worst(values).sum()) / self.records
+        return float(values @ self.alike + self._worst(values).sum()) / self.records
 
     @property
     def suppressed(self) -> int:

@@ -173,6 +173,11 @@ class Spread:
         return cls(indptr, np.arange(len(order), dtype=np.int32), told, people)
 
     @property
+    def most_entries(self) -> int:
+        """Most entries of one person."""
+        return int(np.bincount(self.stories.person[self.entry]).max(initial=0))
+
+    @property
     def people_of_keys(self) -> Entries:
         """The people under each key."""
         return self._entries(self.stories.person, self.stories.many[0])
