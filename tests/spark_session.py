@@ -14,8 +14,11 @@ import incrowd
 
 __all__ = ["PLAIN", "SHORT_LIVED", "SOURCES", "local_session", "require_spark", "settings"]
 
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java options of a process that ends before the best machine code would pay."""
+SHORT_LIVED = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+"""Java options of a process that ends before the best machine code would pay, and that runs released archives."""
 
 PLAIN = {
     "spark_sql_adaptive_enabled": "false",
