@@ -114,8 +114,8 @@ def open_roles(names: Iterable[str]) -> str:
     have = "1 column has" if len(every) == 1 else f"{len(every):,} columns have"
     return (
         f'{have} no role yet (role = "?"): {named(every)}; answer each with quasi (who knows a person may '
-        "know it: generalized), sensitive (protected by the models), insensitive (released as it is) or "
-        "identifying (left out)"
+        "know it: generalized), sensitive (protected by the models), insensitive (released as it is), "
+        "identifying (left out) or person (whose row it is; left out)"
     )
 
 

@@ -131,10 +131,10 @@ def test_init_tells_on_one_screen_what_it_found_and_what_to_do(run, tmp_path, mo
     assert max(map(len, lines)) < 80
     for part in (
         "people.csv: 500 rows, 73 columns",
-        "left out (3): patient_id, name, subject",
+        "left out (2): patient_id, name",
+        "whose row it is, left out (1): subject",
         "sensitive (3): diagnosis, length_of_stay, cost",
         "QUESTIONS (61):",
-        "! people may have several rows, and figures count rows; ids: subject",
         "! probably missing values, see null_values: '?'",
         '1. Answer all 61 questions ("?") in policy.toml',
         "2. incrowd assess people.csv --policy policy.toml",

@@ -101,3 +101,17 @@ def test_accounts_and_copies_hold_no_classes():
     everything = ic.assess(pd.DataFrame({"q": ["*", "*"]}), ic.Schema(quasi=["q"])).by_class()
     assert len(everything) == 0
     assert everything.to_dict()["classes"] == []
+
+
+@pytest.mark.parametrize("make", [lambda t: t, pl.DataFrame.lazy, pl.DataFrame.to_pandas])
+def test_an_id_that_repeats_is_told_where_nobody_says_whose_row_it_is(make):
+    table = ic.samples.encounters(3_000, people=1_000)
+    rows = make(table.drop("name", "birth_date"))
+    schema = ic.Schema(quasi=["age", "sex"], identifying=["patient_id"], unlisted="drop")
+    told = "'patient_id' looks like an id that repeats"
+    assert any(told in note for note in ic.assess(rows, schema).notes)
+    assert any(told in sentence for sentence in ic.anonymize(rows, schema, "k-anonymity:3").sentences())
+    named = ic.Schema(quasi=["age", "sex"], person="patient_id", unlisted="drop")
+    assert not any(told in note for note in ic.assess(rows, named).notes)
+    once = make(ic.samples.hospital(3_000).drop("name", "birth_date"))
+    assert not any(told in note for note in ic.assess(once, schema).notes)

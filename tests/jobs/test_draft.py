@@ -48,11 +48,23 @@ def some(*values: object) -> list[object]:
         "x7": texts("AB-{:06}", IDS * 13 + 5),
     }.items(),
 )
-def test_ids_of_people_that_repeat_are_left_out_with_a_warning(name, values):
+def test_an_id_that_repeats_says_whose_row_it_is(name, values):
     draft = draft_of(**{name: values, "age": RNG.integers(0, 90, ROWS)})
-    assert draft.having("identifying") == draft.repeated == [name]
-    assert "figures count rows, not people" in draft.text
-    assert f"# k counts rows: a person of {name!r}" in draft.text
+    assert draft.having("person") == [name]
+    assert draft.repeated == []
+    assert "people are counted, not rows" in draft.text
+    assert f"# k counts people: each {name!r} once" in draft.text
+
+
+def test_of_several_ids_that_repeat_the_one_of_people_says_whose_row_it_is():
+    twice, codes = texts("{}", IDS * 37 + 9), texts("AB-{:06}", IDS * 13 + 5)
+    draft = draft_of(patient_nbr=twice, x7=codes)
+    assert (draft.having("person"), draft.repeated) == (["patient_nbr"], ["x7"])
+    draft = draft_of(x6=texts("CD-{:06}", IDS * 11 + 5), x7=codes)
+    assert draft.having("?") == draft.repeated == ["x6", "x7"]
+    assert "whose row it is (person), or of something else" in draft.text
+    draft = draft_of(patient_nbr=twice, customer_id=texts("{}", IDS * 11 + 5))
+    assert draft.having("?") == ["patient_nbr", "customer_id"]
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,10 @@ class Engine(ABC):
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows that `apply` made in a random order: a table of the same kind."""
 
+    def head(self, column: str, rows: int) -> pl.Series | None:
+        """Return the first values of a column, at most so many; None where they are not at hand."""
+        return None
+
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the type of a column in Polars' terms, if it may come back; None where texts stay texts."""
         return None

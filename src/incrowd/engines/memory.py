@@ -126,6 +126,10 @@ class MemoryEngine(Engine):
         # An index that still knew the old places would undo it.
         return moved.reset_index(drop=True) if frame.implementation.is_pandas() else moved
 
+    def head(self, column: str, rows: int) -> pl.Series | None:
+        """Return the first values of a column; see `Engine.head`."""
+        return self._series(column).head(rows)
+
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the type of a column; see `Engine.type_of`."""
         return self._series(column).dtype

@@ -83,6 +83,10 @@ class ScanEngine(GroupedEngine):
             for name in schema.released(self.columns)
         )
 
+    def head(self, column: str, rows: int) -> pl.Series | None:
+        """Return the first values of a column; see `Engine.head`."""
+        return self._frame.select(column_named(column)).head(rows).collect().to_series()
+
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows in a random order when they are asked for; see `Engine.reordered`.
 

@@ -15,6 +15,7 @@ from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
+from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.set_limit import check_sets
 from incrowd.jobs.stages import Clock
 from incrowd.jobs.types import with_types
@@ -185,6 +186,7 @@ def anonymize(  # noqa: PLR0913
         driver_keys=driver_keys,
         order=order if engine.in_order else None,
         telling=tuple(telling),
+        notes=tuple(repeated_ids(engine, policy.schema)),
         _texts=None if table is released else released,
     )
 

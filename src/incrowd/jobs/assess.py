@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from incrowd.engines import engine_for, loaded
 from incrowd.errors import ParameterError, listed
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.class_sizes import SizeBin, size_distribution
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
+from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
@@ -382,8 +384,9 @@ def assess(
     """
     models = as_models(models)
     schema = as_schema(schema)
+    table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
-    told = tuple(doubts(classes.frequency, schema))
+    told = (*repeated_ids(engine_for(table), schema), *doubts(classes.frequency, schema))
     return replace(assess_classes(classes, models), notes=told, _measured=(classes, models))
 
 

@@ -15,10 +15,10 @@ from incrowd.errors import TableError, setting
 from incrowd.jobs.doubts import alternatives
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.jobs.profile import Profile, profile_of
-from incrowd.jobs.roles import Guess, guess_role
+from incrowd.jobs.roles import Guess, guess_role, with_person
 from incrowd.jobs.words import is_usual
 from incrowd.table.fillers import TEXTS
-from incrowd.table.schema import OPEN_ROLE
+from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ __all__ = ["Draft", "draft_policy"]
 
 _PARTS = (
     ("identifying", "Left out of every release."),
+    ("person", "Whose row it is: models count people in place of rows. Left out of every release."),
     ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
     ("sensitive", "Sensitive: released as they are, protected by the models."),
-    (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has one of the four roles above."),
+    (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has one of the five roles."),
 )
 _SURE = frozenset(TEXTS)
 """Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
@@ -67,17 +68,17 @@ class Draft:
     @property
     def spelled(self) -> list[str]:
         """Columns that write numbers or dates in another way, and are not left out."""
-        return [guess.name for guess in self.guesses if len(guess.ways) == 1 and guess.role != "identifying"]
+        return [guess.name for guess in self.guesses if len(guess.ways) == 1 and guess.role not in UNRELEASED]
 
     @property
     def unread(self) -> list[str]:
         """Columns whose texts do not tell how they write numbers or dates."""
-        return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role != "identifying"]
+        return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role not in UNRELEASED]
 
     @property
     def repeated(self) -> list[str]:
-        """Columns that are ids of people who have several rows."""
-        return [guess.name for guess in self.guesses if guess.repeated]
+        """Ids that have several rows each, and do not say whose row it is in the draft."""
+        return [guess.name for guess in self.guesses if guess.repeated and guess.role != "person"]
 
 
 def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] = ()) -> Draft:
@@ -121,7 +122,7 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
             for text, share in column.fillers
             if text not in sure
         ]
-    guesses = tuple(guess_role(column) for column in profiles)
+    guesses = with_person([guess_role(column) for column in profiles])
     fillers = list(dict.fromkeys(fillers))
     text = _written(guesses, profiles, source, missing, fillers)
     return Draft(guesses, table.height, missing, tuple(fillers), text)
@@ -166,6 +167,7 @@ def _how_to_answer() -> list[str]:
         "# May somebody who knows a person know it?     quasi",
         "# Must nobody learn it about a person?         sensitive",
         "# Neither, so it may leave as it is?           insensitive",
+        "# Does it say whose row it is?                 person (left out; people are counted, not rows)",
         "# Is it not needed, or does it name people?    identifying (left out)",
         '# To leave all of them out, delete these tables and write unlisted = "drop" above.',
     ]
@@ -177,7 +179,7 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
     elif guess.recipe:
         lines.append(f"# {guess.recipe}")
-    return lines + (_spelling(guess.ways) if guess.role != "identifying" else [])
+    return lines + (_spelling(guess.ways) if guess.role not in UNRELEASED else [])
 
 
 def _spelling(ways: Sequence[Spelling]) -> list[str]:
@@ -196,12 +198,12 @@ def _spelling(ways: Sequence[Spelling]) -> list[str]:
 
 def _models(guesses: Iterable[Guess]) -> list[str]:
     roles = [guess.role for guess in guesses]
-    people = [guess.name for guess in guesses if guess.repeated]
-    rows = (
-        [f"# k counts rows: a person of {', '.join(map(repr, people))} with many rows counts many times."]
-        if people
-        else []
-    )
+    people = [guess.name for guess in guesses if guess.role == "person"]
+    repeated = [guess.name for guess in guesses if guess.repeated]
+    rows = [f"# k counts people: each {people[0]!r} once in a class."] if people else []
+    if repeated and not people:
+        named_ids = ", ".join(map(repr, repeated))
+        rows = [f"# k counts rows: a person of {named_ids} with many rows counts many times."]
     diversity = [
         "# Every class has at least l distinct values of every sensitive attribute.",
         "[[models]]",

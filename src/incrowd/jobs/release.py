@@ -78,6 +78,8 @@ class Release:
         The columns that the order of the rows tells, if it was kept all the same.
     order
         Where each row went; None if the order was kept, or the rows never had one.
+    notes
+        Sentences on what was noticed in the table as it came in.
     """
 
     table: Any
@@ -95,6 +97,7 @@ class Release:
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
+    notes: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
@@ -462,7 +465,7 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
             f"it than its cells do. Leave {setting('keep_order', '--keep-order')} out."
         )
-    found += doubts(release.frequency, release.policy.schema)
+    found += [*release.notes, *doubts(release.frequency, release.policy.schema)]
     if columns["dropped"]:
         number = columns["dropped"]
         found.append(f"{number} identifying {'columns were' if number > 1 else 'column was'} left out.")

@@ -8,6 +8,7 @@ never values.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,7 +17,7 @@ from incrowd.jobs.words import IDS, NAMES, PEOPLE, PERSONAL, SENSITIVE, about, s
 from incrowd.table.schema import OPEN_ROLE, Role
 from incrowd.table.spellings import Spelling
 
-__all__ = ["Guess", "guess_role"]
+__all__ = ["Guess", "guess_role", "with_person"]
 
 _UNIQUE = 0.9
 """Distinct values per row from which nearly every row has a value of its own."""
@@ -100,7 +101,9 @@ class Guess:
     recipe
         Why this recipe, or why none.
     repeated
-        Whether it is an id of people who have several rows.
+        Whether it is an id with several rows each.
+    named
+        Whether its name says that it is an id of people.
     ways
         How its numbers or dates are written, where not plainly; several where the texts do not tell.
     """
@@ -111,6 +114,7 @@ class Guess:
     hierarchy: dict[str, object] | None = None
     recipe: str = ""
     repeated: bool = False
+    named: bool = False
     ways: tuple[Spelling, ...] = ()
 
 
@@ -178,7 +182,7 @@ def _identifier(column: Profile) -> Guess | None:
         return None
     if own:
         return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
-    return _repeats(column, "an id by its name")
+    return _repeats(column, "an id by its name", named=bool(person))
 
 
 def _known(column: Profile) -> Guess | None:
@@ -225,7 +229,7 @@ def _telling(column: Profile) -> Guess | None:
         return Guess(
             column.name,
             OPEN_ROLE,
-            f"ids of people who have several rows (identifying), or codes such as zips; {column.counted}",
+            f"ids of people who have several rows (person), or codes such as zips; {column.counted}",
         )
     return None
 
@@ -242,12 +246,33 @@ def _known_by_values(column: Profile) -> Guess | None:
     return None
 
 
-def _repeats(column: Profile, why: str) -> Guess:
+def _repeats(column: Profile, why: str, *, named: bool = False) -> Guess:
     return Guess(
         column.name,
         "identifying",
-        f"{why}, and it repeats: {column.counted}; figures count rows, not people",
+        f"{why}, and it repeats: {column.counted}",
         repeated=True,
+        named=named,
+    )
+
+
+def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    """Let the id that repeats say whose row it is; ask where there are several such ids.
+
+    An id that its name calls one of people comes before others.
+    """
+    ids = [guess for guess in guesses if guess.repeated]
+    chosen = [guess for guess in ids if guess.named] or ids
+    if len(chosen) == 1:
+        told = f"whose row it is: {chosen[0].reason}; people are counted, not rows"
+        person = replace(chosen[0], role="person", reason=told)
+        return tuple(person if guess is chosen[0] else guess for guess in guesses)
+    asked = "an id that repeats: whose row it is (person), or of something else (identifying)"
+    return tuple(
+        replace(guess, role=OPEN_ROLE, reason=f"{asked}; {guess.reason.partition(': ')[2]}")
+        if guess in chosen
+        else guess
+        for guess in guesses
     )
 
 

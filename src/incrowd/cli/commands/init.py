@@ -16,6 +16,7 @@ __all__ = ["init"]
 
 _TOLD = (
     ("identifying", "left out"),
+    ("person", "whose row it is, left out"),
     ("quasi", "quasi-identifiers"),
     ("sensitive", "sensitive"),
     ("?", "QUESTIONS"),
@@ -66,7 +67,7 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
     if not draft.having("quasi"):
         lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.repeated:
-        lines += _wrapped("! people may have several rows, and figures count rows; ids: ", draft.repeated)
+        lines += _wrapped("! ids that repeat; give the one of people the role person: ", draft.repeated)
     if draft.spelled:
         lines += _wrapped("! numbers or dates in a spelling of their own: ", draft.spelled)
     if draft.unread:
