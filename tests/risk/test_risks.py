@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations
 from math import comb, prod
 
@@ -20,6 +21,7 @@ from incrowd.risk import (
     Marketer,
     Prosecutor,
     estimate_uniqueness,
+    household_risk,
     individual_risk,
     population_uniqueness,
     quasi_identifiers,
@@ -199,9 +201,70 @@ def test_individual_risk_of_larger_classes_and_suppressed_rows():
         individual_risk(weighted, ["q"], "v")
     with pytest.raises(ic.ParameterError, match="weights must be 6 numbers"):
         individual_risk(weighted, ["q"], "q")
-    for wrong in ([1.0] * 5, [0.5] * 6, [float("nan")] * 6, [[1.0] * 6]):
+    for wrong in ([1.0] * 5, [0.0] * 6, [-1.0] * 6, [float("nan")] * 6, [[1.0] * 6]):
         with pytest.raises(ic.ParameterError, match="weights must be 6 numbers"):
             individual_risk(table, ["q"], wrong)
+
+
+# The first table of sdcMicro's tests of individual risk (test_indivRisk.R), and what they expect.
+SURVEY = pl.DataFrame(
+    {
+        "a": [2, 3, 2, 2, 3, 3, 1, 2],
+        "b": [3, 3, 3, 3, 3, 3, 4, 3],
+        "c": [1, 3, 1, 2, 1, 1, 1, 1],
+        "w": [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51.0],
+    }
+)
+SMALL = [None, 0.08579129, None, 0.17707583, 0.01877883, 0.01877883, 0.03931625, None]
+
+
+@pytest.mark.parametrize(("exact", "three"), [(True, 0.01355297), (False, 0.01369863)])
+def test_individual_risk_gives_the_figures_of_sdcmicro(exact, three):
+    expected = [three if risk is None else risk for risk in SMALL]
+    found = individual_risk(SURVEY, ["a", "b", "c"], "w", exact=exact)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_weights_below_one_make_a_class_all_there_is():
+    table = pl.DataFrame({"q": ["a", "a", "b"]})
+    assert individual_risk(table, ["q"], [0.5, 0.25, 0.9]).tolist() == [0.5, 0.5, 1.0]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, 3, None])), min_size=1, max_size=30))
+def test_household_risk_is_that_of_finding_any_member(rows):
+    table = pl.DataFrame(
+        {"q": [q for q, _ in rows], "home": pl.Series([home for _, home in rows], dtype=pl.Int64)}
+    )
+    sizes = Counter(table["q"])
+    homes = [("row", i) if home is None else home for i, (_, home) in enumerate(rows)]
+    missed = dict.fromkeys(homes, Fraction(1))
+    for (q, _), home in zip(rows, homes, strict=True):
+        missed[home] *= 1 - Fraction(1, sizes[q])
+    found = household_risk(table, ["q"], "home", threshold=0.4)
+    assert found.risks == pytest.approx([float(1 - missed[home]) for home in homes], abs=1e-12)
+    assert (found.households, found.unnamed) == (len(missed), sum(home is None for _, home in rows))
+    each = [float(1 - left) for left in missed.values()]
+    assert found.mean == pytest.approx(sum(each) / len(each), abs=1e-12)
+    assert found.max == pytest.approx(max(each), abs=1e-12)
+    assert found.at_risk == pytest.approx(sum(risk > 0.4 for risk in each) / len(each))
+    assert found.expected == pytest.approx(sum(float(1 - missed[home]) for home in homes), abs=1e-9)
+
+
+def test_household_risk_of_a_survey_and_what_is_refused():
+    table = SURVEY.with_columns(home=pl.Series(["x", "x", "y", "y", None, "z", "z", "z"]))
+    risks = individual_risk(table, ["a", "b", "c"], "w")
+    found = household_risk(table, ["a", "b", "c"], "home", "w")
+    assert found.risks[0] == pytest.approx(1 - (1 - risks[0]) * (1 - risks[1]))
+    assert found.risks[4] == pytest.approx(risks[4])
+    assert found.to_dict()["households"] == 4
+    suppressed = pl.DataFrame({"q": ["*", "a"], "home": [1, 1]})
+    assert household_risk(suppressed, ["q"], "home").risks.tolist() == [1.0, 1.0]
+    with pytest.raises(ic.SchemaError, match="has no column 'house'"):
+        household_risk(table, ["a"], "house")
+    with pytest.raises(ic.ParameterError, match="threshold"):
+        household_risk(table, ["a"], "home", threshold=2)
+    with pytest.raises(ic.TableError, match="not in memory"):
+        household_risk(table.lazy(), ["a"], "home")
 
 
 # --- special uniques and quasi-identifiers ------------------------------------------------------------

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import ParameterError, TableError, setting
+from incrowd.errors import ParameterError, TableError, named, setting
 from incrowd.progress import Progress, Silent
 from incrowd.table.row_order import columns_in_order
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
@@ -133,6 +135,28 @@ class Engine(ABC):
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, at most so many; None where they are not at hand."""
         return None
+
+    def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+        """Give rows of the same values in some columns the same number, from 0 without gaps.
+
+        A row in which all of them are missing has a number of its own.
+
+        Returns
+        -------
+        numbers
+            int64[rows]
+        missing
+            How many rows have a number of their own for that.
+
+        Raises
+        ------
+        TableError
+            When the rows are not in memory.
+        """
+        raise TableError(
+            f"{named(columns)}: rows of {self.whose} are not in memory; fetch them, or give a frame or one "
+            "file"
+        )
 
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the type of a column in Polars' terms, if it may come back; None where texts stay texts."""

@@ -126,6 +126,18 @@ class MemoryEngine(Engine):
         # An index that still knew the old places would undo it.
         return moved.reset_index(drop=True) if frame.implementation.is_pandas() else moved
 
+    def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+        """Give rows of the same values the same number; see `Engine.numbered`."""
+        import numpy as np
+
+        from incrowd.table.schema import require_columns
+
+        require_columns(columns, self._names)
+        numbers = number_persons([self._series(name) for name in columns], columns, ()).astype(np.int64)
+        alone = np.flatnonzero(numbers < 0)
+        numbers[alone] = numbers.max(initial=-1) + 1 + np.arange(len(alone))
+        return numbers, len(alone)
+
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column; see `Engine.head`."""
         return self._series(column).head(rows)

@@ -6,6 +6,8 @@ from incrowd.parameters import Registry
 from incrowd.risk.base import RiskModel as RiskModel
 from incrowd.risk.discovery import Identifying as Identifying
 from incrowd.risk.discovery import quasi_identifiers as quasi_identifiers
+from incrowd.risk.household import HouseholdRisk as HouseholdRisk
+from incrowd.risk.household import household_risk as household_risk
 from incrowd.risk.individual import individual_risk as individual_risk
 from incrowd.risk.suda import Suda as Suda
 from incrowd.risk.suda import suda2 as suda2

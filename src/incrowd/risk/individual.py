@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["individual_risk"]
 
 
-def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDArray[np.float64]:
+def individual_risk(
+    table: Any, quasi: Columns, weights: ArrayLike | str, *, exact: bool = True
+) -> NDArray[np.float64]:
     """Estimate the risk of every row of a survey: the expectation of 1 / F given the f records of its class.
 
     F is the number of people in the population who look like the row, taken to be negative binomial with
@@ -29,7 +31,11 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDA
     quasi
         Names of the quasi-identifiers.
     weights
-        float[rows], each >= 1: how many people a row stands for; or the name of the column that says so.
+        float[rows], each > 0: how many people a row stands for; or the name of the column that says so. If
+        they add up to fewer people than the class has records, the class is taken to be all there is.
+    exact
+        Whether classes of three records have the exact expectation, too. The approximation is that of larger
+        classes, as in `indivRisk` of sdcMicro by default.
 
     Returns
     -------
@@ -38,7 +44,7 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDA
     Raises
     ------
     ParameterError
-        When the weights are not one number of at least 1 per row.
+        When the weights are not one number above 0 per row.
     InputError
         When the table cannot be read or lacks a column.
 
@@ -58,8 +64,8 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDA
     if isinstance(weights, str):
         weights = _column(table, weights)
     stands_for = np.asarray(weights, np.float64)
-    if stands_for.shape != rows.shape or not np.isfinite(stands_for).all() or (stands_for < 1).any():
-        raise ParameterError(f"weights must be {len(rows)} numbers of at least 1, one per row")
+    if stands_for.shape != rows.shape or not np.isfinite(stands_for).all() or (stands_for <= 0).any():
+        raise ParameterError(f"weights must be {len(rows)} numbers above 0, one per row")
     live = rows >= 0
     people = np.bincount(rows[live], stands_for[live], frequency.keys)
     f = frequency.weights.astype(np.float64)
@@ -71,7 +77,7 @@ def individual_risk(table: Any, quasi: Columns, weights: ArrayLike | str) -> NDA
         two = p / q**2 * (p * log + q)
         three = p / (2 * q**3) * (q * (3 * q - 2) - 2 * p**2 * log)
         more = p / (f - q)
-    risk = np.select([f == 1, f == 2, f == 3], [one, two, three], more)
+    risk = np.select([f == 1, f == 2, (f == 3) & exact], [one, two, three], more)
     # Near p = 1 the exact forms are 0/0; everybody is in the sample there.
     risk = np.where(q < 1e-4, 1 / f, risk)
     return np.append(np.clip(risk, 0.0, 1.0), 0.0)[rows]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from incrowd.risk import Identifying, Suda, Uniqueness
+    from incrowd.risk import HouseholdRisk, Identifying, Suda, Uniqueness
 
 __all__ = ["risk"]
 
@@ -34,6 +34,10 @@ def risk(
         str | None,
         typer.Option("--weights", help="Column of sampling weights: how many people each row stands for."),
     ] = None,
+    household: Annotated[
+        str | None,
+        typer.Option("--household", help="Column of households: who finds one member has found all."),
+    ] = None,
     max_size: Annotated[
         int, typer.Option("--max-size", min=1, help="Columns of the largest sets that are looked at.")
     ] = 3,
@@ -47,11 +51,11 @@ def risk(
     The figures are risk models, special uniques, and the columns that identify.
 
     With --population-size also how many people are unique in the population, estimated; with --weights the
-    individual risk of the rows of a survey.
+    individual risk of the rows of a survey; with --household the risk of households.
     """
     from incrowd.cli.tables import console, progress
     from incrowd.jobs.assess import assess as measure
-    from incrowd.risk import individual_risk, population_uniqueness, quasi_identifiers, suda2
+    from incrowd.risk import household_risk, individual_risk, population_uniqueness, quasi_identifiers, suda2
 
     with progress() as shown:
         shown.stage("read")
@@ -68,6 +72,7 @@ def risk(
         sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
         unique = None if size is None else population_uniqueness(table, names, population=size)
         rows = None if weights is None else individual_risk(table, names, weights)
+        homes = None if household is None else household_risk(table, names, household, weights)
         individual = (
             None
             if rows is None
@@ -81,10 +86,13 @@ def risk(
             "quasi_identifiers": [entry.to_dict() for entry in sets],
             **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
             **({} if individual is None else {"individual_risk": individual}),
+            **({} if homes is None else {"household_risk": homes.to_dict()}),
         }
         outputs.print_json(document)
     else:
         show_risk(console(), len(table), risks, special, sets, unique, individual)
+        if homes is not None:
+            show_households(console(), homes)
 
 
 def show_risk(
@@ -151,3 +159,13 @@ def show_risk(
             f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
             f"{number(individual['max'])}, {number(individual['expected'])} records expected to be found"
         )
+
+
+def show_households(out: Console, homes: HouseholdRisk) -> None:
+    """Print the risk of households."""
+    from incrowd.cli.tables import number, percent
+
+    out.print(
+        f"household risk: mean {number(homes.mean)}, largest {number(homes.max)}, {percent(homes.at_risk)} "
+        f"of {homes.households:,} households at risk, {number(homes.expected)} records expected to be found"
+    )

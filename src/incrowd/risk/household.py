@@ -1,0 +1,129 @@
+"""Household risk: whoever finds one member has found all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from incrowd.parameters import Parameter
+from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.risk.individual import individual_risk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["HouseholdRisk", "household_risk"]
+
+_THRESHOLD = Parameter(float, "risk above which a household is at risk", low=0, high=1)
+
+
+@dataclass(frozen=True, eq=False)
+class HouseholdRisk:
+    """How easily the households of a table are found.
+
+    Attributes
+    ----------
+    risks
+        float64[rows] in [0, 1]: the risk of each row's household.
+    households
+        Number of households.
+    unnamed
+        Rows without a household; each is a household of its own.
+    mean, max
+        Over the households.
+    at_risk
+        Share of the households whose risk is above the threshold.
+    expected
+        Rows that are expected to be found: the sum of `risks`.
+    """
+
+    risks: NDArray[np.float64]
+    households: int
+    unnamed: int
+    mean: float
+    max: float
+    at_risk: float
+    expected: float
+
+    def __repr__(self) -> str:
+        return f"HouseholdRisk({self.households:,} households, mean {self.mean:.4g}, largest {self.max:.4g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON, without the risks of the rows."""
+        return {name: value for name, value in asdict(self).items() if name != "risks"}
+
+
+def household_risk(
+    table: Any,
+    quasi: Columns,
+    household: str,
+    weights: ArrayLike | str | None = None,
+    *,
+    threshold: float = 0.2,
+) -> HouseholdRisk:
+    """Measure the risk that at least one member of a household is found.
+
+    A household of members with the risks r has the risk 1 - product of (1 - r). Example: two members who
+    share their classes with one other record each have 1/2, and their household has 3/4.
+
+    Parameters
+    ----------
+    table
+        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
+    quasi
+        Names of the quasi-identifiers.
+    household
+        The column that says which household a row belongs to. A row without one is a household of its own.
+    weights
+        Sampling weights as in `individual_risk`, whose risks are then taken. Without them the table is all
+        there is, and the risk of a row is 1 / (size of its class).
+    threshold
+        Risk above which a household is at risk.
+
+    Raises
+    ------
+    ParameterError
+        When a weight or the threshold is out of range.
+    InputError
+        When the table cannot be read or lacks a column.
+
+    References
+    ----------
+    Hundepool et al., Statistical Disclosure Control, Wiley 2012, section 3.3 (household risk); the manual of
+    mu-Argus 5.1, section 2.4.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"home": [1, 1, 2, 3], "age": ["30", "40", "30", "40"]})
+    >>> household_risk(people, ["age"], "home").risks.tolist()
+    [0.75, 0.75, 0.5, 0.5]
+    """
+    import numpy as np
+
+    from incrowd.engines import engine_for, loaded
+
+    threshold = _THRESHOLD.check(threshold, "household_risk", "threshold")
+    table = loaded(table)
+    frequency = read_for(KAnonymity(1), table, quasi).frequency
+    key = frequency.key_of_row("household_risk")
+    if weights is None:
+        risks = np.append(1 / frequency.weights, 0.0)[key]
+    else:
+        risks = individual_risk(table, quasi, weights)
+    home, unnamed = engine_for(table).numbered([household])
+    # A risk of 1 has the logarithm of nothing left: minus infinity.
+    with np.errstate(divide="ignore"):
+        hidden = np.bincount(home, np.log1p(-risks))
+    of_home = -np.expm1(hidden)
+    return HouseholdRisk(
+        risks=of_home[home],
+        households=len(of_home),
+        unnamed=unnamed,
+        mean=float(of_home.mean()),
+        max=float(of_home.max()),
+        at_risk=float((of_home > threshold).mean()),
+        expected=float(of_home[home].sum()),
+    )
