@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from typing import Any
 
+from fuzz.crowds import ABOUT, draw_attackers, give_persons, has_persons, null_person, rows_of_people
 from fuzz.oracle import Spelling
 
 Case = dict[str, Any]
@@ -103,7 +104,9 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
 TAGGING = ("incognito", "flash", "ola")
 OF_PEOPLE = ("km-anonymity",)
-"""Models of people with several rows, whom no case has; `people_readings` reads them a second time."""
+"""Models that need to know whose rows they are; full-domain algorithms alone enforce them."""
+BY_PEOPLE = ("k-anonymity", "k-map", "l-diversity", "maximum-risk")
+"""Models under which generalizing never hurts where people count."""
 GENERALIZING = ("k-anonymity", "k-map", "l-diversity", "maximum-risk", "alpha-k-anonymity", "beta-likeness")
 """Models under which generalizing never hurts; the first four absorb what is suppressed."""
 FULL_DOMAIN = ("optimal", "bottom-up", "samarati", "incognito", "datafly", "ola", "flash")
@@ -125,8 +128,8 @@ class Draw:
     models, algorithms, sources
         The names to choose from.
     met
-        How often each ("model", name), ("algorithm", name), ("source", name), ("style", name) and ("null", type)
-        was in a release.
+        How often each ("model", name), ("algorithm", name), ("source", name), ("style", name), ("null", type),
+        ("person", source) and ("attacker", model) was in a release.
     """
 
     def __init__(
@@ -146,8 +149,11 @@ class Draw:
         algorithm = self.rarest(
             "algorithm", [name for name in self.algorithms if source in IN_MEMORY or name not in BY_RECORD]
         )
-        rows = r.choice([1, 2, 3, *range(4, 26), 40, 80])
+        persons = r.random() < (0.33 if self.met["person", source] else 0.6)
+        rows = r.choice([2, *range(6, 42, 3), 60, 80] if persons else [1, 2, 3, *range(4, 26), 40, 80])
         columns = self.columns(rows, algorithm, source)
+        if persons:
+            give_persons(r, columns, source in CASELESS)
         case: Case = {
             "source": source,
             "columns": columns,
@@ -161,7 +167,10 @@ class Draw:
             "seed": r.choice([0, 1, 12345]),
             "set_limit": r.choice([2, 8, LISTED, LISTED, LISTED]),
         }
+        null_person(r, case)
         case["models"] = self.chosen_models(case, algorithm)
+        if r.random() < 0.2:
+            case["attackers"] = self.attackers(case, algorithm)
         case["algorithm"] = self.algorithm(algorithm, case)
         if any(needs_population(model) for model in case["models"]):
             self.people(case)
@@ -372,25 +381,37 @@ class Draw:
     def chosen_models(self, case: Case, algorithm: str) -> list[dict[str, Any]]:
         r = self.random
         sensitive = [column for column in case["columns"] if column["role"] == "sensitive"]
-        rows = len(case["columns"][0]["cells"])
+        people = rows_of_people(case)
         apart = algorithm in BY_RECORD or algorithm == "mondrian"
         known = [
             name
             for name in self.models
-            if name not in OF_PEOPLE
+            if (name not in OF_PEOPLE or (has_persons(case) and algorithm in FULL_DOMAIN))
             and (sensitive or name not in BY_COUNTS)
             and not (name in ("k-map", "delta-presence") and (apart or case["source"] == "spark"))
         ]
         if algorithm in TAGGING:
-            known = [
-                name for name in known if name in GENERALIZING[: None if not case["max_suppression"] else 4]
-            ]
-        chosen = [self.model(self.rarest("model", known), sensitive, rows, algorithm, case)]
+            kept = not case["max_suppression"]
+            proved = BY_PEOPLE if has_persons(case) else GENERALIZING[: None if kept else 4]
+            known = [name for name in known if name in proved or (kept and name in OF_PEOPLE)]
+        chosen = [self.model(self.rarest("model", known), sensitive, len(people), algorithm, case)]
         for _ in range(r.choice([0, 0, 1, 1, 2])):
-            more = self.model(r.choice(known), sensitive, rows, algorithm, case)
+            more = self.model(r.choice(known), sensitive, len(people), algorithm, case)
             if more["model"] not in {model["model"] for model in chosen}:
                 chosen.append(more)
         return chosen
+
+    def attackers(self, case: Case, algorithm: str) -> list[dict[str, Any]]:
+        sensitive = [column for column in case["columns"] if column["role"] == "sensitive"]
+        people = len(rows_of_people(case))
+        names = list(ABOUT if sensitive else ABOUT[:1])
+        if algorithm in TAGGING:
+            if case["max_suppression"]:
+                return []
+            names = [name for name in names if name != "alpha-k-anonymity" or not has_persons(case)]
+        return draw_attackers(
+            self.random, case, names, lambda name: self.model(name, sensitive, people, algorithm, case)
+        )
 
     def model(
         self, name: str, sensitive: list[dict[str, Any]], rows: int, algorithm: str, case: Case
@@ -413,6 +434,10 @@ class Draw:
         match name:
             case "k-anonymity" | "k-map":
                 settings = {"k": k}
+            case "km-anonymity":
+                most = max(rows_of_people(case).values())
+                power = r.choice([power for power in (1, 2, 2, 3, 0, 0) if power <= most])
+                settings = {"k": min(k, r.choice([1, 2, 2, 3])), "power": power}
             case "l-diversity":
                 kind = r.choice(["distinct", "distinct", "entropy", "grassberger", "recursive"])
                 if algorithm in TAGGING:

@@ -22,10 +22,11 @@ from fuzz.sources import Services
 from incrowd import engines, verification
 from incrowd.algorithms import ALGORITHMS
 from incrowd.jobs import apply, checks
-from incrowd.privacy import MODELS, KAnonymity, LDiversity, TCloseness
+from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
+from incrowd.privacy.attacker import Attacker
 from incrowd.recoding import Recoding
 from incrowd.table.domain import Domain
-from incrowd.table.frequency import SensitiveCounts
+from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 from incrowd.table.schema import Schema
 from incrowd.table.spellings import Spelling
 
@@ -128,6 +129,16 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     ),
     "the signs of a spelled column are lost": (
         (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),
+    ),
+    "rows are counted in place of people": (
+        (FrequencyTable, "with_person_rows", after(lambda table: replace(table, people=None))),
+    ),
+    "attackers see nothing": (
+        (Attacker, "holds", lambda f: lambda self, classes: np.ones(len(classes), np.bool_)),
+        (Attacker, "measure", lambda f: lambda self, classes, **named: []),
+    ),
+    "whoever knows several rows is taken to know one": (
+        (KMAnonymity, "_values", lambda f: lambda self, classes: classes.sizes),
     ),
     "losses are a tenth too high": ((Domain, "span", after(lambda lost: lost * 1.1)),),
     "numbers that are one double lose nothing": ((Domain, "positions", lambda f: property(lambda self: self.numbers)),),

@@ -150,7 +150,8 @@ def _drawn(draw: Any, here: list[str], cases: int, met: Counter[Any], services: 
     from fuzz.checks import run
 
     for name, first, turn in (("spark", 6, 90), ("postgresql", 8, 25)):
-        if name in here and cases % (turn if met["source", name] else first) == 3:
+        seen = met["source", name] and met["person", name]
+        if name in here and cases % (turn if seen else first) == 3:
             for _ in range(5):
                 case: dict[str, Any] = draw.case(name)
                 if run(case | {"source": "polars"}, services, thorough=False).status == "released":
@@ -342,7 +343,8 @@ def _print(tally: Tally, seconds: float) -> None:
     )
     titles = {"model": "models", "algorithm": "algorithms", "style": "styles", "source": "frames, files and engines",
               "null": "null values by type", "type": "column types",
-              "spelled": "declared spellings by place"}  # fmt: skip
+              "spelled": "declared spellings by place", "person": "people with several rows by place",
+              "attacker": "models against attackers", "power": "powers of km-anonymity"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}
         print(
@@ -365,13 +367,14 @@ def _print(tally: Tally, seconds: float) -> None:
 
 
 def _lacking(tally: Tally) -> list[str]:
-    from fuzz.draw import NULL_KINDS, OF_PEOPLE, SOURCES, STYLES
+    from fuzz.crowds import ABOUT
+    from fuzz.draw import NULL_KINDS, SOURCES, STYLES
     from incrowd.algorithms import ALGORITHMS
     from incrowd.privacy import MODELS
 
     wanted = {
-        "model": [name for name in MODELS.names() if name not in OF_PEOPLE], "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
-        "spelled": SOURCES,
+        "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
+        "spelled": SOURCES, "person": SOURCES, "attacker": ABOUT,
     }  # fmt: skip
     absent = {reason.partition(":")[0] for reason in tally.skipped} if not REQUIRED else set()
     return [

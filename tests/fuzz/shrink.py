@@ -45,6 +45,7 @@ def _simpler(case: Case) -> Iterator[Case]:
     for place in range(len(case["models"])):
         if len(case["models"]) > 1:
             yield case | {"models": case["models"][:place] + case["models"][place + 1 :]}
+    yield from _fewer_attackers(case)
     plain: dict[str, Any] = {
         "null_values": [], "max_suppression": 0.0, "output": "auto", "keep_order": False, "seed": 0, "others": None,
     }  # fmt: skip
@@ -71,6 +72,18 @@ def _simpler(case: Case) -> Iterator[Case]:
             less = {key: value for key, value in model.items() if key != name}
             yield case | {"models": [*case["models"][:place], less, *case["models"][place + 1 :]]}
     yield from _plainer_columns(case)
+
+
+def _fewer_attackers(case: Case) -> Iterator[Case]:
+    attackers = case.get("attackers", [])
+    for place, attacker in enumerate(attackers):
+        others = [*attackers[:place], *attackers[place + 1 :]]
+        yield case | {"attackers": others}
+        for what in ("knows", "models"):
+            for least in range(len(attacker[what])):
+                fewer = [*attacker[what][:least], *attacker[what][least + 1 :]]
+                if fewer:
+                    yield case | {"attackers": [attacker | {what: fewer}, *others]}
 
 
 def _fewer_rows(case: Case) -> Iterator[Case]:
@@ -138,8 +151,17 @@ def _renamed(case: Case, place: int, name: str) -> Case:
             for key, value in settings.items()
         }
 
+    attackers = [
+        attacker
+        | {
+            "knows": [name if known == old else known for known in attacker["knows"]],
+            "models": list(map(named, attacker["models"])),
+        }
+        for attacker in case.get("attackers", [])
+    ]
     return case | {
         "columns": columns,
         "models": list(map(named, case["models"])),
         "algorithm": named(case["algorithm"]),
+        **({"attackers": attackers} if attackers else {}),
     }

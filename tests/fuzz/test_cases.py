@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fuzz.checks import run
-from fuzz.draw import CASELESS, OF_PEOPLE, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
+from fuzz.crowds import ABOUT, has_persons, rows_of_people
+from fuzz.draw import CASELESS, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
 from incrowd.privacy import MODELS
@@ -62,7 +63,7 @@ def test_databases_that_ignore_case_get_no_names_that_differ_by_it_alone():
     assert [differing[source] for source in CASELESS] == [0] * len(CASELESS)
 
 
-@pytest.mark.parametrize("seed", [4, 6])
+@pytest.mark.parametrize("seed", [4, 8])
 def test_random_cases_hold(seed, tmp_path):
     services = Services(tmp_path)
     met: Counter = Counter()
@@ -80,5 +81,34 @@ def test_every_model_and_algorithm_is_drawn():
     draw = Draw(0, MODELS.names(), ALGORITHMS.names(), HERE, Counter())
     cases = [draw.case() for _ in range(600)]
     drawn = {model["model"] for case in cases for model in case["models"]}
-    assert drawn == set(MODELS.names()) - set(OF_PEOPLE)
+    assert drawn == set(MODELS.names())
     assert {case["algorithm"]["name"] for case in cases} == set(ALGORITHMS.names())
+
+
+def test_people_are_drawn_for_every_place_with_several_rows_and_one_and_attackers_with_them():
+    met = Counter({("person", source): 1 for source in SOURCES})
+    draw = Draw(5, MODELS.names(), ALGORITHMS.names(), list(SOURCES), met)
+    cases = [draw.case(SOURCES[number % len(SOURCES)]) for number in range(900)]
+    named = [case for case in cases if has_persons(case)]
+    assert 0.25 < len(named) / len(cases) < 0.4
+    assert {case["source"] for case in named} == set(SOURCES)
+    most = Counter(max(rows_of_people(case).values()) for case in named)
+    assert most[1] > 10
+    assert set(range(1, 7)) <= set(most)
+    columns = Counter(sum(column["role"] == "person" for column in case["columns"]) for case in named)
+    assert columns.keys() == {1, 2}
+    missing = [c for case in named for c in case["columns"] if c["role"] == "person" and None in c["cells"]]
+    assert {column["type"] for column in missing} >= {"text", "int", "float"}
+    assert any(
+        null in column["cells"]
+        for case in named
+        for column in case["columns"]
+        if column["role"] == "person"
+        for null in case["null_values"]
+    )
+    shared = [model for case in cases for model in case["models"] if model["model"] == "km-anonymity"]
+    assert {model["power"] for model in shared} == {0, 1, 2, 3}
+    attackers = [attacker for case in cases for attacker in case.get("attackers", [])]
+    assert {len(case.get("attackers", [])) for case in cases} == {0, 1, 2}
+    assert {model["model"] for attacker in attackers for model in attacker["models"]} == set(ABOUT)
+    assert {len(attacker["knows"]) for attacker in attackers} >= {1, 2, 3}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -18,6 +19,7 @@ from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
 from fuzz.checks.released import types
 from fuzz.sources import Placed, Services, frame_of, read_csv
+from people_readings import Reading, people_table
 
 AGES = ["1", "2", "3", "4", "5", "6", "7", "8"]
 CITIES = ["a", "a", "b", "b", "c", "c", "d", "d"]
@@ -112,6 +114,119 @@ def test_a_wrong_release_is_found(tmp_path, what):
         assert "others" in found(tmp_path, checks.columns, tamper, **changes)
     else:
         assert expected in found(tmp_path, check, tamper, **changes)
+
+
+PEOPLE = {
+    "columns": [
+        *case()["columns"],
+        {"name": "visitor", "type": "text", "role": "person", "cells": [f"Planted-id-{n}" for n in (1, 2, 1, 2, 3, 4, 3, None)]},
+    ],
+    "attackers": [{"name": "x", "knows": ["city"], "models": [{"model": "k-anonymity", "k": 2}]}],
+}  # fmt: skip
+SHARED = PEOPLE | {
+    "models": [{"model": "km-anonymity", "k": 2, "power": 2}],
+    "algorithm": {"name": "optimal"},
+}
+
+
+def rows_of(name, cells):
+    return lambda table: table.with_columns(pl.Series(name, cells))
+
+
+PEOPLE_WRONG = {
+    "a class of one person's two rows": (
+        lambda table: rows_of("city", ["A", "Z", "A", "Z", "B", "B", "B", "B"])(
+            rows_of("age", ["[1-3]", "[2-4]", "[1-3]", "[2-4]", "[5-8]", "[5-8]", "[5-8]", "[5-8]"])(table)
+        ),
+        PEOPLE, checks.models, "model k-anonymity",
+    ),
+    "a group of one person for an attacker": (
+        rows_of("city", ["a", "A", "a", "A", "B", "B", "B", "B"]), PEOPLE, checks.models,
+        "model k-anonymity against an attacker",
+    ),
+    "two classes that only one person is in both of": (
+        lambda table: rows_of("city", ["A", "A", "B", "A", "B", "B", "B", "A"])(
+            rows_of("age", ["*"] * 8)(table)
+        ),
+        SHARED, checks.models, "model km-anonymity",
+    ),
+    "figures of other people": (
+        rows_of("city", ["a", "A", "a", "A", "B", "B", "B", "B"]), PEOPLE, checks.account, "account",
+    ),
+    "a column of people": (lambda table: table.with_columns(visitor=pl.lit("x")), PEOPLE, checks.columns, "columns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PEOPLE_WRONG)
+def test_a_release_that_is_wrong_by_people_is_found(tmp_path, what):
+    tamper, changes, check, expected = PEOPLE_WRONG[what]
+    assert found(tmp_path, check, **changes) == []
+    assert expected in found(tmp_path, check, tamper, **changes)
+
+
+def test_an_id_of_a_person_is_found_wherever_it_stands(tmp_path):
+    read, _ = made(tmp_path, **PEOPLE)
+    services, outcome = Services(tmp_path), checks.Outcome("released")
+    assert list(checks.nobody(read, services, outcome)) == []
+    told = read.release.to_dict()
+    read.release = SimpleNamespace(
+        to_dict=lambda: told | {"note": "Planted-id-3 came twice"}, report=lambda path: path.write_text(""),
+        recoding=read.release.recoding, write=read.release.write, write_row_map=read.release.write_row_map,
+    )  # fmt: skip
+    assert [each.check for each in checks.nobody(read, services, outcome)] == ["nobody"]
+
+
+def test_a_release_that_changes_with_a_person_column_of_one_row_each_is_found(tmp_path):
+    once = [
+        column | {"cells": [f"Planted-id-{n}" for n in range(8)]} if column["role"] == "person" else column
+        for column in PEOPLE["columns"]
+    ]
+    services, outcome = Services(tmp_path), checks.Outcome("released")
+    for tamper, expected in ((lambda table: table, []), (cell("age", 0, "[1-7]"), ["one row each"])):
+        read, _ = made(tmp_path, tamper, columns=once)
+        assert [each.check for each in checks.one_row_each(read, services, outcome)] == expected
+    assert ("person", "one row each") in outcome.met
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_people_are_counted_as_the_other_reading_counts_them(seed):
+    """`people_readings` was written apart from the oracle."""
+    table = people_table(seed)
+    spec = {name: oracle.Spec(name, "sensitive") for name in ("ill", "cost")}
+    everywhere = [True] * len(table)
+    sensitive = {
+        name: oracle.read_column(each, table[name].to_list(), (), everywhere) for name, each in spec.items()
+    }
+    cells = [table[name].to_list() for name in ("age", "town")]
+    whose = oracle.read_people([table["person"].to_list()], ())
+    here = oracle.group(cells, sensitive, whose)
+    there = Reading(table["person"].to_list(), cells, {name: table[name].to_list() for name in spec})
+
+    def value(model, quantity="", attribute=None, **settings):
+        return oracle.measure(model, quantity or oracle.LIMITS[model][0], settings, attribute, here)
+
+    near = pytest.approx
+    assert (here.everyone, here.left) == (len(there.everybody), len(there.present()))
+    assert value("k-anonymity") == there.k()
+    assert value("average-risk") == near(there.average_risk())
+    assert value("records-at-risk", threshold=0.3) == near(there.at_risk(0.3))
+    for power in range(4):
+        assert value("km-anonymity", power=power) == there.km(power)[0]
+    for name in spec:
+        assert value("l-diversity", attribute=name) == there.distinct(name)
+        assert value("l-diversity", attribute=name, kind="entropy") == near(there.entropy(name))
+        assert value("l-diversity", attribute=name, kind="recursive", c=3) == there.recursive(name, 3)
+        assert value("l-diversity", attribute=name, joint=True) == there.joint_distinct(name)
+        assert value("normalized-entropy", attribute=name) == near(there.normalized(name))
+        assert value("t-closeness", attribute=name, distance="equal") == near(there.equal_distance(name))
+        assert value("alpha-k-anonymity", attribute=name) == near(there.alpha(name))
+        assert value("alpha-k-anonymity", attribute=name, joint=True) == near(there.joint_alpha(name))
+        assert value("beta-likeness", attribute=name) == near(there.gain(name))
+        assert value("delta-disclosure", attribute=name) == near(there.log_ratio(name))
+        known = there.lkc(name, 1, 2)
+        assert value("lkc-privacy", "K", name, L=1) == known[0]
+        assert value("lkc-privacy", "C", name, L=1) == near(known[1])
+    assert value("t-closeness", attribute="cost", distance="ordered") == near(there.ordered_distance("cost"))
 
 
 def classes(*counts, paths=None):

@@ -21,6 +21,7 @@ from fuzz.checks.made import (
     read_release,
     skeleton,
 )
+from fuzz.checks.people import nobody, one_row_each
 from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
@@ -29,7 +30,7 @@ __all__ = ["QUICK", "Finding", "Made", "Outcome", "policy_of", "run"]
 
 QUICK = (
     "columns", "rows", "order", "others", "types", "truth", "nul", "narrow", "levels", "suppression", "model", "account",
-    "measured", "utility", "leak", "needless",
+    "measured", "utility", "leak", "needless", "nobody",
 )  # fmt: skip
 """Beginnings of the findings that need no second release."""
 
@@ -70,9 +71,9 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
     outcome.findings += problems
     if made is None:
         return outcome
-    checks = [columns, types, truth, narrow, levels, suppression, models, account, loss]
+    checks = [columns, types, truth, narrow, levels, suppression, models, account, loss, nobody]
     if thorough:
-        checks += [policy_back, recoding_back, engines, written, applied]
+        checks += [policy_back, recoding_back, engines, written, applied, one_row_each]
     for check in checks:
         try:
             outcome.findings += list(check(made, services, outcome))

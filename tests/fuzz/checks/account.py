@@ -21,19 +21,74 @@ def account(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         for column in keys
     ]
     yield from _figures("after", account["after"], made.classes)
-    yield from _figures("before", account["before"], oracle.group(cells, made.sensitive))
+    before = oracle.group(cells, made.sensitive, made.classes.whose)
+    yield from _figures("before", account["before"], before)
+    for when, classes in (("before", before), ("after", made.classes)):
+        yield from _people(when, account[when].get("people"), classes)
     for measured in account["after"]["privacy"]:
         yield from _measured(made, measured)
-    risk = account["after"]["risk"].get("prosecutor")
-    if risk is not None and made.classes.rows:
-        sizes = made.classes.sizes
-        for name, value in (
-            ("largest", 1 / min(sizes)),
-            ("highest", 1 / min(sizes)),
-            ("average", len(sizes) / sum(sizes)),
-        ):
-            if name in risk and not math.isclose(risk[name], value, abs_tol=1e-12):
-                yield Finding("account", f"prosecutor {name} is {risk[name]} and not {value}")
+    if made.classes.rows:
+        yield from _risks(made, account["after"]["risk"])
+
+
+def _risks(made: Made, told: dict[str, Any]) -> Iterator[Finding]:
+    crowds = made.classes.crowds
+    risks = made.classes.worst([Fraction(1, size) for size in crowds])
+    expected = {
+        "prosecutor": {
+            "max": max(risks),
+            "mean": sum(risks, Fraction(0)) / len(risks),
+            "min": min(Fraction(1, size) for size in crowds),
+        }
+    }
+    if made.sensitive:
+        expected["attribute-disclosure"] = _confidence(made.classes)
+    for name, figures in expected.items():
+        for figure, value in figures.items():
+            if (
+                name in told
+                and figure in told[name]
+                and not math.isclose(told[name][figure], value, abs_tol=1e-12)
+            ):
+                yield Finding("account", f"{name} {figure} is {told[name][figure]} and not {float(value)}")
+
+
+def _confidence(classes: Classes) -> dict[str, Fraction]:
+    """How sure an attacker is of the most frequent value in somebody's class, by the worst attribute."""
+    found: dict[str, Fraction] = {}
+    for attribute in classes.sensitive:
+        sure = [max(part.shares.values()) for part in classes.counts(attribute)]
+        of_people = classes.worst(sure)
+        here = {
+            "max": max(sure),
+            "mean": sum(of_people, Fraction(0)) / len(of_people),
+            "homogeneous": Fraction(sum(share == 1 for share in of_people), len(of_people)),
+            "baseline": Fraction(max(classes.whole(attribute).values()), classes.everyone),
+        }
+        found = {name: max(value, found.get(name, value)) for name, value in here.items()}
+    return found
+
+
+def _people(when: str, told: dict[str, Any] | None, classes: Classes) -> Iterator[Finding]:
+    if told is None or not classes.whose:
+        if bool(told) != bool(classes.whose):
+            yield Finding("account", f"{when}: people are {told}")
+        return
+    crowds = classes.crowds
+    expected = {
+        "people": classes.everyone, "unnamed": classes.unnamed, "suppressed": classes.everyone - classes.left,
+        "smallest": min(crowds, default=0), "largest": max(crowds, default=0),
+        "alone": sum(each == 1 for each in classes.worst([Fraction(1, size) for size in crowds])),
+    }  # fmt: skip
+    for name, value in expected.items():
+        if told[name] != value:
+            yield Finding("account", f"{when}: {name} is {told[name]} people and not {value}")
+    if crowds and not math.isclose(told["mean"], sum(crowds) / len(crowds)):
+        yield Finding("account", f"{when}: mean is {told['mean']} people")
+    for part in told["distribution"]:
+        inside = [size for size in crowds if part["least"] <= size <= part["most"]]
+        if (part["classes"], part["people"]) != (len(inside), sum(inside)):
+            yield Finding("account", f"{when}: distribution of people {part}")
 
 
 def _figures(when: str, told: dict[str, Any], classes: Classes) -> Iterator[Finding]:
@@ -58,13 +113,20 @@ def _figures(when: str, told: dict[str, Any], classes: Classes) -> Iterator[Find
 
 def _measured(made: Made, measured: dict[str, Any]) -> Iterator[Finding]:
     settings = dict(measured.get("settings", {}))
-    for model in made.case["models"]:
+    models, classes = made.case["models"], made.classes
+    if "attacker" in measured:
+        models = next(
+            each["models"] for each in made.case["attackers"] if each["name"] == measured["attacker"]["name"]
+        )
+        names = list(made.quasi)
+        classes = classes.known_by([names.index(name) for name in measured["attacker"]["knows"]])
+    for model in models:
         if model["model"] == measured["model"] and "limit" in measured:
             settings = {name: value for name, value in model.items() if name != "model"} | settings
     if measured["model"] == "l-diversity" and settings.get("kind") == "recursive":
         settings.setdefault("c", 3)
     value = oracle.measure(
-        measured["model"], measured["quantity"], settings, measured.get("attribute"), made.classes
+        measured["model"], measured["quantity"], settings, measured.get("attribute"), classes
     )
     told = math.inf if measured["value"] == "infinity" else measured["value"]
     same = told is None if value is None else told is not None and (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fuzz import oracle
-from fuzz.checks.made import Finding, raw_columns
+from fuzz.checks.made import Finding, asked_of, raw_columns, whose
 from fuzz.draw import Case, needs_population
 from fuzz.oracle import Classes
 from fuzz.sources import Placed
@@ -14,7 +14,7 @@ from fuzz.sources import Placed
 def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
     """No cell of the table is in a message; what the policy itself says may be."""
     said = repr(
-        [case["null_values"], case["models"], case["algorithm"]]
+        [case["null_values"], case["models"], case["algorithm"], case.get("attackers")]
         + [
             {key: value for key, value in column.items() if key not in ("cells", "people", "batch")}
             for column in case["columns"]
@@ -42,11 +42,19 @@ def needless(case: Case, place: Placed, message: str) -> list[Finding]:
         return []
     quasi, sensitive, before = raw_columns(case, place.seen)
     rows = [row for row, gone in enumerate(before) if not gone]
-    classes = Classes([rows], [tuple("?" for _ in quasi)], sensitive, len(before), sum(before))
-    for model in case["models"]:
-        settings = {name: value for name, value in model.items() if name != "model"}
-        if model["model"] in ("k-map", "delta-presence", "lkc-privacy", "p29") or needs_population(model):
+    classes = Classes(
+        [rows],
+        [tuple("?" for _ in quasi)],
+        sensitive,
+        len(before),
+        sum(before),
+        whose=whose(case, place.seen),
+    )
+    for name, settings, groups in asked_of(case, classes):
+        if name in ("k-map", "delta-presence", "lkc-privacy", "p29") or needs_population(
+            settings | {"model": name}
+        ):
             return []
-        if oracle.holds(model["model"], settings, classes):
+        if oracle.holds(name, settings, groups):
             return []
     return [Finding("needless", message[:300])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 
 import incrowd as ic
 from fuzz import oracle
+from fuzz.crowds import rows_of_people
 from fuzz.draw import LISTED, Case, needs_population, spelling_of
 from fuzz.oracle import STAR, Classes, Column, Spec
 from fuzz.sources import Placed, Services, as_texts, fetched, frame_of, held
@@ -109,14 +111,22 @@ def policy_of(case: Case) -> Policy:
             )
         )  # fmt: skip
     algorithm = dict(case["algorithm"])
-    models = [dict(model) for model in case["models"]]
+    attackers = [
+        ic.Attacker(attacker["name"], attacker["knows"], [_model_of(model) for model in attacker["models"]])
+        for attacker in case.get("attackers", [])
+    ]
     return Policy(
         Schema.of(attributes, null_values=case["null_values"], unlisted=case["others"]),
-        tuple(MODELS.get(model.pop("model")).from_settings(model) for model in models),
+        (*map(_model_of, case["models"]), *attackers),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
         case.get("set_limit", LISTED),
     )  # fmt: skip
+
+
+def _model_of(model: dict[str, Any]) -> Any:
+    settings = {name: value for name, value in model.items() if name != "model"}
+    return MODELS.get(model["model"]).from_settings(settings)
 
 
 def spec_of(case: Case, column: dict[str, Any]) -> Spec:
@@ -145,6 +155,18 @@ def people_of(case: Case, place: Placed) -> pl.DataFrame | None:
     return as_texts(frame) if texts else frame
 
 
+def asked_of(case: Case, classes: Classes) -> Iterator[tuple[str, dict[str, Any], Classes]]:
+    """Every model that is asked for: its name, its settings, and the groups that it judges."""
+    quasi = [column["name"] for column in case["columns"] if column["role"] == "quasi"]
+    asked = [(case["models"], classes)]
+    for attacker in case.get("attackers", []):
+        known = [quasi.index(name) for name in attacker["knows"]]
+        asked.append((attacker["models"], classes.known_by(known)))
+    for models, groups in asked:
+        for model in models:
+            yield model["model"], {name: value for name, value in model.items() if name != "model"}, groups
+
+
 def crash(where: str, error: BaseException) -> Finding:
     places = traceback.extract_tb(error.__traceback__)
     inside = [place for place in places if "incrowd" in place.filename and "tests" not in place.filename]
@@ -170,6 +192,12 @@ def met_in(case: Case) -> list[tuple[str, str]]:
         met += [("null", column["type"]) for column in case["columns"] if _has_null(case, column)]
     if any(spelling_of(column) is not None for column in case["columns"]):
         met.append(("spelled", case["source"]))
+    if max(rows_of_people(case).values(), default=0) > 1:
+        met.append(("person", case["source"]))
+    met += [("power", str(model["power"])) for model in case["models"] if "power" in model]
+    met += [
+        ("attacker", model["model"]) for attacker in case.get("attackers", []) for model in attacker["models"]
+    ]
     return met + [("type", kind) for kind in kinds]
 
 
@@ -200,6 +228,14 @@ def raw_columns(case: Case, seen: pl.DataFrame) -> tuple[dict[str, Column], dict
         },
         before,
     )
+
+
+def whose(case: Case, seen: pl.DataFrame) -> list[Hashable]:
+    """Say whose each row is; nothing where no column does."""
+    columns = [column["name"] for column in case["columns"] if column["role"] == "person"]
+    if not columns:
+        return []
+    return oracle.read_people([seen.get_column(name).to_list() for name in columns], case["null_values"])
 
 
 def rid_of(case: Case) -> str:
@@ -247,7 +283,7 @@ def read_release(
     long = _longest_list(case, place, cells)
     if long > case.get("set_limit", LISTED):
         return None, [Finding("sets", f"a cell lists {long} values")]
-    classes = oracle.group(list(cells.values()), sensitive)
+    classes = oracle.group(list(cells.values()), sensitive, whose(case, place.seen))
     people = people_of(case, place)
     if people is not None:
         specs = {column["name"]: spec_of(case, column) for column in case["columns"]}

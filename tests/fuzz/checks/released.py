@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from fuzz import oracle
-from fuzz.checks.made import Finding, Made, Outcome, is_summarized
+from fuzz.checks.made import Finding, Made, Outcome, asked_of, is_summarized
 from fuzz.oracle import STAR, Column
 from fuzz.sources import Services, fetched
 
@@ -19,7 +19,8 @@ def columns(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
     kept = [
         name
         for name in made.place.seen.columns
-        if roles[name] != "identifying" and (roles[name] != "other" or made.case["others"] == "keep")
+        if roles[name] not in ("identifying", "person")
+        and (roles[name] != "other" or made.case["others"] == "keep")
     ]
     if made.out.columns != kept:
         yield Finding("columns", f"released {made.out.columns} and not {kept}")
@@ -147,7 +148,7 @@ def suppression(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
 
 def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
     """Every model holds in the table that leaves."""
-    for model in made.case["models"]:
-        settings = {name: value for name, value in model.items() if name != "model"}
-        for problem in oracle.holds(model["model"], settings, made.classes):
-            yield Finding(f"model {model['model']}", problem)
+    for name, settings, groups in asked_of(made.case, made.classes):
+        against = "" if groups is made.classes else " against an attacker"
+        for problem in oracle.holds(name, settings, groups):
+            yield Finding(f"model {name}{against}", problem)

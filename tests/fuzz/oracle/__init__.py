@@ -5,12 +5,13 @@ is written down a second time, slowly.
 """
 
 from fuzz.oracle.cells import covers, ends_of_range, narrowest, parts_of_set, same_value
+from fuzz.oracle.classes import Classes, group, read_people, with_people
 from fuzz.oracle.loss import leaves_under, spread, width_of
-from fuzz.oracle.models import LIMITS, MORE_IS_SAFER, Classes, group, holds, measure, with_people
+from fuzz.oracle.models import LIMITS, MORE_IS_SAFER, holds, measure
 from fuzz.oracle.values import STAR, Column, Key, Spec, Spelling, is_missing, read_column
 
 __all__ = [
     "LIMITS", "MORE_IS_SAFER", "STAR", "Classes", "Column", "Key", "Spec", "Spelling", "covers", "ends_of_range", "group", "holds",
-    "is_missing", "leaves_under", "measure", "narrowest", "parts_of_set", "read_column", "same_value", "spread", "width_of",
+    "is_missing", "leaves_under", "measure", "narrowest", "parts_of_set", "read_column", "read_people", "same_value", "spread", "width_of",
     "with_people",
 ]  # fmt: skip

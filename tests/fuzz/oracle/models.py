@@ -1,97 +1,29 @@
-"""Equivalence classes, and what they reach under each model."""
+"""What equivalence classes reach under each model, by rows or by people."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from fuzz.oracle.cells import covers, same_value
+from fuzz.oracle.cells import same_value
+from fuzz.oracle.classes import Classes, Part
 from fuzz.oracle.values import STAR, Column, Key
-
-
-@dataclass
-class Classes:
-    """Equivalence classes: the rows of each, the values of sensitive columns, the whole table's counts."""
-
-    rows: list[list[int]]
-    cells: list[tuple[Any, ...]]
-    sensitive: dict[str, Column]
-    total: int
-    suppressed: int
-    people: list[int] | None = None
-    outside: int = 0
-    everybody: int = 0
-
-    @property
-    def sizes(self) -> list[int]:
-        return [len(rows) for rows in self.rows]
-
-    def counts(self, attribute: str, joint: bool = False) -> list[tuple[int, Counter[Key]]]:
-        """Per class, or per part of one, its class's number and how often each value occurs."""
-        keys = self.sensitive[attribute].keys
-        others = (
-            [column.keys for name, column in self.sensitive.items() if name != attribute] if joint else []
-        )
-        made = []
-        for number, rows in enumerate(self.rows):
-            parts: dict[tuple[Key, ...], Counter[Key]] = defaultdict(Counter)
-            for row in rows:
-                parts[tuple(other[row] for other in others)][keys[row]] += 1
-            made += [(number, counter) for counter in parts.values()]
-        return made
-
-    def whole(self, attribute: str) -> Counter[Key]:
-        return Counter(self.sensitive[attribute].keys)
-
-
-def group(cells: Sequence[Sequence[Any]], sensitive: dict[str, Column]) -> Classes:
-    """Group rows, given per column, by their cells; rows of ``*`` alone are suppressed."""
-    found: dict[tuple[Any, ...], list[int]] = {}
-    suppressed = 0
-    rows = list(zip(*cells, strict=True))
-    for row, key in enumerate(rows):
-        if all(cell == STAR for cell in key):
-            suppressed += 1
-        else:
-            found.setdefault(key, []).append(row)
-    return Classes(list(found.values()), list(found), sensitive, len(rows), suppressed)
-
-
-def with_people(classes: Classes, columns: Sequence[Column], people: Sequence[Column]) -> Classes:
-    """Count whom of a population the cells of each class cover."""
-    everybody = len(people[0].keys)
-    seen = [False] * everybody
-    counted = []
-    for cells in classes.cells:
-        covered = 0
-        for person in range(everybody):
-            if all(
-                covers(column, column.keys[person], cell) for column, cell in zip(people, cells, strict=True)
-            ):
-                covered += 1
-                seen[person] = True
-        counted.append(covered)
-    classes.people, classes.everybody, classes.outside = counted, everybody, seen.count(False)
-    return classes
-
 
 # --- models -----------------------------------------------------------------------------------------
 
 MORE_IS_SAFER = {
     ("k-anonymity", "k"), ("k-map", "k"), ("l-diversity", "l"), ("normalized-entropy", "h"), ("alpha-k-anonymity", "k"),
-    ("lkc-privacy", "K"), ("delta-presence", "delta_min"), ("p29", "score"), ("profitability", "payoff"),
+    ("lkc-privacy", "K"), ("km-anonymity", "k"), ("delta-presence", "delta_min"), ("p29", "score"), ("profitability", "payoff"),
 }  # fmt: skip
 BY_ATTRIBUTE = {
     "l-diversity", "normalized-entropy", "t-closeness", "alpha-k-anonymity", "beta-likeness", "delta-disclosure",
     "lkc-privacy",
 }  # fmt: skip
 LIMITS = {
-    "k-anonymity": ("k",), "k-map": ("k",), "l-diversity": ("l",), "normalized-entropy": ("h",), "t-closeness": ("t",),
+    "k-anonymity": ("k",), "km-anonymity": ("k",), "k-map": ("k",), "l-diversity": ("l",), "normalized-entropy": ("h",), "t-closeness": ("t",),
     "alpha-k-anonymity": ("alpha", "k"), "lkc-privacy": ("C", "K"), "beta-likeness": ("beta",),
     "delta-disclosure": ("delta",), "delta-presence": ("delta_max", "delta_min"), "p29": ("score",),
     "maximum-risk": ("risk",), "average-risk": ("risk",), "records-at-risk": ("share",), "profitability": ("payoff",),
@@ -109,7 +41,7 @@ def measure(
     model: str, quantity: str, settings: dict[str, Any], attribute: str | None, classes: Classes
 ) -> Figure:
     """What a table reaches under a model: of its classes the worst, or the figure of the whole table."""
-    sizes = classes.sizes
+    sizes = classes.crowds
     safer = (model, quantity) in MORE_IS_SAFER
     worst = min if safer else max
     if model == "p29":
@@ -124,27 +56,30 @@ def measure(
             return 0
         shares = [Fraction(n, m) if m else math.inf for n, m in zip(sizes, classes.people, strict=True)]
         return worst(shares)
+    if model == "km-anonymity":
+        return _shared(settings.get("power", 2), classes)
     if model == "k-anonymity" or quantity == "k":
         return min(sizes)
     if model == "maximum-risk":
         return Fraction(1, min(sizes))
-    if model == "average-risk":
-        return Fraction(len(sizes), sum(sizes))
-    if model == "records-at-risk":
-        at_risk = sum(n for n in sizes if Fraction(1, n) > _exact(settings["threshold"]))
-        return Fraction(at_risk, sum(sizes))
+    if model in ("average-risk", "records-at-risk"):
+        risks = classes.worst([Fraction(1, n) for n in sizes])
+        if model == "average-risk":
+            return sum(risks, Fraction(0)) / len(risks)
+        return Fraction(sum(risk > _exact(settings["threshold"]) for risk in risks), len(risks))
     if model == "profitability":
         return _payoff(settings, classes)
     assert attribute is not None
     column = classes.sensitive[attribute]
     whole = classes.whole(attribute)
-    counted = classes.counts(attribute, joint=bool(settings.get("joint")))
-    values = [_class_value(model, settings, column, whole, counter) for _, counter in counted]
+    parts = classes.counts(attribute, joint=bool(settings.get("joint")))
+    everyone = classes.everyone
+    values = [_class_value(model, settings, column, Part(-1, whole, everyone), part) for part in parts]
     if model == "normalized-entropy" and settings.get("over") == "mean":
         of_class: dict[int, list[float]] = defaultdict(list)
-        for (number, _), value in zip(counted, values, strict=True):
-            of_class[number].append(float(value))  # type: ignore[arg-type]
-        return sum(min(parts) for parts in of_class.values()) / len(of_class)
+        for part, value in zip(parts, values, strict=True):
+            of_class[part.number].append(float(value))  # type: ignore[arg-type]
+        return sum(min(found) for found in of_class.values()) / len(of_class)
     return worst(values)
 
 
@@ -178,12 +113,12 @@ def meets(model: str, quantity: str, settings: dict[str, Any], value: Figure, li
     return value >= limit - slack if (model, quantity) in MORE_IS_SAFER else value <= limit + slack
 
 
-def _class_value(
-    model: str, settings: dict[str, Any], column: Column, whole: Counter[Key], counter: Counter[Key]
-) -> Figure:
-    size, total = sum(counter.values()), sum(whole.values())
-    shares = {key: Fraction(n, size) for key, n in counter.items()}
-    table = {key: Fraction(n, total) for key, n in whole.items()}
+def _class_value(model: str, settings: dict[str, Any], column: Column, whole: Part, part: Part) -> Figure:
+    counter = part.counter
+    # Somebody with two values adds to both, so shares of people need not add up to 1; distributions do.
+    if model == "t-closeness":
+        return _closeness(settings, column, part.distribution, whole.distribution)
+    shares, table = part.shares, whole.shares
     match model:
         case "l-diversity":
             return _diversity(settings, counter)
@@ -205,8 +140,6 @@ def _class_value(
             if settings.get("absent", "infinite") == "infinite" and len(shares) < len(table):
                 return math.inf
             return max(abs(math.log(share / table[key])) for key, share in shares.items())
-        case "t-closeness":
-            return _closeness(settings, column, shares, table)
     raise AssertionError(f"no reading of {model}")
 
 
@@ -316,21 +249,28 @@ def _lkc(quantity: str, settings: dict[str, Any], attribute: str | None, classes
     known = min(settings["L"], width)
     least, most = math.inf, Fraction(0)
     for subset in combinations(range(width), known):
-        groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-        for cells, rows in zip(classes.cells, classes.rows, strict=True):
-            groups[tuple(cells[j] for j in subset)] += rows
-        for rows in groups.values():
-            least = min(least, len(rows))
-            if attribute is None:
-                continue
-            column = classes.sensitive[attribute]
-            counter = Counter(column.keys[row] for row in rows)
-            value = settings.get("value")
-            n = max(counter.values()) if value is None else sum(
-                n for key, n in counter.items() if _named(column, key, value)
+        groups = classes.known_by(subset)
+        least = min(least, *groups.crowds)
+        if attribute is None:
+            continue
+        column, value = classes.sensitive[attribute], settings.get("value")
+        for part in groups.counts(attribute):
+            n = max(part.counter.values()) if value is None else sum(
+                n for key, n in part.counter.items() if _named(column, key, value)
             )  # fmt: skip
-            most = max(most, Fraction(n, len(rows)))
+            most = max(most, Fraction(n, part.people))
     return int(least) if quantity == "K" else most
+
+
+def _shared(power: int, classes: Classes) -> int:
+    """Fewest people who have rows in all of the classes that an attacker knows of somebody."""
+    least = classes.everyone
+    crowds = [classes.people_of(rows) for rows in classes.rows]
+    for person in set().union(*crowds):
+        mine = [crowd for crowd in crowds if person in crowd]
+        for known in combinations(mine, min(power, len(mine)) if power else len(mine)):
+            least = min(least, len(set.intersection(*known)))
+    return least
 
 
 def _payoff(settings: dict[str, Any], classes: Classes) -> Fraction:
@@ -340,7 +280,7 @@ def _payoff(settings: dict[str, Any], classes: Classes) -> Fraction:
     } | settings  # fmt: skip
     cost, gain = Fraction(get["adversary_cost"]), Fraction(get["adversary_gain"])
     loss, benefit = Fraction(get["publisher_loss"]), Fraction(get["publisher_benefit"])
-    sizes = classes.sizes
+    sizes = classes.crowds
     if get["definition"] == "table":
         if get["attack"] == "allowed":
             return sum((benefit * n - loss / n for n in sizes), Fraction(0))
@@ -358,18 +298,15 @@ def _payoff(settings: dict[str, Any], classes: Classes) -> Fraction:
 def _score(settings: dict[str, Any], classes: Classes) -> Figure:
     weights = {"w_k": 0.5, "w_l": 0.25, "w_t": 0.25, "strict": False} | settings
     evennesses, distances = [], []
-    offends = min(classes.sizes) < 2
+    offends = min(classes.crowds) < 2
     undefined = False
     for attribute in classes.sensitive:
-        whole = classes.whole(attribute)
-        table = {key: Fraction(n, sum(whole.values())) for key, n in whole.items()}
+        table = Part(-1, classes.whole(attribute), 0).distribution
         even, gaps = [], []
-        for _, counter in classes.counts(attribute):
-            size = sum(counter.values())
+        for part in classes.counts(attribute):
+            counter, shares = part.counter, part.distribution
             even.append(_entropy(counter) / math.log(len(counter)) if len(counter) > 1 else 0.0)
-            gaps.append(
-                sum((abs(Fraction(counter[key], size) - q) for key, q in table.items()), Fraction(0)) / 2
-            )
+            gaps.append(sum((abs(shares.get(key, 0) - q) for key, q in table.items()), Fraction(0)) / 2)
             offends |= len(counter) == 1 or gaps[-1] > Fraction(1, 2)
         extent = max(gaps) - min(gaps)
         undefined |= not extent and bool(weights["strict"])
@@ -382,7 +319,7 @@ def _score(settings: dict[str, Any], classes: Classes) -> Figure:
     if offends:
         return 0
     return (
-        weights["w_k"] * (1 - 1 / min(classes.sizes))
+        weights["w_k"] * (1 - 1 / min(classes.crowds))
         + weights["w_l"] * sum(evennesses) / len(evennesses)
         + weights["w_t"] * (1 - float(sum(distances)) / len(distances))
     )

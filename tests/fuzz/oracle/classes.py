@@ -1,0 +1,172 @@
+"""Equivalence classes: the rows of each, and whose they are."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from fuzz.oracle.cells import covers
+from fuzz.oracle.values import STAR, Column, Key, Raw, is_missing
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """Somebody whose row does not say whose it is."""
+
+    row: int
+
+
+class Part(NamedTuple):
+    """A class, or the part of one with the same other sensitive values.
+
+    `number` is that of the class. `counter` says how many people have each value, `people` how many there are.
+    """
+
+    number: int
+    counter: Counter[Key]
+    people: int
+
+    @property
+    def shares(self) -> dict[Key, Fraction]:
+        """The share of the people who have each value."""
+        return {key: Fraction(n, self.people) for key, n in self.counter.items()}
+
+    @property
+    def distribution(self) -> dict[Key, Fraction]:
+        """Each count over the sum of all counts."""
+        return {key: Fraction(n, sum(self.counter.values())) for key, n in self.counter.items()}
+
+
+@dataclass
+class Classes:
+    """Equivalence classes: the rows of each, the values of sensitive columns, the whole table's counts.
+
+    `whose` is the person of each row; empty where every row is a person. `people`, `outside` and `everybody`
+    are of a population.
+    """
+
+    rows: list[list[int]]
+    cells: list[tuple[Any, ...]]
+    sensitive: dict[str, Column]
+    total: int
+    suppressed: int
+    people: list[int] | None = None
+    outside: int = 0
+    everybody: int = 0
+    whose: list[Hashable] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Rows of each class."""
+        return [len(rows) for rows in self.rows]
+
+    @property
+    def crowds(self) -> list[int]:
+        """People of each class."""
+        return [len(self.people_of(rows)) for rows in self.rows]
+
+    @property
+    def unnamed(self) -> int:
+        """Rows that do not say whose they are."""
+        return sum(isinstance(person, Unnamed) for person in self.whose)
+
+    @property
+    def left(self) -> int:
+        """People who have a row in a class."""
+        return len(self.people_of(row for rows in self.rows for row in rows))
+
+    @property
+    def everyone(self) -> int:
+        """People of the whole table, with its suppressed rows."""
+        return len(self.people_of(range(self.total)))
+
+    def people_of(self, rows: Iterable[int]) -> set[Hashable]:
+        """Whose the rows are."""
+        return {self.whose[row] for row in rows} if self.whose else set(rows)
+
+    def worst(self, values: Sequence[Any]) -> list[Any]:
+        """For everybody in a class the largest value of their classes."""
+        found: dict[Hashable, Any] = {}
+        for rows, value in zip(self.rows, values, strict=True):
+            for person in self.people_of(rows):
+                found[person] = max(found.get(person, value), value)
+        return list(found.values())
+
+    def counts(self, attribute: str, joint: bool = False) -> list[Part]:
+        """Per class, or per part of one, how many people have each value."""
+        others = (
+            [column.keys for name, column in self.sensitive.items() if name != attribute] if joint else []
+        )
+        made = []
+        for number, rows in enumerate(self.rows):
+            parts: dict[tuple[Key, ...], list[int]] = defaultdict(list)
+            for row in rows:
+                parts[tuple(other[row] for other in others)].append(row)
+            made += [
+                Part(number, self._held(attribute, part), len(self.people_of(part)))
+                for part in parts.values()
+            ]
+        return made
+
+    def whole(self, attribute: str) -> Counter[Key]:
+        """How many people of the whole table have each value."""
+        return self._held(attribute, range(self.total))
+
+    def _held(self, attribute: str, rows: Iterable[int]) -> Counter[Key]:
+        keys = self.sensitive[attribute].keys
+        holders: dict[Key, list[int]] = defaultdict(list)
+        for row in rows:
+            holders[keys[row]].append(row)
+        return Counter({key: len(self.people_of(held)) for key, held in holders.items()})
+
+    def known_by(self, columns: Sequence[int]) -> Classes:
+        """Groups of rows that look alike to somebody who knows some of the columns, by their positions."""
+        groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for cells, rows in zip(self.cells, self.rows, strict=True):
+            groups[tuple(cells[j] for j in columns)] += rows
+        return replace(self, rows=list(groups.values()), cells=list(groups), people=None)
+
+
+def group(
+    cells: Sequence[Sequence[Any]], sensitive: dict[str, Column], whose: Sequence[Hashable] = ()
+) -> Classes:
+    """Group rows, given per column, by their cells; rows of ``*`` alone are suppressed."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    suppressed = 0
+    rows = list(zip(*cells, strict=True))
+    for row, key in enumerate(rows):
+        if all(cell == STAR for cell in key):
+            suppressed += 1
+        else:
+            found.setdefault(key, []).append(row)
+    return Classes(list(found.values()), list(found), sensitive, len(rows), suppressed, whose=list(whose))
+
+
+def read_people(columns: Sequence[Sequence[Raw]], null_values: Sequence[str]) -> list[Hashable]:
+    """Whose each row is, by the columns that name a person; who is missing in all of them is somebody of their own."""
+    named = [
+        tuple(None if is_missing(raw, null_values) else raw for raw in row)
+        for row in zip(*columns, strict=True)
+    ]
+    return [Unnamed(row) if set(name) == {None} else name for row, name in enumerate(named)]
+
+
+def with_people(classes: Classes, columns: Sequence[Column], people: Sequence[Column]) -> Classes:
+    """Count whom of a population the cells of each class cover."""
+    everybody = len(people[0].keys)
+    seen = [False] * everybody
+    counted = []
+    for cells in classes.cells:
+        covered = 0
+        for person in range(everybody):
+            if all(
+                covers(column, column.keys[person], cell) for column, cell in zip(people, cells, strict=True)
+            ):
+                covered += 1
+                seen[person] = True
+        counted.append(covered)
+    classes.people, classes.everybody, classes.outside = counted, everybody, seen.count(False)
+    return classes
