@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts
+from incrowd.kernels.counting import Counts, class_sums
 from incrowd.kernels.jit import compiled, over_ranges
 
 __all__ = [
@@ -266,6 +266,6 @@ def _work(
     indptr: NDArray[np.int64], members: NDArray[np.int64], entries: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Entries before each class: int64[classes + 1]."""
-    before = np.zeros(len(members) + 1, np.int64)
-    np.cumsum(entries[members + 1] - entries[members], out=before[1:])
-    return before[indptr]
+    work = np.zeros(len(indptr), np.int64)
+    np.cumsum(class_sums(indptr, members, np.diff(entries)), out=work[1:])
+    return work

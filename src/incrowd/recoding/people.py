@@ -51,7 +51,6 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     classes = EquivalenceClasses.from_assignment(
         frequency, _released_keys(released, frequency, recoding), released.keys
     )
-    assert frequency.persons is not None
     if not np.array_equal(classes.sizes, released.weights) or classes.suppressed != released.suppressed:
         raise TableError(_OTHER)
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):
@@ -63,18 +62,7 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
         ranks[present] = [place[before.domain.values[rank]] for rank in present.tolist()]
         if not _same(classes.counts(position), ranks, after.keys):
             raise TableError(_OTHER)
-    persons = replace(frequency.persons, of_row=None)
-    people = classes.counted.as_keys()
-    return replace(
-        released,
-        persons=persons,
-        people=replace(
-            people,
-            domains=released.domains,
-            codes=released.codes,
-            suppressed=persons.people - people.records,
-        ),
-    )
+    return classes.with_people(released)
 
 
 def _released_keys(

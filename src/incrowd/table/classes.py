@@ -495,6 +495,22 @@ class EquivalenceClasses:
             spread=None if spread is None else spread.rolled(*where),
         )
 
+    def with_people(self, table: FrequencyTable) -> FrequencyTable:
+        """Return a table whose keys are these classes, with the people of the classes.
+
+        Parameters
+        ----------
+        table
+            As many keys as classes, in the same order, with records of the same people.
+        """
+        persons = self.frequency.persons
+        if persons is None or self.frequency.people is None:
+            return replace(table, persons=persons)
+        people = self.counted.as_keys()
+        gone = persons.people - people.records
+        people = replace(people, domains=table.domains, codes=table.codes, suppressed=gone)
+        return replace(table, persons=replace(persons, of_row=None), people=people)
+
     def cells(self, number: int) -> dict[str, str | None]:
         """Return a class's cell in each quasi-identifier (each of the `known`), where it is one key."""
         frequency = self.frequency

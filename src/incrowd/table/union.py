@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,18 +112,8 @@ def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDA
         in_order=len(parts) == 1 and parts[0][2].in_order,
     )
     if len(parts) == 1:
-        table = _with_people(table, parts[0][2], keys)
+        table = EquivalenceClasses.from_assignment(parts[0][2], keys, table.keys).with_people(table)
     return table, keys[: len(parts[0][1])]
-
-
-def _with_people(table: FrequencyTable, before: FrequencyTable, keys: NDArray[np.int64]) -> FrequencyTable:
-    """Return a table with the people of the one that it was made from, given the key of each key."""
-    if before.persons is None or before.people is None:
-        return replace(table, persons=before.persons)
-    people = EquivalenceClasses.from_assignment(before, keys, table.keys).counted.as_keys()
-    gone = before.persons.people - people.records
-    people = replace(people, domains=table.domains, codes=table.codes, suppressed=gone)
-    return replace(table, persons=before.persons, people=people)
 
 
 def _owners(indptr: NDArray[np.int64]) -> NDArray[np.int64]:

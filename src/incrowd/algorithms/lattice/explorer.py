@@ -60,7 +60,8 @@ class Explorer:
         self._score = score_by(problem, self.limits, metric, aggregate, self._cells)
         each = np.arange(problem.frequency.keys, dtype=np.int32)
         people = problem.frequency.people
-        few = FewPeople.of(people, problem.least) if people is not None and self._judge.few else None
+        least = self._judge.least_people
+        few = FewPeople.of(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
 

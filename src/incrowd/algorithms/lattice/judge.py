@@ -72,8 +72,8 @@ class Judge:
         Records below which a class is suppressed.
     settles
         Whether a node that fails settles those below.
-    few
-        Whether groups are judged by the people who are listed while there are too few.
+    least_people
+        People below which a class is suppressed; 1 where records are counted.
     """
 
     def __init__(self, problem: SearchProblem, limits: Limits, cells: LevelCells) -> None:
@@ -83,13 +83,13 @@ class Judge:
         self._cells = cells
         self.least = problem.least
         self._monotone = problem.monotone
-        self._of_classes = [model for model in problem.to_be_asked if not model.of_table]
+        # Sizes in people are judged by who is listed while a group has too few.
+        sized = [model.least_size for model in problem.models if model.size_only]
+        self.least_people = max(sized, default=1) if problem.frequency.people is not None else 1
+        self._of_classes = [model for model in self._models if not model.size_only and not model.of_table]
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
-        # Where sizes are all that is asked, people are listed while a group has too few of them.
-        self.few = bool(self._of_classes) and not self._of_table
-        self.few = self.few and all(model.size_only for model in self._of_classes)
-        self._counting = bool(self._of_classes or self._of_table) and not self.few
+        self._counting = bool(self._of_classes or self._of_table)
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
@@ -100,10 +100,7 @@ class Judge:
     def verdict(self, levels: tuple[int, ...], rolled: Rolled) -> Verdict:
         """Judge a node."""
         groups, allowed = rolled.groups, self._limits.allowed
-        failing, few = groups.weights < self.least, None
-        if rolled.below.few is not None:
-            few = rolled.below.few.rolled(*group_members(rolled.ids, len(groups.keys)))
-            failing = failing | few.failing
+        failing, few = self._too_small(rolled)
         suppressed = self._suppressed(groups, failing)
         if suppressed > allowed:
             # Classes below are no larger, whatever the other models are.
@@ -130,7 +127,7 @@ class Judge:
     def suppressed(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.bool_]:
         """Return which groups are suppressed, made from all keys: bool[groups]."""
         groups = rolled.groups
-        failing = groups.weights < self.least
+        failing, _ = self._too_small(rolled)
         if self._of_classes:
             classes = self._classes(self._frequency, levels, rolled)
             failing, _ = self._fails(classes, failing, self._limits.rows)
@@ -155,6 +152,15 @@ class Judge:
             for result in model.measure(classes)
             if result.holds is False and result.value is not None
         ]
+
+    def _too_small(self, rolled: Rolled) -> tuple[NDArray[np.bool_], FewPeople | None]:
+        """Find the groups with too few records or people, and list the people of those."""
+        groups = rolled.groups
+        failing = groups.weights < self.least
+        if rolled.below.few is None:
+            return failing, None
+        few = rolled.below.few.rolled(*group_members(rolled.ids, len(groups.keys)))
+        return failing | few.failing, few
 
     def _suppressed(self, groups: Groups, failing: NDArray[np.bool_]) -> int:
         return int(groups.weights[failing].sum()) + self._limits.before

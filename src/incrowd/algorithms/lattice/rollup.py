@@ -32,7 +32,7 @@ class Groups(NamedTuple):
     counted
         The groups as the keys of a table with all that models look at; None where none looks.
     few
-        The people of groups that may have too few; None where people are not counted, or with all else.
+        The people of groups that may have too few; None where people are not counted or none are asked for.
     """
 
     keys: NDArray[np.int32]
