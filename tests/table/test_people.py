@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import polars as pl
@@ -300,6 +301,57 @@ def test_a_release_that_holds_other_rows_than_were_recoded_is_refused(monkeypatc
     monkeypatch.setattr(MemoryEngine, "apply", swapped)
     with pytest.raises(ic.TableError, match="does not hold the rows that were recoded"):
         ic.anonymize(table, schema, "k-anonymity:4")
+
+
+WRITTEN = {
+    "whole floats": [9007199254740992.0, 1.5, -0.0, 2.0],
+    "missing and no number": [1.0, float("nan"), None, 2.0],
+    "times": [dt.datetime(2020, 1, 1, 5), dt.datetime(2020, 1, 2), None, dt.datetime(2020, 1, 2, 0, 0, 0, 1)],
+    "days at midnight": [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2), None, dt.datetime(2020, 1, 3)],
+    "texts of numbers": ["1", "1.0", "01", None],
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("what", WRITTEN)
+def test_a_file_may_write_a_sensitive_value_in_other_words(what, suffix, tmp_path):
+    table = pl.DataFrame({"who": ["a", "a", "b", "c"], "age": [30] * 4, "ill": WRITTEN[what]}, strict=False)
+    schema = ic.Schema(quasi=["age"], sensitive=["ill"], person="who")
+    release = ic.anonymize(table, schema, "k-anonymity:3")
+    release.write(tmp_path / f"release.{suffix}")
+    read = pl.read_csv if suffix == "csv" else pl.read_parquet
+    assert read(tmp_path / f"release.{suffix}").shape == (4, 2)
+
+
+@pytest.mark.parametrize("person", [False, True])
+def test_a_file_is_judged_by_what_it_says_with_people_and_without(person, tmp_path):
+    """Times in a CSV are words to whoever reads it, so their distance is that of words."""
+    days = [dt.datetime(2020, 1, day, 5) for day in (1, 3, 5, 7, 2, 4, 6, 8)]
+    table = pl.DataFrame({"who": list("aabcdefg"), "group": ["x"] * 4 + ["y"] * 4, "day": days})
+    role = {"person": "who"} if person else {"identifying": ["who"]}
+    schema = ic.Schema(quasi=["group"], sensitive=["day"], **role)
+    release = ic.anonymize(table, schema, ["k-anonymity:3", "t-closeness:0.3"], "optimal")
+    release.write(tmp_path / "release.parquet")
+    with pytest.raises(ic.InfeasibleError, match=r"t-closeness for 'day' reaches t=0\.5"):
+        release.write(tmp_path / "release.csv")
+
+
+def test_a_suppressed_row_with_another_value_is_another_row(monkeypatch):
+    """The whole table's shares count suppressed rows, too."""
+    from incrowd.engines.memory import MemoryEngine
+
+    table = pl.DataFrame({"who": list("aabcdz"), "age": [30] * 5 + [90], "ill": [*"fghfg", "f"]})
+    schema = ic.Schema(quasi=["age"], sensitive=["ill"], person="who")
+    made = MemoryEngine.apply
+
+    def changed(self, *arguments):
+        released = made(self, *arguments)
+        return released.with_columns(ill=pl.when(pl.col("age") == "*").then(pl.lit("g")).otherwise("ill"))
+
+    ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2)
+    monkeypatch.setattr(MemoryEngine, "apply", changed)
+    with pytest.raises(ic.TableError, match="does not hold the rows that were recoded"):
+        ic.anonymize(table, schema, "k-anonymity:3", "cell-suppression", max_suppression=0.2)
 
 
 def test_people_are_counted_where_means_come_back_as_numbers():

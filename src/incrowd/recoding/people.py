@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.table.classes import EquivalenceClasses
+from incrowd.table.exact import moment_of, number_of
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
     from incrowd.recoding.base import Recoding
-    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
 __all__ = ["carry_people"]
 
@@ -54,15 +55,21 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     if not np.array_equal(classes.sizes, released.weights) or classes.suppressed != released.suppressed:
         raise TableError(_OTHER)
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):
-        place = {text: rank for rank, text in enumerate(after.domain.values)}
-        present = np.flatnonzero(before.totals)
-        if any(before.domain.values[rank] not in place for rank in present.tolist()):
+        if not _same(before, classes.counts(position), after):
             raise TableError(_OTHER)
-        ranks = np.zeros(before.domain.size, np.int64)
-        ranks[present] = [place[before.domain.values[rank]] for rank in present.tolist()]
-        if not _same(classes.counts(position), ranks, after.keys):
-            raise TableError(_OTHER)
-    return classes.with_people(released)
+    return _of_released_kinds(classes.with_people(released))
+
+
+def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
+    """Take what a file says in words that are no numbers for words: some models measure them otherwise."""
+    assert table.people is not None
+    sensitive = tuple(
+        replace(people, domain=replace(people.domain, kind="category"))
+        if records.domain.kind == "category" and people.domain.hierarchy is None
+        else people
+        for records, people in zip(table.sensitive, table.people.sensitive, strict=True)
+    )
+    return replace(table, people=replace(table.people, sensitive=sensitive))
 
 
 def _released_keys(
@@ -96,12 +103,58 @@ def _released_keys(
     return found
 
 
-def _same(counts: Counts, ranks: NDArray[np.int64], keys: Counts) -> bool:
-    """Say whether counts per class, their values renamed, are those of the released keys."""
-    owner = np.repeat(np.arange(len(counts.indptr) - 1), np.diff(counts.indptr))
-    order = np.lexsort((ranks[counts.codes], owner))
-    return (
-        np.array_equal(counts.indptr, keys.indptr)
-        and np.array_equal(ranks[counts.codes][order], keys.codes)
-        and np.array_equal(counts.counts[order], keys.counts)
+def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bool:
+    """Say whether the released keys have the sensitive values that they were made from."""
+    ranks = _ranks(before, after)
+    if ranks is None or not np.array_equal(
+        before.totals, np.bincount(ranks, after.totals, before.domain.size).astype(np.int64)
+    ):
+        return False
+    size = before.domain.size
+    return all(
+        np.array_equal(one, other)
+        for one, other in zip(
+            _tally(counts, counts.codes, size), _tally(after.keys, ranks[after.keys.codes], size), strict=True
+        )
     )
+
+
+def _tally(
+    counts: Counts, codes: NDArray[np.integer], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of key and value that occur, ascending, and how often each does."""
+    owner = np.repeat(np.arange(len(counts.indptr) - 1, dtype=np.int64), np.diff(counts.indptr))
+    pairs, place = np.unique(owner * size + codes, return_inverse=True)
+    times = np.zeros(len(pairs), np.int64)
+    np.add.at(times, place, counts.counts)
+    return pairs, times
+
+
+def _ranks(before: SensitiveCounts, after: SensitiveCounts) -> NDArray[np.int64] | None:
+    """Return the rank before of each released value; None if there is another value.
+
+    A CSV writes some values in other words: 1.0 for 1, a time for a day, NaN for the missing value.
+    """
+    values = before.domain.values
+    by_text = {values[rank]: rank for rank in np.flatnonzero(before.totals).tolist()}
+    by_meaning: dict[object, int | None] = {}
+    for text, rank in by_text.items():
+        meaning = _meaning(text)
+        # What two values mean is not said by either of them.
+        by_meaning[meaning] = None if meaning in by_meaning else rank
+    ranks = np.zeros(after.domain.size, np.int64)
+    for place in np.flatnonzero(after.totals).tolist():
+        text = after.domain.values[place]
+        found = by_text.get(text, by_meaning.get(_meaning(text)))
+        if found is None:
+            return None
+        ranks[place] = found
+    return ranks
+
+
+def _meaning(text: str | None) -> object:
+    """Read a number or a point of time; any other text stands for itself."""
+    if text is None or text == "NaN":
+        return None
+    number, moment = number_of(text), moment_of(text)
+    return ("number", number) if number is not None else ("moment", moment) if moment else text

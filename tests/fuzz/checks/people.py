@@ -29,6 +29,8 @@ def nobody(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
     try:
         made.release.write(folder / ("release.parquet" if made.case["source"] == "spark" else "release.csv"))
     except ic.IncrowdError as error:
+        if "does not hold the rows" in str(error):
+            yield Finding("write people", str(error))
         outcome.skipped.append("nobody: " + skeleton(str(error)))
     for path in sorted(folder.rglob("*")):
         if path.is_file():
