@@ -37,34 +37,49 @@ def test_verify_reads_every_model_with_every_setting(model):
             assert mine.default == field.default
 
 
-def written(folder, rows, population, models, kind, values):
+def written(folder, rows, population, models, kind, values, *, person=False):
     names = [str(value) for value in range(values)]
     tree = ic.Hierarchy.from_nested({"*": {"low": names[:2], "high": names[2:] or ["other"]}})
-    schema = ic.Schema(["q"], {"s": {"number": "number", "category": "category", "tree": tree}[kind]})
-    pl.DataFrame(rows, schema=["q", "s"], orient="row").write_csv(folder / "t.csv")
+    whose = "who" if person else ()
+    schema = ic.Schema(
+        ["q"], {"s": {"number": "number", "category": "category", "tree": tree}[kind]}, person=whose
+    )
+    table = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    table.write_csv(folder / "t.csv")
+    if person:
+        table.with_row_index("who").write_csv(folder / "raw.csv")
     pl.DataFrame({"q": population}).write_csv(folder / "p.csv")
     ic.Policy(schema, tuple(models)).write(folder / "policy.toml")
 
 
 def measured(folder):
-    return verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv")
+    raw = folder / "raw.csv"
+    against = {"against": raw} if raw.exists() else {}
+    return verify(folder / "t.csv", folder / "policy.toml", population=folder / "p.csv", **against)
+
+
+def counted_by(model, *, person):
+    """Whether a model can be asked where no column names a person; with one, each has one row here."""
+    return person or not isinstance(model, ic.KMAnonymity)
 
 
 def people(table, outside):
     return [f"c{n}" for n, row in enumerate(table) for _ in range(people_of(row))] + ["nowhere"] * outside
 
 
+@pytest.mark.parametrize("person", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("number", range(len(TABLES)))
-def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number):
+def test_figures_are_those_of_the_slow_reading(tmp_path, kind, number, person):
     table, outside = TABLES[number], number % 2
-    models = variants(kind)
-    written(tmp_path, rows_of(table), people(table, outside), models, kind, len(table[0]))
+    models = [model for model in variants(kind) if counted_by(model, person=person)]
+    written(tmp_path, rows_of(table), people(table, outside), models, kind, len(table[0]), person=person)
     found = iter(measured(tmp_path).findings)
     for model in models:
         for quantity in [part.limit_name for part in model.parts()]:
             finding = next(found)
             assert (finding.model, finding.quantity) == (model.name, quantity)
+            assert finding.unit == ("people" if person else "records")
             expected = overall(model, quantity, kind, table, outside)
             assert finding.reached == pytest.approx(float(expected), rel=1e-12, abs=1e-12), model
     assert next(found, None) is None
@@ -97,14 +112,15 @@ def counted(rows, values):
 @pytest.mark.parametrize("how", range(8))
 def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
     """Limits are what the table reaches, so they hold with equality; after a change the reading decides."""
-    kind, table = KINDS[how % 3], TABLES[how % 3]
+    kind, table, person = KINDS[how % 3], TABLES[how % 3], how % 2 > 0
     models = [
         made
         for model in variants(kind)
+        if counted_by(model, person=person)
         for quantity in limits(model)
         if (made := reaching(model, quantity, overall(model, quantity, kind, table))) is not None
     ]
-    written(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]))
+    written(tmp_path, rows_of(table), people(table, 0), models, kind, len(table[0]), person=person)
     assert len(models) > 20
     rows = tampered(rows_of(table), how)
     keys, changed = counted(rows, len(table[0]))
@@ -112,7 +128,7 @@ def test_what_was_changed_fails_where_the_slow_reading_says_so(tmp_path, how):
     before = measured(tmp_path)
     later = tmp_path / "later"
     later.mkdir()
-    written(later, rows, population, models, kind, len(table[0]))
+    written(later, rows, population, models, kind, len(table[0]), person=person)
     after = iter(measured(later).findings)
     assert all(finding.holds for finding in before.findings)
     for model in models:

@@ -210,7 +210,7 @@ def _checked(
     persons = find_persons(con, released, raw, policy, placed=placed)
     by_person = persons is not None and persons.several
     # The score looks at all sensitive columns, a joint model at all the others, too.
-    sensitive = policy.named("sensitive") if any(_needs_values(d.model) for d in policy.demands) else ()
+    sensitive = policy.named("sensitive") if any(map(_needs_values, policy.models)) else ()
     names = [column.name for column in quasi]
     group(
         con, released, names, [column.name for column in sensitive], policy.null_values, by_person=by_person
@@ -225,7 +225,9 @@ def _checked(
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
     population = None if people is None else People(con, people, quasi, policy.null_values)
     measuring = Measuring(con, len(quasi), classes, attributes, population, persons)
-    findings = tuple(measuring.find(demand) for demand in policy.demands)
+    findings = [measuring.find(demand) for demand in policy.demands]
+    for attacker in policy.attackers:
+        findings += measuring.find_against(attacker, [names.index(name) for name in attacker.knows])
     problems = [
         *_columns_too_many(policy, released),
         *_too_much_suppressed(policy, records, suppressed, classes),
@@ -253,7 +255,7 @@ def _checked(
         suppressed=suppressed,
         max_suppression=policy.max_suppression,
         classes=classes,
-        findings=findings,
+        findings=tuple(findings),
         problems=tuple(problems),
         unchecked=tuple(unchecked),
         notes=tuple(notes),
@@ -304,8 +306,8 @@ def _plainly(
 
 def _needs_values(model: str) -> bool:
     return model not in (
-        "k-anonymity", "k-map", "delta-presence", "maximum-risk", "average-risk", "records-at-risk",
-        "profitability",
+        "k-anonymity", "km-anonymity", "k-map", "delta-presence", "maximum-risk", "average-risk",
+        "records-at-risk", "profitability",
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ held
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError, SchemaError
@@ -78,6 +79,12 @@ class Attribute:
         self.has_leaves = column.hierarchy is not None  # its values are the leaves, told apart by text
         self._made: dict[bool, str] = {}
         self._height: int | None = None  # of the hierarchy, once it was read
+
+    def again(self) -> Attribute:
+        """Return the same column for other classes, of which no table was made yet."""
+        other = copy(self)
+        other._made, other._height = {}, None
+        return other
 
     def distance_named(self, name: str) -> str:
         """Say which distance is meant; 'auto': hierarchical with a hierarchy, ordered for numbers, dates.
@@ -258,7 +265,8 @@ def split_by_others(
     ending = attribute.coded(as_text=as_text)
     name = f"joint_{ending}"
     con = attribute.con
-    if fetch_row(con, f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{name}'")[0]:
+    made = f"FROM duckdb_tables() WHERE table_name = '{name}' AND schema_name = current_schema()"
+    if fetch_row(con, f"SELECT count(*) {made}")[0]:
         return name
     by_person = attribute.by_person
     joins, columns = [], ["member.class", *(["member.person"] if by_person else [])]

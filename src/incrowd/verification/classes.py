@@ -13,11 +13,14 @@ crowd
     class, person: who has a record in which class.
 
 Where people are counted, `record` and `member` have the column person, too. Only then `crowd` is there.
+
+For somebody who knows some of the quasi-identifiers, `seen_by` puts other tables of these names before them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from incrowd.verification.missing import means_missing
@@ -35,6 +38,7 @@ __all__ = [
     "fetch_row",
     "group",
     "group_of",
+    "seen_by",
     "smallest_class",
     "written",
 ]
@@ -156,6 +160,57 @@ def group(
         )
     if by_person:
         con.execute("CREATE TABLE crowd AS SELECT DISTINCT class, person FROM member WHERE class IS NOT NULL")
+
+
+@contextmanager
+def seen_by(
+    con: duckdb.DuckDBPyConnection, known: Sequence[int], values: Sequence[str], *, by_person: bool
+) -> Iterator[None]:
+    """Let `classes`, `member` and `crowd` be about the groups that somebody sees who knows some columns.
+
+    Records that have the same cells in these columns look alike. Suppressed records are in no group. Tables
+    that are made meanwhile go at the end.
+
+    Parameters
+    ----------
+    known
+        Numbers of the quasi-identifiers that are known.
+    values
+        Names of the sensitive columns in `member`.
+    by_person
+        Whether people are counted.
+    """
+    keys = ", ".join(f"q{number}" for number in known)
+    told = [*values, *(["person"] if by_person else [])]
+    con.execute("CREATE SCHEMA seen")
+    con.execute("SET search_path = 'seen,main'")
+    try:
+        con.execute(
+            f"CREATE TABLE part AS SELECT class AS home, dense_rank() OVER (ORDER BY {keys}) AS class, "
+            f"records, size, {keys} FROM main.classes"
+        )
+        rows, size = "part", "sum(size)"
+        if told:
+            columns = ", ".join(f"whole.{name}" for name in told)
+            con.execute(
+                f"CREATE TABLE member AS SELECT part.class, {columns} FROM main.member AS whole "
+                "LEFT JOIN part ON whole.class = part.home"
+            )
+        if by_person:
+            # Somebody may be in several of the classes that look alike: people are united, not added.
+            con.execute(
+                "CREATE TABLE crowd AS SELECT DISTINCT class, person FROM member WHERE class IS NOT NULL"
+            )
+            heads = "SELECT class, count(*) AS people FROM crowd GROUP BY class"
+            rows, size = f"part JOIN ({heads}) USING (class)", "any_value(people)"
+        con.execute(
+            f"CREATE TABLE classes AS SELECT class, sum(records)::HUGEINT AS records, "
+            f"{size}::HUGEINT AS size, {keys} FROM {rows} GROUP BY class, {keys}"
+        )
+        yield
+    finally:
+        con.execute("RESET search_path")
+        con.execute("DROP SCHEMA IF EXISTS seen CASCADE")
 
 
 def count_records(con: duckdb.DuckDBPyConnection) -> tuple[int, int, int]:

@@ -246,11 +246,19 @@ MODELS: dict[str, tuple[dict[str, Parameter], Reader]] = {
         },
         _profitability,
     ),
+    "km-anonymity": ({"k": _SIZE, "power": Parameter(int, 2, 0)}, _plain("k", at_least=True)),
 }
 
 
-def read_demands(data: object, sensitive: Sequence[str]) -> tuple[Demand, ...]:
-    """Read the ``[[models]]`` of a policy.
+def read_demands(data: object, sensitive: Sequence[str], *, of: str = "") -> tuple[Demand, ...]:
+    """Read the ``[[models]]`` of a policy, or the models of an attacker.
+
+    Parameters
+    ----------
+    sensitive
+        Names of the sensitive columns.
+    of
+        Whose models they are, in words that messages end with.
 
     Raises
     ------
@@ -261,13 +269,13 @@ def read_demands(data: object, sensitive: Sequence[str]) -> tuple[Demand, ...]:
         raise PolicyError("names no models, so there is nothing to verify: add [[models]] and a limit")
     demands: list[Demand] = []
     for number, entry in enumerate(data, start=1):
-        where = f"model {number}"
+        where = f"model {number}{of}"
         if not isinstance(entry, dict):
             raise PolicyError(f"{where} must be a table")
         name = entry.get("model")
         if not isinstance(name, str) or name not in MODELS:
             raise PolicyError(f"{where} is {name!r}; verify knows {', '.join(MODELS)}")
-        where = f"{where} ({name})"
+        where = f"model {number} ({name}){of}"
         parameters, read = MODELS[name]
         unknown = sorted(set(entry) - {"model", *parameters})
         if unknown:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError, setting
 from incrowd.verification import quantities
+from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
-from incrowd.verification.classes import fetch_row, smallest_class
+from incrowd.verification.classes import fetch_row, seen_by, smallest_class
 from incrowd.verification.demands import Demand
+from incrowd.verification.histories import fewest_who_share
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons
 from incrowd.verification.result import Finding
@@ -87,6 +89,21 @@ class Measuring:
             demand.quantity,
             "records" if self.persons is None or by_records else "people",
         )
+
+    def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
+        """Measure what must hold against an attacker; see `find`.
+
+        Parameters
+        ----------
+        known
+            Numbers of the quasi-identifiers that the attacker knows.
+        """
+        cells = [attribute.cell for attribute in self.attributes.values()]
+        with seen_by(self.con, known, cells, by_person=self._by_person):
+            attributes = {name: attribute.again() for name, attribute in self.attributes.items()}
+            groups = replace(self, attributes=attributes)
+            found = [groups.find(demand) for demand in attacker.demands]
+        return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
 
     @property
     def _by_person(self) -> bool:
@@ -197,6 +214,9 @@ class Measuring:
         match demand.model:
             case "k-anonymity" | "alpha-k-anonymity":
                 return smallest
+            case "km-anonymity":
+                # Who has one record is in one class.
+                return fewest_who_share(self.con, settings["power"]) if self._by_person else smallest
             case "maximum-risk":
                 return 1 / smallest
             case "average-risk":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.errors import PolicyError, named, open_roles
+from incrowd.verification.attackers import Attacker, read_attackers
 from incrowd.verification.demands import Demand, read_demands
 from incrowd.verification.recipes import recipe_named
 from incrowd.verification.spellings import Spelling, spelling_of
@@ -26,7 +27,7 @@ KINDS = ("auto", "number", "date", "category")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit", "null_values",
-    "unlisted", "others", "columns", "models", "algorithm",
+    "unlisted", "others", "columns", "models", "attackers", "algorithm",
 )  # fmt: skip
 _OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands")
 _LARGEST = 1 << 24
@@ -87,6 +88,10 @@ class Policy:
 
     Attributes
     ----------
+    demands
+        What must hold against somebody who knows every quasi-identifier.
+    attackers
+        Who knows less, and what must hold against each.
     keep_order
         Whether record N of the release is record N of the raw table. None where the policy does not tell: a
         file of version 1, which knew no other order unless it asked for one.
@@ -96,12 +101,19 @@ class Policy:
 
     columns: tuple[Column, ...]
     demands: tuple[Demand, ...]
+    attackers: tuple[Attacker, ...]
     max_suppression: float
     null_values: tuple[str, ...]
     unlisted: str | None
     keep_order: bool | None
     set_limit: int | None
     algorithm: dict[str, Any]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models that anything is asked of."""
+        theirs = (demand for attacker in self.attackers for demand in attacker.demands)
+        return tuple(demand.model for demand in (*self.demands, *theirs))
 
     def named(self, role: str) -> tuple[Column, ...]:
         """Return the columns of a role, in the order of the policy."""
@@ -157,9 +169,11 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         raise PolicyError("seed must be a whole number from 0")
     if not isinstance(algorithm, dict):
         raise PolicyError("algorithm must be a table with a name")
+    demands, attackers = _asked(data, columns)
     return Policy(
         columns=columns,
-        demands=read_demands(data.get("models"), [c.name for c in columns if c.role == "sensitive"]),
+        demands=demands,
+        attackers=attackers,
         max_suppression=_number(data.get("max_suppression", 0.0), "max_suppression", 1),
         null_values=tuple(nulls),
         unlisted=None if unlisted is None else _choice(unlisted, ("drop", "keep"), "unlisted"),
@@ -167,6 +181,27 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         set_limit=_set_limit(data, version),
         algorithm=algorithm,
     )
+
+
+def _asked(
+    data: dict[str, Any], columns: Collection[Column]
+) -> tuple[tuple[Demand, ...], tuple[Attacker, ...]]:
+    """Read the models and the attackers; one of them is enough."""
+    quasi, sensitive = (
+        [column.name for column in columns if column.role == role] for role in ("quasi", "sensitive")
+    )
+    attackers = read_attackers(data["attackers"], quasi, sensitive) if "attackers" in data else ()
+    demands: tuple[Demand, ...] = ()
+    if "models" in data or not attackers:
+        demands = read_demands(data.get("models"), sensitive)
+    if any(demand.model == "km-anonymity" for demand in demands) and not any(
+        column.role == "person" for column in columns
+    ):
+        raise PolicyError(
+            "km-anonymity counts people who share several rows, and no column has the role 'person': give it "
+            "to the one that says whose row it is"
+        )
+    return demands, attackers
 
 
 def _set_limit(data: dict[str, Any], version: int) -> int | None:

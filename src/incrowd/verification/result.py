@@ -33,6 +33,9 @@ class Finding:
         What was limited: the model's parameter, as ``k`` or ``alpha``.
     unit
         What was counted: ``records`` or ``people``.
+    attacker, knows
+        Whom the limit is about, and the quasi-identifiers that this attacker knows. None and nothing where it
+        is about somebody who knows every quasi-identifier.
     """
 
     model: str
@@ -43,6 +46,8 @@ class Finding:
     distance: str | None = None
     quantity: str = ""
     unit: str = "records"
+    attacker: str | None = None
+    knows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,12 +127,6 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain types, ready for JSON, which has no infinity."""
-        findings = []
-        for finding in self.findings:
-            plain = asdict(finding)
-            if finding.reached is not None and math.isinf(finding.reached):
-                plain["reached"] = "infinity"
-            findings.append(plain)
         return {
             "format": "incrowd verification",
             "version": 1,
@@ -140,7 +139,17 @@ class Verification:
             "classes": self.classes,
             "smallest": self.smallest,
             **({} if self.people is None else {"people": asdict(self.people)}),
-            "findings": findings,
+            "findings": [_plain(finding) for finding in self.findings],
             "problems": list(self.problems),
             "unchecked": list(self.unchecked),
         }
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    plain = asdict(finding)
+    knows = plain.pop("knows")
+    if plain.pop("attacker") is not None:
+        plain["attacker"] = {"name": finding.attacker, "knows": list(knows)}
+    if finding.reached is not None and math.isinf(finding.reached):
+        plain["reached"] = "infinity"
+    return plain

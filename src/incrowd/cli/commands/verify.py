@@ -13,7 +13,7 @@ from incrowd.cli.parsing import file_or_address, listed, named
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.verification import PeopleFound, Verification
+    from incrowd.verification import Finding, PeopleFound, Verification
 
 __all__ = ["verify"]
 
@@ -93,13 +93,16 @@ def _show(result: Verification) -> None:
     if people is not None:
         _show_people(out, result, people)
     by_people = people is not None or any(finding.holds is None for finding in result.findings)
+    by_attacker = any(finding.attacker is not None for finding in result.findings)
     table = Table(box=None, pad_edge=False)
-    for name in ("model", "attribute", "reached", "asked", *(["counted"] if by_people else []), ""):
+    against, counted = ["against"] if by_attacker else [], ["counted"] if by_people else []
+    for name in ("model", "attribute", *against, "reached", "asked", *counted, ""):
         table.add_column(name)
     for finding in result.findings:
         table.add_row(
             finding.model,
             finding.attribute or "",
+            *([_attacker(finding)] if by_attacker else []),
             number(finding.reached),
             number(finding.asked),
             *([finding.unit] if by_people else []),
@@ -116,6 +119,12 @@ def _show(result: Verification) -> None:
         out.print("NOT verified: nothing is wrong so far, but people could not be counted")
     else:
         out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
+
+
+def _attacker(finding: Finding) -> str:
+    if finding.attacker is None:
+        return ""
+    return f"{finding.attacker} (who knows {', '.join(finding.knows)})"
 
 
 def _show_people(out: Console, result: Verification, people: PeopleFound) -> None:
