@@ -91,14 +91,15 @@ def test_what_each_sees_of_a_small_table(tmp_path):
     ]
     pl.DataFrame(rows, schema=["age", "town", "ill"], orient="row").write_csv(tmp_path / "t.csv")
     models = [ic.KAnonymity(1), ic.LDiversity(1), ic.TCloseness(1.0, "equal"), ic.AverageRisk(1.0)]
+    models.append(ic.RecordsAtRisk(1.0, 0.4))
     attackers = [ic.Attacker(name, [name], models) for name in QUASI]
     schema = ic.Schema(QUASI, ["ill"], null_values=[""])
     ic.Policy(schema, attackers, max_suppression=0.5).write(tmp_path / "p.toml")
     found = verify(tmp_path / "t.csv", tmp_path / "p.toml")
     # Ages: 1 three times (x, x, y), 2 once (x), * twice (y, y). Of all: 3 x, 3 y, 1 z.
-    assert [finding.reached for finding in found.findings[:4]] == [1, 1, near(4 / 7), near(3 / 6)]
+    assert [finding.reached for finding in found.findings[:5]] == [1, 1, near(4 / 7), near(3 / 6), 3 / 6]
     # Towns: a three times (x, y, y), b once (x), missing twice (y, x).
-    assert [finding.reached for finding in found.findings[4:]] == [1, 1, near(4 / 7), near(3 / 6)]
+    assert [finding.reached for finding in found.findings[5:]] == [1, 1, near(4 / 7), near(3 / 6), 3 / 6]
     assert (found.classes, found.suppressed, found.ok) == (5, 1, True)
 
 
