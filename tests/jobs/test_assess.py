@@ -115,3 +115,10 @@ def test_an_id_that_repeats_is_told_where_nobody_says_whose_row_it_is(make):
     assert not any(told in note for note in ic.assess(rows, named).notes)
     once = make(ic.samples.hospital(3_000).drop("name", "birth_date"))
     assert not any(told in note for note in ic.assess(once, schema).notes)
+
+
+def test_a_release_lacks_what_was_left_out():
+    table = ic.samples.encounters(2_000, people=700).drop("name", "birth_date")
+    schema = ic.Schema(quasi=["age", "sex"], identifying=["patient_id"], unlisted="drop")
+    release = ic.anonymize(table, schema, "k-anonymity:3")
+    assert ic.assess(release.table, schema).notes == ()

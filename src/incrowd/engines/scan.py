@@ -84,8 +84,14 @@ class ScanEngine(GroupedEngine):
         )
 
     def head(self, column: str, rows: int) -> pl.Series | None:
-        """Return the first values of a column; see `Engine.head`."""
-        return self._frame.select(column_named(column)).head(rows).collect().to_series()
+        """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
+        import polars as pl
+
+        try:
+            return self._frame.select(column_named(column)).head(rows).collect().to_series()
+        except pl.exceptions.PolarsError:
+            # A column that is left out may be damaged: nothing else reads it.
+            return None
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows in a random order when they are asked for; see `Engine.reordered`.
