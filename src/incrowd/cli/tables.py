@@ -139,9 +139,12 @@ def _class_table(title: str, quasi: Sequence[str], classes: Mapping[str, Equival
 
 def show_assessment(out: Console, assessment: Assessment) -> None:
     """Print everything that was measured."""
+    from incrowd.jobs.people import of_people
+
     people = assessment.people
-    whose = "" if people is None else f" of {people.people:,} people"
-    out.print(f"{assessment.records:,} records{whose}, quasi-identifiers: {', '.join(assessment.quasi)}")
+    out.print(
+        f"{assessment.records:,} records{of_people(people)}, quasi-identifiers: {', '.join(assessment.quasi)}"
+    )
     if assessment.suppressed:
         out.print(
             f"{assessment.suppressed:,} records are suppressed ({percent(assessment.suppressed_share)}) "

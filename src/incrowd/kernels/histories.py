@@ -61,7 +61,7 @@ def _supersets(start, stop, indptr, classes, times, postings, listed, found):
 
 
 def subsets(
-    indptr: NDArray[np.int64], classes: NDArray[np.int64], size: int, *, only: NDArray[np.bool_]
+    indptr: NDArray[np.int64], classes: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List every set of so many of each person's classes.
 
@@ -69,8 +69,6 @@ def subsets(
     ----------
     indptr, classes
         int64[people + 1] and int64[...]: the classes of each person, ascending.
-    only
-        bool[people]: whose sets are listed, of those who have so many classes.
 
     Returns
     -------
@@ -79,8 +77,7 @@ def subsets(
     counts
         int64[people]: how many of them are each person's; they stand in the order of the people.
     """
-    many = np.diff(indptr)
-    counts = np.where(only & (many >= size), _choose(many, size), 0)
+    counts = _choose(np.diff(indptr), size)
     ends = np.concatenate(([0], np.cumsum(counts)))
     sets = np.empty((int(ends[-1]), size), np.int64)
     over_ranges(_subsets, ends, indptr, classes, size, ends, sets)

@@ -137,7 +137,7 @@ def _by_subsets(
         if not (matters & (many >= size)).any():
             continue
         _refuse_sets(many, size)
-        sets, counts = subsets(indptr, classes, size, only=np.ones(len(many), np.bool_))
+        sets, counts = subsets(indptr, classes, size)
         ids, first = group_columns(list(sets.T), [len(values)] * size, len(sets))
         shared = np.bincount(ids, minlength=len(first))[ids]
         judged = np.repeat(matters, counts)

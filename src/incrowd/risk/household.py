@@ -107,10 +107,9 @@ def household_risk(
 
     threshold = _THRESHOLD.check(threshold, "household_risk", "threshold")
     table = loaded(table)
-    frequency = read_for(KAnonymity(1), table, quasi).frequency
-    key = frequency.key_of_row("household_risk")
     if weights is None:
-        risks = np.append(1 / frequency.weights, 0.0)[key]
+        frequency = read_for(KAnonymity(1), table, quasi).frequency
+        risks = np.append(1 / frequency.weights, 0.0)[frequency.key_of_row("household_risk")]
     else:
         risks = individual_risk(table, quasi, weights)
     home, unnamed = engine_for(table).numbered([household])

@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
     classes
         The classes in which it was counted; None where nothing but groups is looked at.
     few
-        The people of groups that may have too few, where that is all.
+        The people of groups that may have too few; None where people are not counted or none are asked for.
     """
 
     anonymous: bool
