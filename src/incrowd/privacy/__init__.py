@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from incrowd.parameters import Registry
-from incrowd.privacy.base import EquivalenceClass as EquivalenceClass
 from incrowd.privacy.base import IdentityModel as IdentityModel
-from incrowd.privacy.base import ModelResult as ModelResult
 from incrowd.privacy.base import Monotone as Monotone
 from incrowd.privacy.base import PrivacyModel as PrivacyModel
 from incrowd.privacy.base import SensitiveModel as SensitiveModel
+from incrowd.privacy.results import EquivalenceClass as EquivalenceClass
+from incrowd.privacy.results import ModelResult as ModelResult
 
 # One line an entry, in the order in which they are listed everywhere.
 # isort: off

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.parameters import Parameter
-from incrowd.privacy.base import ModelResult, Monotone, PrivacyModel
+from incrowd.privacy.base import Monotone, PrivacyModel
+from incrowd.privacy.results import ModelResult
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.parameters import parameter
 from incrowd.privacy.base import (
     Columns,
-    ModelResult,
     Monotone,
     PrivacyModel,
     SensitiveModel,
     read_for,
 )
 from incrowd.privacy.normalized_entropy import NormalizedEntropy
+from incrowd.privacy.results import ModelResult
 from incrowd.privacy.t_closeness import TCloseness
 
 if TYPE_CHECKING:
