@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
 
 import numpy as np
 import polars as pl
 
-__all__ = ["Reading", "people_table"]
+__all__ = ["Reading", "counted_people", "crowd", "people_table", "told_of_people"]
 
 
 def people_table(seed: int, people: int = 40, *, missing: bool = True) -> pl.DataFrame:
@@ -221,3 +221,129 @@ class Reading:
 def _effective(counts: dict) -> float:
     whole = sum(counts.values())
     return math.exp(-sum(count / whole * math.log(count / whole) for count in counts.values()))
+
+
+def crowd(seed: int, people: int = 30) -> pl.DataFrame:
+    """Make people whom two columns name, where much is missing, written in two ways, or suppressed before.
+
+    `NA` and -9 mean missing. An age is a number, however it is written.
+    """
+    draw = np.random.default_rng(seed)
+    rows = []
+    for person in range(people):
+        clinic, nr = f"clinic {person % 4}", person // 4
+        age, town, ill = (
+            int(draw.integers(20, 30)),
+            str(draw.choice(list("abc"))),
+            str(draw.choice(list("xyz"))),
+        )
+        changes = draw.random() < 0.5
+        for _ in range(int(draw.integers(1, 7))):
+            gone = draw.random() < 0.05
+            own = age + int(draw.integers(0, 2)) * changes
+            rows.append(
+                {
+                    "clinic": draw.choice([None, "NA", clinic], p=[0.1, 0.1, 0.8]),
+                    "nr": draw.choice([None, -9, nr], p=[0.1, 0.1, 0.8]),
+                    "age": "*" if gone else str(draw.choice([f"{own}", f"{own}.0"])),
+                    "town": "*" if gone else draw.choice([None, "NA", "*", town], p=[0.05, 0.05, 0.1, 0.8]),
+                    "ill": str(draw.choice(list("xyz"))) if changes and draw.random() < 0.5 else ill,
+                    "cost": draw.choice([None, -9, 1, 2], p=[0.1, 0.1, 0.4, 0.4]),
+                }
+            )
+    order = draw.permutation(len(rows))
+    types = {"clinic": pl.String, "nr": pl.Int64, "town": pl.String, "cost": pl.Int64}
+    return pl.DataFrame([rows[i] for i in order], schema_overrides=types)
+
+
+def told_of_people(table: pl.DataFrame, person: list[str], sensitive: list[str]) -> dict:
+    """Read `crowd` as sets: what a count of its people has to say, for keys of age and town."""
+
+    def plain(value):
+        return None if value in ("NA", -9) else value
+
+    stories, rows = defaultdict(set), Counter()
+    for number, row in enumerate(table.iter_rows(named=True)):
+        name = tuple(plain(row[column]) for column in person)
+        who = ("row", number) if set(name) == {None} else name
+        cells = row["age"], plain(row["town"])
+        key = None if set(cells) == {"*"} else (float(cells[0]), cells[1])
+        stories[who].add((key, tuple(plain(row[column]) for column in sensitive)))
+        rows[who] += 1
+    weights, values, joint, spread = Counter(), Counter(), Counter(), Counter()
+    totals = Counter()
+    for mine in stories.values():
+        totals.update({(j, told[j]) for _, told in mine for j in range(len(sensitive))})
+        live = {story for story in mine if story[0] is not None}
+        if len(live) > 1:
+            spread[frozenset(live)] += 1
+        for key, told in live if len(live) == 1 else ():
+            weights[key] += 1
+            joint[key, told] += 1
+            values.update((key, j, told[j]) for j in range(len(sensitive)))
+    return {
+        "people": len(stories),
+        "unnamed": sum(who[0] == "row" for who in stories),
+        "several": any(many > 1 for many in rows.values()),
+        "weights": weights,
+        "values": values,
+        "joint": joint,
+        "spread": spread,
+        "totals": totals,
+    }
+
+
+def counted_people(frequency) -> dict:
+    """Say in the same words what a `FrequencyTable` of age and town counted."""
+    people = frequency.people
+    found = {
+        "people": frequency.persons.people,
+        "unnamed": frequency.persons.unnamed,
+        "several": people is not None,
+    }
+    if people is None:
+        return found
+    ages, towns = (
+        [domain.values[code] for code in codes]
+        for domain, codes in zip(people.domains, people.codes, strict=True)
+    )
+    keys = [(float(age), town) for age, town in zip(ages, towns, strict=True)]
+    texts = [counts.domain.values for counts in people.sensitive]
+
+    def value(j: int, rank: int):
+        text = texts[j][rank]
+        return text if text is None or not text.isdigit() else int(text)
+
+    values, joint, lives = Counter(), Counter(), defaultdict(set)
+    for j, counts in enumerate(people.sensitive):
+        for number, key in enumerate(keys):
+            for place in range(counts.keys.indptr[number], counts.keys.indptr[number + 1]):
+                values[key, j, value(j, counts.keys.codes[place])] += int(counts.keys.counts[place])
+    spread = people.spread
+    for number, key in enumerate(keys):
+        if people.joint is not None:
+            own = people.joint.keys
+            for place in range(own.indptr[number], own.indptr[number + 1]):
+                told = tuple(value(j, c[own.codes[place]]) for j, c in enumerate(people.joint.codes))
+                joint[key, told] += int(own.counts[place])
+        for place in spread.entry[spread.indptr[number] : spread.indptr[number + 1]]:
+            told = tuple(value(j, ranks[place]) for j, ranks in enumerate(spread.stories.values))
+            if spread.stories.combination is not None:
+                which = spread.stories.combination[place]
+                assert told == tuple(value(j, c[which]) for j, c in enumerate(people.joint.codes))
+            lives[spread.stories.person[place]].add((key, told))
+    assert spread.people == len(lives)
+    return found | {
+        "weights": Counter({key: int(n) for key, n in zip(keys, people.weights, strict=True) if n}),
+        "values": values,
+        "joint": joint,
+        "spread": Counter(frozenset(mine) for mine in lives.values()),
+        "totals": Counter(
+            {
+                (j, value(j, rank)): int(many)
+                for j, counts in enumerate(people.sensitive)
+                for rank, many in enumerate(counts.totals)
+                if many
+            }
+        ),
+    }

@@ -163,7 +163,7 @@ def test_names_that_the_database_knows_otherwise(tmp_path, name):
 )
 @pytest.mark.parametrize("fewest", [0, 100_000])
 def test_values_that_are_numbered(tmp_path, monkeypatch, values, fewest):
-    monkeypatch.setattr("incrowd.engines.files._ENUMERATED", fewest)
+    monkeypatch.setattr("incrowd.engines.spilling._ENUMERATED", fewest)
     frame = pl.DataFrame({"p": pl.concat([values, values]), "s": pl.concat([values.reverse(), values])})
     frame.write_parquet(tmp_path / "rows.parquet")
     schema = ic.Schema(quasi=["p"], sensitive=["s"])
@@ -415,7 +415,7 @@ def test_pairs_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     files = ic.scan(tmp_path, memory="64MiB")
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
     assert FilesEngine(files).count(schema).keys == 2
-    monkeypatch.setattr("incrowd.engines.files._PAIR_BYTES", 2**24)
+    monkeypatch.setattr("incrowd.engines.spilling._PAIR_BYTES", 2**24)
     with pytest.raises(
         ic.TableError, match="3 distinct pairs of a key and a sensitive value, which take about"
     ):

@@ -23,9 +23,10 @@ from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.jobs.distributed import check, cuts, rows
 from incrowd.jobs.distributed import release as module
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
+from incrowd.kernels.counting import counts_per_key
 from incrowd.samples import hospital
 from incrowd.table.classes import EquivalenceClasses
-from incrowd.table.frequency import FrequencyTable, counts_per_key
+from incrowd.table.frequency import FrequencyTable
 from model_readings import overall
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

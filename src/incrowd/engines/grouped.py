@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import Engine, EngineSettings
 from incrowd.engines.memory import dictionary, require_countable
@@ -24,15 +24,21 @@ if TYPE_CHECKING:
 __all__ = [
     "CELL",
     "CHANGED",
+    "PERSON",
     "ROWS",
     "FetchedEngine",
     "GroupedEngine",
+    "PeopleAsked",
+    "PeopleTold",
     "TooManyKeysError",
     "smallest",
 ]
 
 ROWS = "\0rows"
 """Column of a grouped frame: how many rows have a combination."""
+
+PERSON = "\0person"
+"""Column of a grouped frame: a number of the person."""
 
 CELL = "\0cell {}"
 """Column that holds the released text of a quasi-identifier."""
@@ -46,6 +52,51 @@ _FIRST = "\0first"
 _KEY = "\0key {}"
 _LOOKED_UP = 1_000
 """Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
+
+
+class PeopleAsked(NamedTuple):
+    """What is asked of the people of a table.
+
+    Attributes
+    ----------
+    own
+        The sensitive attributes.
+    lists
+        The columns of each list of people whose rows are alike: one attribute, all of them, or none.
+    names, key_of
+        The quasi-identifiers, and the key of each combination of their codes.
+    """
+
+    own: list[str]
+    lists: list[list[str]]
+    names: Sequence[str]
+    key_of: pl.DataFrame
+    schema: Schema
+
+
+class PeopleTold(NamedTuple):
+    """What an engine tells of people: frames of codes in sensitive attributes, and the key of each line.
+
+    Attributes
+    ----------
+    listed
+        A line for each `PERSON` and kind of row, in the order of the first row where rows have an order.
+        Whoever has rows that are not alike is listed with all of them.
+    alike
+        The others, those without a name included: per list that was asked `ROWS` says how many they are.
+    people
+        People with a name.
+    unnamed
+        Rows without.
+    several
+        Whether somebody with a name has more than one row.
+    """
+
+    listed: tuple[pl.DataFrame, NDArray[np.integer]]
+    alike: Sequence[tuple[pl.DataFrame, NDArray[np.integer]]]
+    people: int
+    unnamed: int
+    several: bool
 
 
 class TooManyKeysError(TableError):
@@ -297,8 +348,9 @@ class GroupedEngine(Engine):
     ) -> SensitiveCounts:
         import numpy as np
 
+        from incrowd.kernels.counting import counts_per_key
         from incrowd.table.domain import Domain
-        from incrowd.table.frequency import SensitiveCounts, counts_per_key
+        from incrowd.table.frequency import SensitiveCounts
 
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
         values = self._distinct(attribute.name, schema.null_values)
@@ -312,7 +364,45 @@ class GroupedEngine(Engine):
     def _with_people(
         self, frequency: FrequencyTable, schema: Schema, names: Sequence[str], key_of: pl.DataFrame
     ) -> FrequencyTable:
-        """Count the people, too: rows are grouped once more by what names a person."""
+        """Count the people, too; those with more than one kind of row are listed, if the engine can tell."""
+        import numpy as np
+
+        from incrowd.table.people import Alike, PersonGroups, PersonRows
+
+        own = [counts.name for counts in frequency.sensitive]
+        asked = [[name] for name in own] or [[]]
+        if frequency.joint is not None:
+            asked.append(own)
+        told = self._told(PeopleAsked(own, asked, names, key_of, schema))
+        if told is None:
+            return self._with_everybody(frequency, schema, names, key_of)
+
+        def combined(ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer] | None:
+            return None if frequency.joint is None else frequency.joint.numbers(ranks)
+
+        grouped, key = told.listed
+        ranks = tuple(self._ranks_of(schema[name], grouped, schema) for name in own)
+        _, person = np.unique(grouped[PERSON].to_numpy(), return_inverse=True)
+        listed = PersonRows(key, person.astype(np.int32), ranks, combined(ranks))
+        alike = []
+        for place, (grouped, key) in enumerate(told.alike):
+            found = [self._ranks_of(schema[name], grouped, schema) for name in asked[place]]
+            codes = combined(found) if place and place == len(own) else None
+            if codes is None:
+                codes = found[0] if found else np.zeros(len(key), np.int32)
+            alike.append(Alike(key, codes, grouped[ROWS].to_numpy().astype(np.int64)))
+        people = told.people + told.unnamed
+        groups = PersonGroups(listed, tuple(alike), people, told.unnamed, told.several)
+        return frequency.with_person_rows(groups, schema.person)
+
+    def _told(self, asked: PeopleAsked) -> PeopleTold | None:
+        """List the people with unlike rows alone, and count the others; None where rows are to tell."""
+        return None
+
+    def _with_everybody(
+        self, frequency: FrequencyTable, schema: Schema, names: Sequence[str], key_of: pl.DataFrame
+    ) -> FrequencyTable:
+        """Count the people by listing all of them: rows are grouped once more by what names a person."""
         import numpy as np
 
         from incrowd.kernels.grouping import group_columns
@@ -357,8 +447,9 @@ class GroupedEngine(Engine):
         """Count the combinations of the sensitive attributes' values per key, numbered by their first row."""
         import numpy as np
 
+        from incrowd.kernels.counting import counts_per_key
         from incrowd.kernels.grouping import group_columns
-        from incrowd.table.frequency import JointCounts, counts_per_key
+        from incrowd.table.frequency import JointCounts
 
         columns = [counts.name for counts in sensitive]
         grouped, key = self._keyed(columns, names, key_of, schema.null_values)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["Counts", "class_counts", "class_sums"]
+__all__ = ["Counts", "class_counts", "class_sums", "counts_per_key"]
 
 
 class Counts(NamedTuple):
@@ -114,3 +114,29 @@ def class_sums(
     if len(amounts):
         over_ranges(_sum, indptr, indptr, members, amounts, sums)
     return sums
+
+
+def counts_per_key(
+    key: NDArray[np.integer], codes: NDArray[np.integer], rows: NDArray[np.integer], keys: int, size: int
+) -> Counts:
+    """Lay counts out per key, values in order; those of no key are left out."""
+    live = key >= 0
+    if not live.all():
+        key, codes, rows = key[live], codes[live], rows[live]
+    # There may be many more pairs than keys, so little is copied, and what is in order stays where it is.
+    place = key.astype(np.int64)
+    place *= size
+    place += codes
+    if (place[1:] < place[:-1]).any():
+        order = np.argsort(place, kind="stable")
+        place, rows = place[order], rows[order]
+    new = np.ones(len(place), np.bool_)
+    np.not_equal(place[1:], place[:-1], out=new[1:])
+    if not new.all():
+        # Values written in several ways are one value.
+        start = np.flatnonzero(new)
+        place, rows = place[start], np.add.reduceat(rows, start)
+    owner = place // size
+    place -= owner * size
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=keys)))).astype(np.int64)
+    return Counts(indptr, place.astype(np.int32), rows.astype(np.int64, copy=False))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.table.domain import Domain
-from incrowd.table.people import PersonRows, Persons, Spread
+from incrowd.table.people import PersonGroups, PersonRows, Persons, Spread
+from incrowd.table.people_counts import count_people
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -22,7 +23,6 @@ __all__ = [
     "JointCounts",
     "PopulationCounts",
     "SensitiveCounts",
-    "counts_per_key",
     "smallest_codes",
 ]
 
@@ -39,34 +39,6 @@ def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsigned
         if size - 1 <= np.iinfo(dtype).max:
             return np.ascontiguousarray(codes, dtype)
     raise TableError(f"a column with {size} distinct values is more than incrowd can count")
-
-
-def counts_per_key(
-    key: NDArray[np.integer], codes: NDArray[np.integer], rows: NDArray[np.integer], keys: int, size: int
-) -> Counts:
-    """Lay counts out per key, values in order; those of no key are left out."""
-    from incrowd.kernels.counting import Counts
-
-    live = key >= 0
-    if not live.all():
-        key, codes, rows = key[live], codes[live], rows[live]
-    # There may be many more pairs than keys, so little is copied, and what is in order stays where it is.
-    place = key.astype(np.int64)
-    place *= size
-    place += codes
-    if (place[1:] < place[:-1]).any():
-        order = np.argsort(place, kind="stable")
-        place, rows = place[order], rows[order]
-    new = np.ones(len(place), np.bool_)
-    np.not_equal(place[1:], place[:-1], out=new[1:])
-    if not new.all():
-        # Values written in several ways are one value.
-        start = np.flatnonzero(new)
-        place, rows = place[start], np.add.reduceat(rows, start)
-    owner = place // size
-    place -= owner * size
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=keys)))).astype(np.int64)
-    return Counts(indptr, place.astype(np.int32), rows.astype(np.int64, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,19 +407,14 @@ class FrequencyTable:
         """
         return self.with_person_rows(_rows_of(self, person), columns)
 
-    def with_person_rows(self, found: PersonRows, columns: tuple[str, ...]) -> FrequencyTable:
-        """Return the table with its people counted, given its rows or groups of equal ones."""
-        known = np.flatnonzero(found.person >= 0)
-        one = np.ones(len(found.person), np.int64) if found.rows is None else found.rows
-        unnamed = int(one.sum() - one[known].sum())
-        many = int(found.person.max(initial=-1)) + 1
-        in_memory = self.row_keys is not None
-        persons = Persons(
-            columns, many + unnamed, unnamed, found.person.astype(np.int32) if in_memory else None
-        )
-        if int(one[known].sum()) == many:
-            return replace(self, persons=persons, people=None)
-        return replace(self, persons=persons, people=_people(self, found, one, persons))
+    def with_person_rows(self, found: PersonRows | PersonGroups, columns: tuple[str, ...]) -> FrequencyTable:
+        """Return the table with its people counted, given its rows, groups of equal ones, or of people."""
+        of_row = None
+        if isinstance(found, PersonRows):
+            of_row = None if self.row_keys is None else found.person.astype(np.int32)
+            found = PersonGroups.of(found)
+        persons = Persons(columns, found.people, found.unnamed, of_row)
+        return replace(self, persons=persons, people=_people(self, found) if found.several else None)
 
     def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
         """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
@@ -508,62 +475,28 @@ def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
     return PersonRows(table.key_of_row("counting people"), person, ranks, combination)
 
 
-def _people(
-    table: FrequencyTable, found: PersonRows, rows: NDArray[np.int64], persons: Persons
-) -> FrequencyTable:
+def _people(table: FrequencyTable, found: PersonGroups) -> FrequencyTable:
     """Count the people of a table of whom somebody has several rows."""
-    from incrowd.kernels.grouping import group_columns
-
     sizes = [counts.domain.size for counts in table.sensitive]
-    known = np.flatnonzero(found.person >= 0)
-    unknown = np.flatnonzero(found.person < 0)
-    many = persons.people - persons.unnamed
-    columns = [found.person[known], found.key[known] + 1, *(ranks[known] for ranks in found.ranks)]
-    _, first = group_columns(columns, [many, table.keys + 1, *sizes], len(known))
-    # One for each person, key and combination of sensitive values, however many rows say so.
-    story = known[first]
-    person, key = found.person[story], found.key[story]
-    live = key >= 0
-    kinds = np.bincount(person[live], minlength=many)
-    alike = story[live & (kinds[person] == 1)]
-    unlike = story[live & (kinds[person] > 1)]
-    single = np.concatenate((alike, unknown))
-    amount = np.concatenate((np.ones(len(alike), np.int64), rows[unknown]))
-
-    def per_key(codes: NDArray[np.integer], size: int) -> Counts:
-        return counts_per_key(found.key[single], codes[single].astype(np.int32), amount, table.keys, size)
-
-    sensitive = []
-    for counts, ranks, size in zip(table.sensitive, found.ranks, sizes, strict=True):
-        _, place = group_columns([person, ranks[story]], [many, size], len(story))
-        totals = np.bincount(ranks[story[place]], minlength=size)
-        totals += np.bincount(ranks[unknown], rows[unknown], size).astype(np.int64)
-        sensitive.append(SensitiveCounts(counts.domain, per_key(ranks, size), totals, people=persons.people))
-    joint = None
-    if table.joint is not None and found.combination is not None:
-        joint = JointCounts(table.joint.codes, per_key(found.combination, len(table.joint.codes[0])))
-    here = found.key[single] >= 0
-    weights = np.bincount(found.key[single[here]], amount[here], table.keys)
-    spread = Spread.of(
-        table.keys,
-        found.key[unlike],
-        found.person[unlike],
-        [ranks[unlike] for ranks in found.ranks],
-        sizes,
-        None if found.combination is None else found.combination[unlike],
-    )
-    counted = replace(
+    combinations = None if table.joint is None else len(table.joint.codes[0])
+    counted = count_people(found, table.keys, sizes, combinations)
+    people = replace(
         table,
-        weights=weights.astype(np.int64),
-        sensitive=tuple(sensitive),
+        weights=counted.weights,
+        sensitive=tuple(
+            SensitiveCounts(before.domain, keys, totals, people=found.people)
+            for before, keys, totals in zip(table.sensitive, counted.values, counted.totals, strict=True)
+        ),
         row_keys=None,
-        joint=joint,
+        joint=None
+        if table.joint is None or counted.combinations is None
+        else JointCounts(table.joint.codes, counted.combinations),
         target=None,
         persons=None,
         people=None,
-        spread=spread,
+        spread=counted.spread,
     )
-    return replace(counted, suppressed=persons.people - counted.records)
+    return replace(people, suppressed=found.people - people.records)
 
 
 def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:

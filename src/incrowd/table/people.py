@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from incrowd.kernels.people import Entries
 
-__all__ = ["PersonRows", "Persons", "Spread", "Stories"]
+__all__ = ["Alike", "PersonGroups", "PersonRows", "Persons", "Spread", "Stories"]
 
 
 class PersonRows(NamedTuple):
@@ -43,6 +43,72 @@ class PersonRows(NamedTuple):
     ranks: tuple[NDArray[np.integer], ...]
     combination: NDArray[np.integer] | None = None
     rows: NDArray[np.int64] | None = None
+
+
+class Alike(NamedTuple):
+    """Those who count as a record would: people whose rows are all alike, and rows without a person.
+
+    Attributes
+    ----------
+    key
+        int[n]: a key of the frequency table, -1 for suppressed rows. One may stand in several places.
+    codes
+        int[n]: the rank of a sensitive value, or the number of a combination of them; 0 where there is none.
+    amount
+        int64[n]: how many have both.
+    """
+
+    key: NDArray[np.integer]
+    codes: NDArray[np.integer]
+    amount: NDArray[np.int64]
+
+
+class PersonGroups(NamedTuple):
+    """The people of a table, of whom only some are listed.
+
+    Attributes
+    ----------
+    listed
+        Rows of people, or groups of them, none without a person. Whoever has rows that are not alike is
+        listed with all rows; others may be.
+    alike
+        The others: one list for each sensitive attribute, and then one for their combinations if somebody
+        asked. Without a sensitive attribute it is one list.
+    people, unnamed
+        As in `Persons`.
+    several
+        Whether somebody has more than one row.
+    """
+
+    listed: PersonRows
+    alike: tuple[Alike, ...]
+    people: int
+    unnamed: int
+    several: bool
+
+    @classmethod
+    def of(cls, found: PersonRows) -> PersonGroups:
+        """List everybody who is named."""
+        known = np.flatnonzero(found.person >= 0)
+        rows = np.ones(len(found.person), np.int64) if found.rows is None else found.rows
+        named = int(rows[known].sum())
+        unnamed = int(rows.sum()) - named
+        many = int(found.person.max(initial=-1)) + 1
+        unknown = np.flatnonzero(found.person < 0)
+        told = [*found.ranks, *(() if found.combination is None else (found.combination,))]
+        listed = found
+        if len(unknown):
+            listed = PersonRows(
+                found.key[known],
+                found.person[known],
+                tuple(ranks[known] for ranks in found.ranks),
+                None if found.combination is None else found.combination[known],
+            )
+        alike = [
+            Alike(found.key[unknown], codes[unknown], rows[unknown])
+            for codes in told or [np.zeros(len(found.key), np.int32)]
+        ]
+        return cls(listed, tuple(alike), many + unnamed, unnamed, named > many)
 
 
 @dataclass(frozen=True, eq=False)

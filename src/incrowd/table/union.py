@@ -7,15 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.counting import counts_per_key
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
-from incrowd.table.frequency import (
-    FrequencyTable,
-    JointCounts,
-    SensitiveCounts,
-    counts_per_key,
-    smallest_codes,
-)
+from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts, smallest_codes
 from incrowd.table.schema import Attribute, Schema
 
 __all__ = ["Part", "Shown", "together"]

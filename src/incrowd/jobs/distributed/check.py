@@ -17,10 +17,11 @@ from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.class_sizes import size_bins
 from incrowd.jobs.distributed.rows import FIGURES
+from incrowd.kernels.counting import counts_per_key
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Domain
-from incrowd.table.frequency import FrequencyTable, counts_per_key, smallest_codes
+from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:

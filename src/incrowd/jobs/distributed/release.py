@@ -33,11 +33,12 @@ from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_b
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.jobs.people import refuse_people
 from incrowd.jobs.set_limit import check_values
+from incrowd.kernels.counting import counts_per_key
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.documents import envelope
-from incrowd.table.frequency import FrequencyTable, counts_per_key, smallest_codes
+from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:

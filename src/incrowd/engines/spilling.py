@@ -1,0 +1,465 @@
+"""Rows of files, grouped by a database that works within its share of the memory and spills to disk."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.engines.grouped import ROWS, PeopleAsked, PeopleTold, smallest
+from incrowd.engines.scan import ScanEngine
+from incrowd.errors import TableError, setting
+from incrowd.io.columns import column_named, nameless
+from incrowd.table.missing import null_values_of
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.engines.base import EngineSettings
+    from incrowd.io.streams import Files
+
+__all__ = ["SpillingEngine"]
+
+_KEY_BYTES = 120
+"""Most that a key takes while it is counted and judged, beside 8 bytes for each quasi-identifier."""
+
+_CHANGED = "the files were changed while they were counted; try again when nobody writes to them"
+_PAIR_BYTES = 40
+"""Most that a pair of a key and a sensitive value takes."""
+_ENTRY_BYTES = 120
+"""Most that a pair of a person and a kind of row takes, beside `_PAIR_BYTES` for each sensitive attribute."""
+
+_ENUMERATED = 100_000
+"""Distinct texts up to which a column is grouped by their numbers."""
+
+_KEY = "\0key"
+_DATABASE_SHARE = 0.3
+_INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
+_LEAST = 64 * 2**20
+_POLL = 0.2
+
+
+class _Packed(NamedTuple):
+    """How a column is grouped: by small integers where it can be, which take a fraction of the room.
+
+    Attributes
+    ----------
+    expression, given
+        The SQL, and the values of its parameters.
+    texts
+        The text of each integer, where the column has texts.
+    low
+        What is added to each integer, where the column has whole numbers or days.
+    """
+
+    expression: str
+    given: list[Any]
+    texts: pl.Series | None = None
+    low: int | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the column is grouped by its values as they are."""
+        return self.texts is None and self.low is None
+
+
+class SpillingEngine(ScanEngine):
+    """Opened files, counted by DuckDB; kept are the distinct keys, in the order of their first row."""
+
+    def __init__(self, table: Files, settings: EngineSettings | None = None) -> None:
+        super().__init__(table.frame, settings)
+        self._files = table
+        self._database: duckdb.DuckDBPyConnection | None = None
+        self._folder: Path | None = None
+        self._packed: dict[str, _Packed] = {}
+
+    def _read_alike(self, name: str, null_values: tuple[str, ...]) -> bool:
+        """Say whether DuckDB reads a column as Polars does."""
+        import polars as pl
+
+        kind = self._types[name]
+        if isinstance(kind, pl.Datetime):
+            if kind.time_zone is not None and null_values_of(null_values).moments:
+                # Null values are what a clock in that zone shows.
+                return False
+            return kind.time_unit == "us" or (kind.time_unit == "ms" and kind.time_zone is None)
+        if isinstance(kind, pl.Decimal):
+            return (kind.precision or 39) <= 38
+        plain = (pl.String, pl.Boolean, pl.Date, pl.Float32, pl.Float64)
+        small = kind.is_integer() and "128" not in str(kind)
+        return small or kind in plain or isinstance(kind, pl.Categorical | pl.Enum)
+
+    @contextmanager
+    def _reading(self, names: Sequence[str]) -> Iterator[None]:
+        """Say which file is damaged where Polars cannot read some columns."""
+        import polars as pl
+
+        try:
+            yield
+        except pl.exceptions.ComputeError as error:
+            # What the system says, as of a full disk, is no damage of what is read.
+            if "os error" not in str(error):
+                self._refuse_damaged(names)
+            raise
+
+    def _refuse_damaged(self, names: Sequence[str]) -> None:
+        """Refuse a file whose columns cannot be read to their end; that costs a pass over the files."""
+        from incrowd.io.streams import damaged
+
+        file = damaged(self._files, names)
+        if file is not None:
+            raise TableError(f"{file}: the file is damaged; its rows cannot be read") from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        """Open a database without tables of its own, which spills into a private folder."""
+        import duckdb
+
+        from incrowd.io.scratch import PrivateFolder
+        from incrowd.kernels.jit import thread_count
+
+        share = max(int(self._files.memory * _DATABASE_SHARE), _LEAST)
+        with PrivateFolder() as folder:
+            self._database = duckdb.connect(
+                ":memory:",
+                config={
+                    "memory_limit": f"{share // 2**20}MiB",
+                    "temp_directory": f"{folder}/spilled",
+                    "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
+                    "threads": str(thread_count()),
+                    # What has an order says so.
+                    "preserve_insertion_order": "false",
+                },
+            )
+            self._folder = folder
+            try:
+                self._database.execute("SET enable_progress_bar = false").fetchall()
+                yield
+            except duckdb.OutOfMemoryException:
+                raise TableError(
+                    "counting needs more than its share of the memory; allow more "
+                    f"({setting('memory=', '--memory')}) or name fewer "
+                    "quasi-identifiers"
+                ) from None
+            except (duckdb.ConversionException, duckdb.OutOfRangeException):
+                # A value that was not there when the columns were looked at.
+                raise TableError(_CHANGED) from None
+            except duckdb.Error as error:
+                # A damaged page may run into those of other columns, and one reader alone may stumble.
+                self._refuse_damaged(self.columns)
+                raise TableError(f"the files could not be counted ({type(error).__name__})") from None
+            finally:
+                self._database.close()
+                self._database = self._folder = None
+
+    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        if self._folder is None:
+            super()._look(names, null_values)
+
+    def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
+        import polars as pl
+
+        if self._folder is None:
+            return super()._grouped(names, null_values)
+        keys = self._group("keys", names, null_values)
+        found = keys.select(pl.len()).collect().item()
+        self._check_room(found, found * (_KEY_BYTES + 8 * len(names)), "keys")
+        return self._coded_values(keys, names, null_values)
+
+    def _keyed(
+        self, columns: Sequence[str], names: Sequence[str], key_of: pl.DataFrame, null_values: tuple[str, ...]
+    ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+        import numpy as np
+        import polars as pl
+
+        if self._folder is None:
+            return super()._keyed(columns, names, key_of, null_values)
+        # Combinations of several attributes are numbered by their first row.
+        pairs = self._group("pairs", [*names, *columns], null_values, ordered=len(columns) > 1)
+        same = " AND ".join(f"p.c{j} IS NOT DISTINCT FROM k.c{j}" for j in range(len(names)))
+        own = ", ".join(f"p.c{len(names) + j} AS c{j}" for j in range(len(columns)))
+        counted = self._save(
+            "counted",
+            f"SELECT {own}, p.n, CAST(k.file_row_number AS UINTEGER) AS key FROM {self._saved('pairs')} p "
+            f"JOIN {self._saved('keys')} k ON {same}"
+            + (" ORDER BY p.file_row_number" if len(columns) > 1 else " ORDER BY key, p.c" + str(len(names))),
+        )
+        named = {f"c{j}": name for j, name in enumerate(columns)}
+        counted = counted.rename(named | {"n": ROWS, "key": _KEY})
+        found = counted.select(pl.len()).collect().item()
+        self._check_room(found, found * _PAIR_BYTES, "pairs of a key and a sensitive value")
+        keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
+        totals = [frame.select(pl.last().sum()) for frame in (keys.select("n"), pairs.select(ROWS))]
+        sums = {frame.item() for frame in pl.collect_all([*totals, counted.select(column_named(ROWS).sum())])}
+        if len(sums) > 1:
+            raise TableError(_CHANGED)
+        grouped = self._coded_values(counted, columns, null_values)
+        numbers = key_of[key_of.columns[-1]].to_numpy()
+        return grouped.drop(_KEY), np.asarray(numbers[grouped[_KEY].to_numpy()])
+
+    def _told(self, asked: PeopleAsked) -> PeopleTold | None:
+        """Reduce the people on disk; see `GroupedEngine._told`."""
+        import numpy as np
+        import polars as pl
+
+        from incrowd.engines.spilled_people import SpilledPeople
+
+        if self._database is None or self._folder is None:
+            return None
+        null_values, person = asked.schema.null_values, asked.schema.person
+        numbers = asked.key_of[asked.key_of.columns[-1]].to_numpy()
+        people = SpilledPeople(len(asked.own), len(person), self._save, self._saved)
+        columns = [*asked.names, *asked.own, *person]
+        given = [value for name in columns for value in self._packed[name].given]
+        people.link(self._source(), [self._shown(name) for name in columns], given, len(asked.names))
+        many, named, unnamed = map(int, self._database.execute(people.totals).fetchall()[0])
+        rows = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
+        if named + unnamed != rows.collect().item():
+            raise TableError(_CHANGED)
+
+        def read(
+            found: pl.LazyFrame, names: Sequence[str], each: int
+        ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
+            lines = found.select(pl.len()).collect().item()
+            self._check_room(lines, lines * each, "pairs of a person and a kind of row")
+            found = found.rename({f"s{asked.own.index(name)}": name for name in names})
+            grouped = self._coded_values(found, names, null_values)
+            return grouped.drop("key"), np.asarray(numbers[grouped["key"].to_numpy()])
+
+        lists = {tuple(names): f"alike{place}" for place, names in enumerate(asked.lists)}
+        alike = {
+            names: read(people.alike(table, [asked.own.index(name) for name in names]), names, _PAIR_BYTES)
+            for names, table in lists.items()
+        }
+        listed = read(people.listed(), asked.own, _ENTRY_BYTES + _PAIR_BYTES * len(asked.own))
+        return PeopleTold(listed, [alike[tuple(names)] for names in asked.lists], many, unnamed, named > many)
+
+    def _shown(self, name: str) -> str:
+        """Write in SQL what is saved of a column: integers, since an enumeration would become texts."""
+        packed = self._packed[name]
+        return packed.expression if packed.texts is None else f"enum_code({packed.expression})"
+
+    def _group(
+        self, table: str, names: Sequence[str], null_values: tuple[str, ...], *, ordered: bool = True
+    ) -> pl.LazyFrame:
+        """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
+        assert self._files.stored is not None
+        values: list[Any] = []
+        columns = []
+        shown = []
+        for j, name in enumerate(names):
+            packed = self._packed[name]
+            columns.append(f"{packed.expression} AS c{j}")
+            values += packed.given
+            # Saved as integers, too: an enumeration would be saved as texts.
+            shown.append(f"c{j}" if packed.texts is None else f"enum_code(c{j}) AS c{j}")
+        keys = ", ".join(shown)
+        place = "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first"
+        grouped = (
+            f"SELECT {', '.join(columns)}, count(*) AS n{f', {place}' if ordered else ''} "
+            f"FROM {self._source()} GROUP BY {', '.join(str(j + 1) for j in range(len(names)))}"
+        )
+        query = f"SELECT {keys}, n FROM ({grouped}){' ORDER BY first' if ordered else ''}"
+        made = self._save(table, query, values)
+        return made.rename({f"c{j}": name for j, name in enumerate(names)} | {"n": ROWS})
+
+    def _source(self) -> str:
+        """Return SQL for all rows."""
+        assert self._files.stored is not None
+        files = ", ".join(_literal(str(path)) for path in self._files.stored)
+        return f"read_parquet([{files}], hive_partitioning = false)"
+
+    def _pack(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
+        """Find out which columns have few texts or a small range, and number their values."""
+        import polars as pl
+
+        assert self._database is not None
+        self._packed = {}
+        texts: list[str] = []
+        whole: list[str] = []
+        for name in dict.fromkeys(names):
+            self._packed[name] = _Packed(*self._expression(name, null_values))
+            kind = self._types[name]
+            if kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum):
+                texts.append(name)
+            elif kind.is_integer() or kind == pl.Date:
+                whole.append(name)
+        asked = [("approx_count_distinct({})", texts), ("min({})", whole), ("max({})", whole)]
+        found = self._ask([(form, name) for form, chosen in asked for name in chosen])
+        few = [name for name in texts if 0 < found["approx_count_distinct({})", name] <= _ENUMERATED]
+        lists = self._ask([("list(DISTINCT {})", name) for name in few])
+        for number, name in enumerate(few):
+            values = sorted(value for value in lists["list(DISTINCT {})", name] if value is not None)
+            # A list as parameter, so that no value becomes a part of the statement.
+            self._database.execute(
+                f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
+            ).fetchall()
+            text, given, *_ = self._packed[name]
+            self._packed[name] = _Packed(
+                f"CAST({text} AS e{number})", given, texts=pl.Series(values, dtype=pl.String)
+            )
+        for name in whole:
+            low, high = found["min({})", name], found["max({})", name]
+            if low is None:
+                continue
+            text, given, *_ = self._packed[name]
+            if self._types[name] == pl.Date:
+                epoch = dt.date(1970, 1, 1)
+                low, high = (low - epoch).days, (high - epoch).days
+                text = f"({text} - DATE '1970-01-01')"
+            kinds = [kind for kind, most in _INTEGERS if high - low <= most]
+            if kinds and abs(low) < 2**62 and abs(high) < 2**62:
+                self._packed[name] = _Packed(
+                    f"CAST(CAST({text} AS BIGINT) - ({low}) AS {kinds[0]})", given, low=low
+                )
+
+    def _ask(self, questions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+        """Answer questions about columns in one pass over the rows."""
+        assert self._database is not None
+        if not questions:
+            return {}
+        columns = [form.format(self._packed[name].expression) for form, name in questions]
+        values = [value for _, name in questions for value in self._packed[name].given]
+        asked = f"SELECT {', '.join(columns)} FROM {self._source()}"
+        answers = self._database.execute(asked, values).fetchall()[0]
+        return dict(zip(questions, answers, strict=True))
+
+    def _expression(self, name: str, null_values: tuple[str, ...]) -> tuple[str, list[Any]]:
+        """Write a column in SQL, so that what is the same value is the same; see `_cleaned`."""
+        kind = self._types[name]
+        if name in self._files.partitions:
+            text, given = (
+                "(CAST(? AS VARCHAR[]))[file_index::BIGINT + 1]",
+                [list(self._files.partitions[name])],
+            )
+        else:
+            text, given = '"' + name.replace('"', '""') + '"', []
+        missing, listed = _missing(text, given, kind, null_values)
+        if kind.is_float():
+            missing = [f"isnan({text})", *missing]
+            text = f"CASE WHEN {text} = 0 THEN 0 ELSE {text} END"
+        if not missing:
+            return text, given
+        return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {text} END", [*listed, *given]
+
+    def _coded_values(
+        self, frame: pl.LazyFrame, names: Sequence[str], null_values: tuple[str, ...]
+    ) -> pl.DataFrame:
+        """Read saved combinations in their order as codes, learning the values of new columns."""
+        plain = [name for name in names if self._packed[name].plain]
+        frame = frame.with_columns(column_named(name).cast(self._read_as(name)) for name in plain)
+        self._learn(frame, plain, null_values)
+        coded = self._coded(frame, plain, null_values, ordered=True).collect(engine="streaming")
+        return coded.with_columns(
+            self._unpacked(coded[name], null_values) for name in names if name not in plain
+        )
+
+    def _unpacked(self, numbers: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
+        """Turn the integers by which a column was grouped into places among its values."""
+        import numpy as np
+        import polars as pl
+
+        name, numbers = numbers.name, nameless(numbers)
+        packed = self._packed[name]
+        met = numbers.unique().sort(nulls_last=True)
+        if packed.texts is not None:
+            values = packed.texts.gather(met)
+        else:
+            kind = self._types[name]
+            days = kind == pl.Date
+            values = (met.cast(pl.Int64) + packed.low).cast(pl.Int32 if days else kind).cast(kind)
+        values = nameless(pl.DataFrame({name: values}).select(self._cleaned(name, null_values)).to_series())
+        known = self._values.setdefault((name, null_values), values.unique().sort())
+        order = pl.DataFrame([known.alias("value")]).with_row_index("place")
+        found = pl.DataFrame([values.alias("value")]).join(
+            order, on="value", how="left", nulls_equal=True, maintain_order="left"
+        )["place"]
+        # One entry for each integer, and the last for the missing value.
+        size = int(met.drop_nulls().max() or 0) + 1 if len(met.drop_nulls()) else 0  # type: ignore[arg-type]
+        place = np.zeros(size + 1, np.uint32)
+        place[met.cast(pl.Int64).fill_null(size).to_numpy()] = found.to_numpy()
+        codes = place[numbers.cast(pl.UInt32).fill_null(size).to_numpy()]
+        return pl.Series(name, codes, dtype=smallest(len(known)))
+
+    def _read_as(self, name: str) -> pl.DataType:
+        """Return the type that a fetched column gets: the file's, texts for categories."""
+        import polars as pl
+
+        kind = self._types[name]
+        return pl.String() if isinstance(kind, pl.Categorical | pl.Enum) else kind
+
+    def _check_room(self, found: int, need: int, what: str) -> None:
+        """Refuse keys or pairs that would not fit into memory, before they are fetched."""
+        room = int(self._files.memory * (1 - _DATABASE_SHARE))
+        if need > room:
+            raise TableError(
+                f"the table has {found:,} distinct {what}, which take about {need / 2**30:.1f} GiB where "
+                f"{room / 2**30:.1f} GiB are left of the memory; allow more "
+                f"({setting('memory=', '--memory')}), name fewer "
+                "quasi-identifiers, or recode the finest of them before"
+            )
+
+    def _saved(self, table: str) -> str:
+        """Return SQL for what `_save` saved."""
+        assert self._folder is not None
+        return f"read_parquet({_literal(str(self._folder / table))[:-1]}.parquet')"
+
+    def _save(self, table: str, query: str, values: Sequence[Any] = ()) -> pl.LazyFrame:
+        """Save what a query finds, telling how far it is and letting an interrupt through."""
+        import polars as pl
+
+        assert self._database is not None
+        assert self._folder is not None
+        database, path = self._database, self._folder / f"{table}.parquet"
+        statement = f"COPY ({query}) TO {_text(str(path))} (FORMAT parquet)"
+        with ThreadPoolExecutor(1) as pool:
+            # Newer versions want every result fetched to its end.
+            job = pool.submit(lambda: database.execute(statement, list(values)).fetchall())
+            try:
+                while not wait([job], _POLL).done:
+                    done = database.query_progress()
+                    if done > 0:
+                        self.settings.progress.advance(int(done), 100)
+            except BaseException:
+                database.interrupt()
+                raise
+            job.result()
+        return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _missing(
+    text: str, given: list[Any], kind: pl.DataType, null_values: tuple[str, ...]
+) -> tuple[list[str], list[Any]]:
+    """Write in SQL when a column means missing: conditions, any of which says so, and their parameters."""
+    import polars as pl
+
+    nulls = null_values_of(null_values)
+    texts = kind == pl.String or isinstance(kind, pl.Categorical | pl.Enum)
+    values = list(nulls.texts) if texts else nulls.of_type(kind)
+    if not values:
+        return [], []
+    # What is compared has the column's own width: 0.1 of 32 bits is not that of 64.
+    mark = "CAST(? AS FLOAT)" if kind == pl.Float32 else "?"
+    conditions, listed = [f"{text} IN ({', '.join([mark] * len(values))})"], [*given, *values]
+    if texts and nulls.pattern is not None:
+        conditions.append(f"regexp_full_match({text}, ?)")
+        listed += [*given, nulls.pattern]
+    return conditions, listed
+
+
+def _text(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _literal(path: str) -> str:
+    """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
+    return _text(re.sub(r"[*?\[]", r"[\g<0>]", path))

@@ -1,0 +1,125 @@
+"""Counting the people of each key, and each of their sensitive values once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.table.people import Alike, PersonGroups, PersonRows, Spread
+
+if TYPE_CHECKING:
+    from incrowd.kernels.counting import Counts
+
+__all__ = ["PeopleCounts", "count_people"]
+
+
+class PeopleCounts(NamedTuple):
+    """The people of a table, as a `FrequencyTable` of people has them.
+
+    Attributes
+    ----------
+    weights
+        int64[keys]: people of each key whose rows are all alike, and rows without a person.
+    values
+        Per sensitive attribute how many of them have each value.
+    totals
+        Per sensitive attribute int64[size]: people of the whole table who have each value.
+    combinations
+        How many of them have each combination of sensitive values; None where nobody asked.
+    spread
+        Everybody else.
+    """
+
+    weights: NDArray[np.int64]
+    values: tuple[Counts, ...]
+    totals: tuple[NDArray[np.int64], ...]
+    combinations: Counts | None
+    spread: Spread
+
+
+def count_people(
+    groups: PersonGroups, keys: int, sizes: Sequence[int], combinations: int | None
+) -> PeopleCounts:
+    """Count people, whoever of them is listed.
+
+    Parameters
+    ----------
+    keys
+        Number of keys.
+    sizes
+        Number of possible values of each sensitive attribute.
+    combinations
+        Number of combinations of sensitive values, where somebody asked.
+    """
+    from incrowd.kernels.counting import counts_per_key
+
+    found = groups.listed
+    story, alone, unlike = _stories(found, keys, sizes)
+
+    def per_key(codes: NDArray[np.integer], others: Alike, size: int) -> Counts:
+        key = np.concatenate((found.key[alone], others.key))
+        told = np.concatenate((codes[alone], others.codes)).astype(np.int32)
+        amount = np.concatenate((np.ones(len(alone), np.int64), others.amount))
+        return counts_per_key(key, told, amount, keys, size)
+
+    values, totals = [], []
+    for ranks, others, size in zip(found.ranks, groups.alike, sizes, strict=False):
+        values.append(per_key(ranks, others, size))
+        totals.append(_people_of_values(found.person[story], ranks[story], size) + _sums(others, size))
+    weights = np.bincount(_live(found.key[alone]), minlength=keys)
+    others = groups.alike[0]
+    here = others.key >= 0
+    weights = weights + np.bincount(others.key[here], others.amount[here], keys)
+    joint = None
+    if combinations is not None and found.combination is not None:
+        joint = per_key(found.combination, groups.alike[len(sizes)], combinations)
+    spread = Spread.of(
+        keys,
+        found.key[unlike],
+        found.person[unlike],
+        [ranks[unlike] for ranks in found.ranks],
+        sizes,
+        None if found.combination is None else found.combination[unlike],
+    )
+    return PeopleCounts(weights.astype(np.int64), tuple(values), tuple(totals), joint, spread)
+
+
+def _stories(
+    found: PersonRows, keys: int, sizes: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Find one row for each person, key and combination of sensitive values, however many rows say so.
+
+    Returns
+    -------
+    All of them; those of people who have no other one with a key; and those with a key of everybody else.
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    many = int(found.person.max(initial=-1)) + 1
+    columns = [found.person, found.key + 1, *found.ranks]
+    _, story = group_columns(columns, [many, keys + 1, *sizes], len(found.person))
+    person, live = found.person[story], found.key[story] >= 0
+    kinds = np.bincount(person[live], minlength=many)
+    return story, story[live & (kinds[person] == 1)], story[live & (kinds[person] > 1)]
+
+
+def _people_of_values(
+    person: NDArray[np.integer], ranks: NDArray[np.integer], size: int
+) -> NDArray[np.int64]:
+    """Count the people who have each value: int64[size]."""
+    from incrowd.kernels.grouping import group_columns
+
+    many = int(person.max(initial=-1)) + 1
+    _, place = group_columns([person, ranks], [many, size], len(person))
+    return np.bincount(ranks[place], minlength=size).astype(np.int64)
+
+
+def _sums(alike: Alike, size: int) -> NDArray[np.int64]:
+    return np.bincount(alike.codes, alike.amount, size).astype(np.int64)
+
+
+def _live(key: NDArray[np.integer]) -> NDArray[np.integer]:
+    return key[key >= 0]
