@@ -7,6 +7,7 @@ import inspect
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from math import prod
@@ -32,6 +33,7 @@ from incrowd.risk import RISKS
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import STYLES
+from incrowd.table.survey import Households, Sampling
 from incrowd.utility import METRICS, STEERING, CellMetric, ClassMetric
 from model_readings import classes_of, counts
 
@@ -269,10 +271,24 @@ def test_loss_by_hand():
     assert release.utility["discernibility"].value == 8
 
 
+def surveyed(classes):
+    """The same classes of rows that have sampling weights and live in twos."""
+    table = classes.frequency
+    rows = np.repeat(np.arange(table.keys), table.weights)
+    one = np.ones(len(rows), np.int64)
+    weights = Sampling.of("w", rows, 2_500_000 * one, table.keys)
+    homes = Households.of(("home",), rows, np.arange(len(rows)) // 2, one)
+    found = EquivalenceClasses(
+        replace(table, sampling=weights, households=homes), classes.indptr, classes.members
+    )
+    found.codes, found.code_sizes = classes.codes, classes.code_sizes
+    return found
+
+
 @pytest.mark.parametrize("risk", RISKS, ids=lambda risk: risk.name)
 @given(table=counts())
 def test_risks_are_probabilities(risk, table):
-    classes = classes_of(table, "category")
+    classes = surveyed(classes_of(table, "category"))
     made = risk(fraction=0.5) if "fraction" in risk.parameters() else risk()
     assert made.applies(classes)
     figures = made.measure(classes)

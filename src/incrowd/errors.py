@@ -115,7 +115,7 @@ def open_roles(names: Iterable[str]) -> str:
     return (
         f'{have} no role yet (role = "?"): {named(every)}; answer each with quasi (who knows a person may '
         "know it: generalized), sensitive (protected by the models), insensitive (released as it is), "
-        "identifying (left out) or person (whose row it is; left out)"
+        "identifying, person (whose row it is), household or weight (of a survey), which are left out"
     )
 
 

@@ -75,4 +75,4 @@ def test_a_hundred_questions_fit_a_screen(run, folder):
     told = run("anonymize", "people.csv", "--policy", "policy.toml", "-o", "out.csv")
     assert "102 columns have no role yet" in told.err
     assert "and 82 more" in told.err
-    assert told.err.rstrip().endswith("(whose row it is; left out)")
+    assert told.err.rstrip().endswith("(of a survey), which are left out")

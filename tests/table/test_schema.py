@@ -45,9 +45,9 @@ def test_every_way_to_name_a_column(tmp_path):
     assert repr(ic.Schema(quasi=["a", "b"])) == "Schema(identifying: -; quasi: a, b; sensitive: -; insensitive: -)"  # fmt: skip
 
 
-@given(st.permutations(["i1", "p1", "p2", "q1", "q2", "s1", "n1"]))
+@given(st.permutations(["i1", "p1", "p2", "h1", "h2", "w1", "q1", "q2", "s1", "n1"]))
 def test_a_schema_of_its_attributes_is_the_same(order):
-    roles = dict(zip("ipqsn", ROLES, strict=True))
+    roles = dict(zip("iphwqsn", ROLES, strict=True))
     attributes = [ic.Attribute(name, roles[name[0]]) for name in order]
     schema = ic.Schema.of(attributes, null_values=["?"], unlisted="keep")
     assert sorted(attribute.name for attribute in schema.attributes) == sorted(order)

@@ -13,7 +13,10 @@ __all__ = ["CommandHelp", "GroupHelp"]
 
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "-k", "--algorithms"),
-    "Roles of columns": ("--identifying", "--insensitive", "--unlisted", "--hierarchies", "--null-value"),
+    "Roles of columns": (
+        "--identifying", "--person", "--household", "--weights", "--insensitive", "--unlisted",
+        "--hierarchies", "--null-value",
+    ),
     "Privacy": ("-l", "-t", "--model", "--max-suppression", "--population"),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),

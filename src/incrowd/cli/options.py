@@ -50,6 +50,20 @@ Person = Annotated[
         "--person", metavar="A,B,...", help="Column that says whose row it is; people are counted, not rows."
     ),
 ]
+Household = Annotated[
+    str | None,
+    typer.Option(
+        "--household",
+        metavar="A,B,...",
+        help="Column that says which household a row belongs to; whoever finds one member has found all.",
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights", metavar="COLUMN", help="Column of sampling weights: how many people each row stands for."
+    ),
+]
 Insensitive = Annotated[
     str | None,
     typer.Option("--insensitive", metavar="A,B,...", help="Columns that are released as they are."),
@@ -294,6 +308,8 @@ class ColumnOptions:
     sensitive: Sensitive = None
     identifying: Identifying = None
     person: Person = None
+    household: Household = None
+    weights: Weights = None
     insensitive: Insensitive = None
     unlisted: Unlisted = None
     hierarchies: Hierarchies = None
@@ -340,6 +356,8 @@ class ColumnOptions:
         roles = {
             "identifying": listed(self.identifying),
             "person": listed(self.person),
+            "household": listed(self.household),
+            "weight": [] if self.weights is None else [self.weights],
             "quasi": listed(self.qi),
             "sensitive": listed(self.sensitive),
             "insensitive": listed(self.insensitive),

@@ -91,7 +91,8 @@ class FilesEngine(SpillingEngine):
             found: FrequencyTable | None = self._files.recoded.count(schema, joint)
             if found is not None:
                 return found
-        counted = [a.name for a in schema.attributes if a.role in ("quasi", "sensitive", "person")]
+        roles = ("quasi", "sensitive", "person", "household", "weight")
+        counted = [a.name for a in schema.attributes if a.role in roles]
         counted += [target] if target in self.columns else []
         # DuckDB knows no upper case in names, and has columns of its own by these.
         names = {*(name.lower() for name in self.columns), "file_index", "file_row_number"}

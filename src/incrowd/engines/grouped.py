@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import Engine, EngineSettings
 from incrowd.engines.memory import dictionary, require_countable
+from incrowd.engines.surveyed import Grouped, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
 from incrowd.table.missing import null_values_of
@@ -167,7 +168,12 @@ class GroupedEngine(Engine):
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
         names = [attribute.name for attribute in schema.quasi]
-        looked_at = [*names, *(attribute.name for attribute in schema.sensitive), *schema.person]
+        looked_at = [
+            *names,
+            *(attribute.name for attribute in schema.sensitive),
+            *schema.person,
+            *of_survey(schema),
+        ]
         for name in looked_at:
             if name in self._types:
                 require_countable(name, self._types[name])
@@ -210,9 +216,23 @@ class GroupedEngine(Engine):
             target=None if wanted is None else self._counted(wanted, names, key_of, keys, schema),
             in_order=self.in_order,
         )
-        return self._with_people(frequency, schema, names, key_of) if schema.person else frequency
+        if schema.person:
+            frequency = self._with_people(frequency, schema, names, key_of)
+        return of_groups(frequency, schema, self._distinct, self._keyed_by(names, key_of, schema))
 
     # --- what the groupings are made of --------------------------------------------------------------
+
+    def _keyed_by(
+        self, names: Sequence[str], key_of: pl.DataFrame, schema: Schema
+    ) -> Callable[[Sequence[str]], Grouped]:
+        """Return what groups the rows by some columns and their key; see `_keyed`."""
+        import numpy as np
+
+        def grouped(columns: Sequence[str]) -> Grouped:
+            groups, key = self._keyed(columns, names, key_of, schema.null_values)
+            return groups, key, groups[ROWS].to_numpy().astype(np.int64)
+
+        return grouped
 
     def _cleaned(self, name: str, null_values: tuple[str, ...]) -> pl.Expr:
         """Make what is the same value the same for grouping."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.engines.base import Engine, EngineSettings
+from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
 
@@ -91,10 +92,15 @@ class MemoryEngine(Engine):
             wanted = schema.target(target, self._names)
             predicted = _ranked(self._series(target), wanted, schema.null_values, None)
         frequency = FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint, target=predicted)
-        if not schema.person:
-            return frequency
-        named = [self._series(name) for name in schema.person]
-        return frequency.with_people(number_persons(named, schema.person, schema.null_values), schema.person)
+        numbers = {}
+        for names in (schema.person, schema.household):
+            if names:
+                columns = [self._series(name) for name in names]
+                numbers[names] = number_persons(columns, names, schema.null_values)
+        if schema.person:
+            frequency = frequency.with_people(numbers[schema.person], schema.person)
+        weights = None if schema.weights is None else self._series(schema.weights)
+        return of_rows(frequency, schema, weights, numbers.get(schema.household), numbers.get(schema.person))
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows; see `Engine.apply`."""

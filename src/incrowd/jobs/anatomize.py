@@ -15,6 +15,7 @@ from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.people import refuse_people
 from incrowd.jobs.policy import Policy
+from incrowd.jobs.survey import refuse_survey
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Attribute, Schema
 
@@ -172,6 +173,7 @@ def anatomize(
         else Policy(as_schema(schema, " or a Policy"), as_models(models), seed=seed)
     )
     refuse_people(policy.schema, "anatomize")
+    refuse_survey(policy.schema, "anatomize")
     attribute = _sensitive(policy)
     source = None
     if isinstance(table, str | os.PathLike):

@@ -334,13 +334,8 @@ def _written(table: Any, policy: Policy) -> Part:
 
 def _as_counted(schema: Schema, plainly: Schema) -> Schema:
     """Return the schema with the quasi-identifiers as they were counted."""
-    return Schema.of(
-        (
-            plainly[attribute.name] if attribute.role == "quasi" else attribute
-            for attribute in schema.attributes
-        ),
-        null_values=schema.null_values,
-        unlisted=schema.unlisted,
+    return schema.with_attributes(
+        plainly[attribute.name] if attribute.role == "quasi" else attribute for attribute in schema.attributes
     )
 
 

@@ -16,6 +16,7 @@ from incrowd.jobs.doubts import doubts
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.jobs.survey import survey_sentences
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
@@ -540,4 +541,5 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
             f"the right {'record' if people is None else 'person'} "
             f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
         )
+    found += survey_sentences(assessment.risk)
     return [*found, *assessment.notes]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
-from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
 
 __all__ = ["check_levels", "check_limits", "judge", "styled", "telling_columns"]
 
@@ -43,15 +43,11 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
 
 def styled(policy: Policy) -> Schema:
     """Give every quasi-identifier the style it will get, for the engine to know."""
-    return Schema.of(
-        (
-            replace(attribute, output=attribute.output or policy.output)
-            if attribute.role == "quasi"
-            else attribute
-            for attribute in policy.schema.attributes
-        ),
-        null_values=policy.schema.null_values,
-        unlisted=policy.schema.unlisted,
+    return policy.schema.with_attributes(
+        replace(attribute, output=attribute.output or policy.output)
+        if attribute.role == "quasi"
+        else attribute
+        for attribute in policy.schema.attributes
     )
 
 

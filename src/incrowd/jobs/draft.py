@@ -31,7 +31,7 @@ _PARTS = (
     ("person", "Whose row it is: models count people in place of rows. Left out of every release."),
     ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
     ("sensitive", "Sensitive: released as they are, protected by the models."),
-    (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has one of the five roles."),
+    (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
 )
 _SURE = frozenset(TEXTS)
 """Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, SchemaError
 from incrowd.jobs.people import refuse_people
+from incrowd.jobs.survey import refuse_survey
 from incrowd.parameters import COUNT, SHARE
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
@@ -151,6 +152,7 @@ def ensure_privacy(
     if max_rounds is not None:
         max_rounds = COUNT.check(max_rounds, "ensure_privacy", "max_rounds")
     refuse_people(schema, "ensure_privacy")
+    refuse_survey(schema, "ensure_privacy")
     if not schema.quasi or not schema.sensitive:
         raise SchemaError("ensure_privacy: name a quasi-identifier and a sensitive attribute at least")
     table = loaded(table)

@@ -95,15 +95,11 @@ class Policy:
                     f"levels: {name!r} is no quasi-identifier; those are {named(names)}"
                     + did_you_mean(name, names)
                 )
-        schema = Schema.of(
-            (
-                replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
-                if attribute.name in levels
-                else attribute
-                for attribute in self.schema.attributes
-            ),
-            null_values=self.schema.null_values,
-            unlisted=self.schema.unlisted,
+        schema = self.schema.with_attributes(
+            replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
+            if attribute.name in levels
+            else attribute
+            for attribute in self.schema.attributes
         )
         algorithm = self.algorithm if self.algorithm.full_domain else Optimal()
         return replace(self, schema=schema, algorithm=algorithm)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.hierarchy import Builder
 from incrowd.jobs.policy import Policy
-from incrowd.table.schema import Attribute, Schema
+from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
@@ -32,10 +32,8 @@ def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
     counts = {column.domain.name: column for column in frequency.sensitive}
     return replace(
         policy,
-        schema=Schema.of(
-            (_published(attribute, counts.get(attribute.name)) for attribute in policy.schema.attributes),
-            null_values=policy.schema.null_values,
-            unlisted=policy.schema.unlisted,
+        schema=policy.schema.with_attributes(
+            _published(attribute, counts.get(attribute.name)) for attribute in policy.schema.attributes
         ),
     )
 

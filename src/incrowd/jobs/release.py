@@ -21,6 +21,7 @@ from incrowd.jobs.policy import Policy
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.jobs.survey import survey_sentences
 from incrowd.table.documents import envelope, to_json
 from incrowd.table.schema import UNRELEASED
 from incrowd.utility import MetricResult
@@ -140,7 +141,7 @@ class Release:
             {"name": name, "role": schema[name].role if name in schema else "insensitive"}
             for name in engine_for(self.table).columns
         ]
-        return {"released": released, "dropped": len(schema.having("identifying")) + len(schema.person)}
+        return {"released": released, "dropped": sum(len(schema.having(role)) for role in UNRELEASED)}
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
@@ -437,6 +438,7 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             "average); before it "
             f"was {percent(raw['max'])} ({percent(raw['mean'])})."
         )
+    found += survey_sentences(after.risk, before.risk)
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
         whom = "records" if after.people is None else "people at most"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["Counts", "class_counts", "class_sums", "counts_per_key"]
+__all__ = ["Counts", "class_counts", "class_sums", "counts_per_key", "picked"]
 
 
 class Counts(NamedTuple):
@@ -100,6 +100,14 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     compact = _room_for(ends)
     _compact(sparse, found, compact)
     return compact
+
+
+def picked(counts: Counts, chosen: NDArray[np.int64]) -> Counts:
+    """Return the counts of some keys."""
+    lengths = (counts.indptr[1:] - counts.indptr[:-1])[chosen]
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.arange(indptr[-1]) + np.repeat(counts.indptr[chosen] - indptr[:-1], lengths)
+    return Counts(indptr, counts.codes[places], counts.counts[places])
 
 
 def _room_for(indptr: NDArray[np.int64]) -> Counts:

@@ -1,4 +1,4 @@
-"""The people of a released table, which no longer says whose row is whose."""
+"""The people of a released table, their households and weights, of which the release itself says nothing."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["carry_people"]
 
 _OTHER = (
-    "the released table does not hold the rows that were recoded, so its people cannot be counted; nothing "
-    "is released"
+    "the released table does not hold the rows that were recoded, so its people, households and "
+    "weights cannot be counted; nothing is released"
 )
 
 
 def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding) -> FrequencyTable:
-    """Return a released table's counts with the people of the rows that it was made from.
+    """Return a released table's counts with the people, households and weights of the rows it was made from.
 
     A release has no column of persons. But each key of the table before has one key in the release. So the
     people of a released key are those of the keys that it was made from. That holds only if the release has
@@ -46,18 +46,26 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     TableError
         When the release holds other rows.
     """
-    if frequency.people is None:
-        persons = frequency.persons
-        return released if persons is None else replace(released, persons=replace(persons, of_row=None))
-    classes = EquivalenceClasses.from_assignment(
-        frequency, _released_keys(released, frequency, recoding), released.keys
-    )
+    persons, sampling, homes = frequency.persons, frequency.sampling, frequency.households
+    if frequency.people is None and persons is not None:
+        released = replace(released, persons=replace(persons, of_row=None))
+    if frequency.people is None and sampling is None and homes is None:
+        return released
+    key = _released_keys(released, frequency, recoding)
+    classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not np.array_equal(classes.sizes, released.weights) or classes.suppressed != released.suppressed:
         raise TableError(_OTHER)
+    carried = replace(
+        released,
+        sampling=None if sampling is None else sampling.moved(key, released.keys),
+        households=None if homes is None else homes.moved(key),
+    )
+    if frequency.people is None:
+        return carried
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):
         if not _same(before, classes.counts(position), after):
             raise TableError(_OTHER)
-    return _of_released_kinds(classes.with_people(released))
+    return _of_released_kinds(classes.with_people(carried))
 
 
 def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:

@@ -2,21 +2,81 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.parameters import Parameter
+from incrowd.parameters import Parameter, parameter
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
-from incrowd.risk.individual import individual_risk
+from incrowd.risk.base import RiskModel
+from incrowd.risk.individual import individual_risk, risk_of_classes
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["HouseholdRisk", "household_risk"]
+    from incrowd.table.classes import EquivalenceClasses
 
+__all__ = ["Household", "HouseholdRisk", "household_figures", "household_risk"]
+
+_SLACK = 1e-12
+"""What a risk may be above the threshold because logarithms were added up."""
 _THRESHOLD = Parameter(float, "risk above which a household is at risk", low=0, high=1)
+
+
+@dataclass(frozen=True)
+class Household(RiskModel):
+    """Whoever finds one member of a household has found all: 1 - product of (1 - r) over the members.
+
+    The risk r of a member is 1 / (size of its class). If the rows have sampling weights, it is the individual
+    risk. A person with several rows is one member, with the largest risk of these. The table needs columns of
+    the role household.
+
+    Parameters
+    ----------
+    threshold
+        Households with a larger risk are at risk.
+
+    References
+    ----------
+    Hundepool et al., Statistical Disclosure Control, Wiley 2012, section 3.3 (household risk).
+    """
+
+    threshold: float = parameter(
+        "risk above which a household is at risk", kind=float, default=0.2, low=0, high=1
+    )
+
+    name: ClassVar[str] = "household"
+    summary: ClassVar[str] = "whoever finds one member of a household has found all"
+    paper: ClassVar[str] = "Hundepool et al. 2012"
+
+    def applies(self, classes: EquivalenceClasses) -> bool:
+        """Say whether the rows belong to households."""
+        return classes.frequency.households is not None
+
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return the largest risk, its mean over households, and the share of households at risk."""
+        figures = household_figures(classes, self.threshold)
+        return {name: figures.get(name, 0.0) for name in ("max", "mean", "at_risk")}
+
+
+def household_figures(classes: EquivalenceClasses, threshold: float = 0.2) -> dict[str, float]:
+    """Return the figures of `HouseholdRisk` but the risks; empty where the table knows no households."""
+    homes, people = classes.frequency.households, classes.represented
+    if homes is None or not len(classes):
+        return {}
+    each = 1 / classes.sizes if people is None else risk_of_classes(classes.sizes, people)
+    risks, times, rows = homes.risks(classes.of_key(each))
+    households = int(times.sum())
+    return {
+        "households": households,
+        "unnamed": homes.unnamed,
+        "mean": math.fsum(risks * times) / households,
+        "max": float(risks.max()),
+        "at_risk": float(times[risks > threshold + _SLACK].sum()) / households,
+        "expected": math.fsum(risks * rows),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +183,6 @@ def household_risk(
         unnamed=unnamed,
         mean=float(of_home.mean()),
         max=float(of_home.max()),
-        at_risk=float((of_home > threshold).mean()),
+        at_risk=float((of_home > threshold + _SLACK).mean()),
         expected=float(of_home[home].sum()),
     )

@@ -2,17 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError
+from incrowd.parameters import parameter
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.risk.base import RiskModel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["individual_risk"]
+    from incrowd.table.classes import EquivalenceClasses
+
+__all__ = ["Individual", "individual_figures", "individual_risk", "risk_of_classes"]
+
+
+@dataclass(frozen=True)
+class Individual(RiskModel):
+    """The individual risk of a survey: what is expected of 1 / (people of the population like the record).
+
+    It is an estimate from the sampling weights; see `individual_risk`. The table needs a column of the role
+    weight.
+
+    Parameters
+    ----------
+    threshold
+        Records with a larger risk are at risk.
+
+    References
+    ----------
+    Benedetti and Franconi, Statistical and technological solutions for controlled data dissemination,
+    NTTS 1998.
+    """
+
+    threshold: float = parameter(
+        "risk above which a record is at risk", kind=float, default=0.2, low=0, high=1
+    )
+
+    name: ClassVar[str] = "individual"
+    summary: ClassVar[str] = "1 / people like the record, estimated from the sampling weights of a survey"
+    paper: ClassVar[str] = "Benedetti and Franconi 1998"
+
+    def applies(self, classes: EquivalenceClasses) -> bool:
+        """Say whether the rows have sampling weights."""
+        return classes.frequency.sampling is not None
+
+    def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
+        """Return the largest and least risk, its mean over records, and the share of records at risk."""
+        people = classes.represented
+        if people is None or not len(classes):
+            return dict.fromkeys(("max", "mean", "min", "at_risk"), 0.0)
+        risk = risk_of_classes(classes.sizes, people)
+        return {
+            "max": float(risk.max()),
+            "mean": classes.mean(risk, risk * classes.sizes),
+            "min": float(risk.min()),
+            "at_risk": classes.within(risk > self.threshold) / classes.records,
+        }
 
 
 def individual_risk(
@@ -67,8 +116,38 @@ def individual_risk(
     if stands_for.shape != rows.shape or not np.isfinite(stands_for).all() or (stands_for <= 0).any():
         raise ParameterError(f"weights must be {len(rows)} numbers above 0, one per row")
     live = rows >= 0
-    people = np.bincount(rows[live], stands_for[live], frequency.keys)
-    f = frequency.weights.astype(np.float64)
+    people = np.bincount(rows[live], stands_for[live], frequency.keys).astype(np.float64)
+    return np.append(risk_of_classes(frequency.weights, people, exact=exact), 0.0)[rows]
+
+
+def individual_figures(classes: EquivalenceClasses) -> dict[str, float]:
+    """Return the mean over all rows, the largest risk, and the rows that are expected to be found.
+
+    A suppressed row has no risk. Empty where the table knows no sampling weights.
+    """
+    people = classes.represented
+    if people is None or not len(classes):
+        return {}
+    risk = risk_of_classes(classes.sizes, people)
+    expected = float(risk @ classes.sizes)
+    return {"mean": expected / classes.frequency.rows, "max": float(risk.max()), "expected": expected}
+
+
+def risk_of_classes(
+    sizes: NDArray[np.int64], people: NDArray[np.float64], *, exact: bool = True
+) -> NDArray[np.float64]:
+    """Estimate the risk of a record of each class: float64[classes] in [0, 1]; see `individual_risk`.
+
+    Parameters
+    ----------
+    sizes
+        int64[classes]: records of each.
+    people
+        float64[classes]: sum of the sampling weights of each.
+    """
+    import numpy as np
+
+    f = sizes.astype(np.float64)
     p = np.minimum(f / people, 1.0)
     q = 1 - p
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,7 +159,7 @@ def individual_risk(
     risk = np.select([f == 1, f == 2, (f == 3) & exact], [one, two, three], more)
     # Near p = 1 the exact forms are 0/0; everybody is in the sample there.
     risk = np.where(q < 1e-4, 1 / f, risk)
-    return np.append(np.clip(risk, 0.0, 1.0), 0.0)[rows]
+    return np.clip(risk, 0.0, 1.0)
 
 
 def _column(table: Any, name: str) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd.errors import ParameterError, setting
 from incrowd.table.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts
 from incrowd.table.people import Spread
+from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -204,6 +205,23 @@ class EquivalenceClasses:
         counts = np.bincount(person)
         indptr = np.concatenate(([0], np.cumsum(counts[counts > 0]))).astype(np.int64)
         return indptr, place[order]
+
+    @property
+    def represented(self) -> NDArray[np.float64] | None:
+        """People whom the records of each class stand for by their sampling weights, an estimate.
+
+        float64[classes]; None where no column holds such weights.
+        """
+        from incrowd.kernels.counting import class_sums
+
+        sampling = self.frequency.sampling
+        return None if sampling is None else class_sums(self.indptr, self.members, sampling.keys) / UNIT
+
+    def of_key(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give each key the value of its class, 0 where it is in none: float64[keys]."""
+        found = np.zeros(self.frequency.keys)
+        found[self.members] = np.repeat(values, np.diff(self.indptr))
+        return found
 
     @property
     def records(self) -> int:

@@ -14,6 +14,7 @@ from incrowd.errors import SchemaError, TableError, named
 from incrowd.table.domain import Domain
 from incrowd.table.people import PersonGroups, PersonRows, Persons, Spread
 from incrowd.table.people_counts import count_people
+from incrowd.table.survey import Households, Sampling
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -25,7 +26,6 @@ __all__ = [
     "SensitiveCounts",
     "smallest_codes",
 ]
-
 
 _ELSEWHERE = "the rows of this table are not in memory, so its records cannot be parted"
 
@@ -199,6 +199,10 @@ class FrequencyTable:
         not all alike, and they are in no weight.
     spread
         Set in such a table of people alone.
+    sampling
+        How many people the rows of each key stand for, where a column holds sampling weights.
+    households
+        Who lives together, where columns say so.
     """
 
     domains: tuple[Domain, ...]
@@ -214,13 +218,15 @@ class FrequencyTable:
     persons: Persons | None = None
     people: FrequencyTable | None = None
     spread: Spread | None = None
+    sampling: Sampling | None = None
+    households: Households | None = None
 
     @property
     def counted(self) -> FrequencyTable:
         """The table as models see it: with people where people count, else itself."""
         if self.people is None:
             return self
-        return replace(self.people, population=self.population)
+        return replace(self.people, population=self.population, households=self.households)
 
     def key_of_row(self, job: str) -> NDArray[np.int32]:
         """Return the key of each row: int32[rows], -1 for a suppressed one.
@@ -390,6 +396,8 @@ class FrequencyTable:
             population=None,
             target=None if self.target is None else again(self.target),
             people=None,
+            sampling=None if self.sampling is None else self.sampling.by_record(kept),
+            households=None if self.households is None else self.households.by_record(row_keys),
         )
         if self.people is None or self.persons is None or self.persons.of_row is None:
             return records
@@ -424,6 +432,8 @@ class FrequencyTable:
         kept
             bool[keys]
         """
+        from incrowd.kernels.counting import picked
+
         chosen = np.flatnonzero(kept)
         population = self.population
         return replace(
@@ -431,11 +441,11 @@ class FrequencyTable:
             codes=tuple(codes[chosen] for codes in self.codes),
             weights=self.weights[chosen],
             sensitive=tuple(
-                replace(counts, keys=_picked(counts.keys, chosen), rows=None) for counts in self.sensitive
+                replace(counts, keys=picked(counts.keys, chosen), rows=None) for counts in self.sensitive
             ),
             suppressed=0,
             row_keys=None,
-            joint=None if self.joint is None else replace(self.joint, keys=_picked(self.joint.keys, chosen)),
+            joint=None if self.joint is None else replace(self.joint, keys=picked(self.joint.keys, chosen)),
             population=None
             if population is None
             else replace(
@@ -445,11 +455,13 @@ class FrequencyTable:
             ),
             target=None
             if self.target is None
-            else replace(self.target, keys=_picked(self.target.keys, chosen), rows=None),
+            else replace(self.target, keys=picked(self.target.keys, chosen), rows=None),
             people=None if self.people is None else self.people.only(kept),
             spread=None
             if self.spread is None
             else self.spread.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen),
+            sampling=None,
+            households=None,
         )
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -519,13 +531,3 @@ def _combined(grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.int
     return JointCounts(
         tuple(ranks[place].astype(np.int32) for ranks in ranked), _counted(grouped, combination, len(place))
     )
-
-
-def _picked(counts: Counts, chosen: NDArray[np.int64]) -> Counts:
-    """Return the counts of some keys."""
-    from incrowd.kernels.counting import Counts
-
-    lengths = (counts.indptr[1:] - counts.indptr[:-1])[chosen]
-    indptr = np.concatenate(([0], np.cumsum(lengths)))
-    places = np.arange(indptr[-1]) + np.repeat(counts.indptr[chosen] - indptr[:-1], lengths)
-    return Counts(indptr, counts.codes[places], counts.counts[places])

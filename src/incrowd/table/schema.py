@@ -30,14 +30,22 @@ __all__ = [
     "require_columns",
 ]
 
-Role = Literal["identifying", "person", "quasi", "sensitive", "insensitive"]
+Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
 Kind = Literal["auto", "number", "date", "category"]
 Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
 
-ROLES: tuple[Role, ...] = ("identifying", "person", "quasi", "sensitive", "insensitive")
+ROLES: tuple[Role, ...] = (
+    "identifying",
+    "person",
+    "household",
+    "weight",
+    "quasi",
+    "sensitive",
+    "insensitive",
+)
 KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
 STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
-UNRELEASED: tuple[Role, ...] = ("identifying", "person")
+UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
 """The roles of columns that never leave."""
 OPEN_ROLE: Literal["?"] = "?"
 """The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
@@ -55,8 +63,10 @@ class Attribute:
         The column's name, exactly as in the table.
     role
         ``identifying`` (never released), ``person`` (never released; rows of the same value are rows of the
-        same person), ``quasi`` (generalized), ``sensitive`` (released as it is and
-        protected by the privacy models) or ``insensitive`` (released as it is).
+        same person), ``household`` (never released; who finds one member has found all), ``weight`` (never
+        released; how many people of the population the row stands for), ``quasi`` (generalized),
+        ``sensitive`` (released as it is and protected by the privacy models) or ``insensitive`` (released as
+        it is).
     kind
         How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
     hierarchy
@@ -64,7 +74,8 @@ class Attribute:
     output
         Output style of this column where it differs from that of the release.
     weight
-        How much the column's loss counts where an algorithm minimizes one, >= 0.
+        How much the column's loss counts where an algorithm minimizes one, >= 0. It has nothing to do with
+        the role ``weight``.
     levels
         Least and largest level of full-domain recoding, both included; None for the largest is the top.
     format
@@ -104,6 +115,11 @@ class Attribute:
             if value not in allowed:
                 known = ", ".join(str(item) for item in allowed if item)
                 raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+        if self.role == "weight" and self.weight != 1:
+            raise SchemaError(
+                f"column {self.name!r} has the role weight, so its numbers are sampling weights; a weight of "
+                "its own says how much the loss of a quasi-identifier counts, so leave that out"
+            )
         check_spelling(self.name, self.spelling, self.kind)
 
     @property
@@ -145,6 +161,12 @@ class Schema:
         The column that says whose row it is, where a person may have several rows; or several columns that
         say so together. Models and risks then count people in place of rows. It is never released. A row
         without a value there is a person of its own.
+    household
+        The column that says which household a row belongs to, or several that say so together. Risks of
+        households are measured. It is never released.
+    weights
+        The column of sampling weights: how many people of the population each row stands for, above 0.
+        Population sizes are estimated from it. It is never released. It is not `Attribute.weight`.
     null_values
         Texts that mean "missing", in columns of every type. Numbers, days and points of time are compared by
         value: ``99`` also means 99.0, and ``1900-01-01`` also means the midnight of that day.
@@ -158,7 +180,7 @@ class Schema:
         When a column is in two roles, or a role, kind or path is not known.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         quasi: Mapping[str, object] | Iterable[str] = (),
         sensitive: Mapping[str, object] | Iterable[str] = (),
@@ -166,6 +188,8 @@ class Schema:
         insensitive: Iterable[str] = (),
         *,
         person: str | Iterable[str] = (),
+        household: str | Iterable[str] = (),
+        weights: str | Mapping[str, object] | None = None,
         null_values: Iterable[str] = (),
         unlisted: Literal["drop", "keep"] | None = None,
     ) -> None:
@@ -173,6 +197,8 @@ class Schema:
         roles: tuple[tuple[Role, Mapping[str, object] | Iterable[str]], ...] = (
             ("identifying", identifying),
             ("person", (person,) if isinstance(person, str) else person),
+            ("household", (household,) if isinstance(household, str) else household),
+            ("weight", (weights,) if isinstance(weights, str) else weights or ()),
             ("quasi", quasi),
             ("sensitive", sensitive),
             ("insensitive", insensitive),
@@ -188,6 +214,11 @@ class Schema:
                     what = f"both {earlier} and {role}" if earlier != role else f"twice among the {role}"
                     raise SchemaError(f"column {name!r} is {what}; give it one role")
                 attributes[name] = attribute
+        weighing = [attribute.name for attribute in attributes.values() if attribute.role == "weight"]
+        if len(weighing) > 1:
+            raise SchemaError(
+                f"columns {named(weighing)} have the role weight; one column holds the sampling weights"
+            )
         if unlisted not in (None, "drop", "keep"):
             raise SchemaError(f"unlisted must be 'drop', 'keep' or None, got {unlisted!r}")
         self._attributes = attributes
@@ -205,10 +236,15 @@ class Schema:
         """Make a schema from attributes."""
         roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
         for attribute in attributes:
-            if any(attribute.name in named for named in roles.values()):
+            if any(attribute.name in known for known in roles.values()):
                 raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
             roles[attribute.role][attribute.name] = attribute
-        return cls(**roles, null_values=null_values, unlisted=unlisted)
+        weights = roles.pop("weight")
+        return cls(**roles, weights=weights, null_values=null_values, unlisted=unlisted)
+
+    def with_attributes(self, attributes: Iterable[Attribute]) -> Schema:
+        """Return a schema of other columns that says the same of missing values and unnamed columns."""
+        return Schema.of(attributes, null_values=self.null_values, unlisted=self.unlisted)
 
     def __getitem__(self, name: str) -> Attribute:
         return self._attributes[name]
@@ -220,7 +256,7 @@ class Schema:
         parts = (
             f"{role}: {', '.join(attribute.name for attribute in self.having(role)) or '-'}"
             for role in ROLES
-            if role != "person" or self.person
+            if role not in ("person", "household", "weight") or self.having(role)
         )
         return f"Schema({'; '.join(parts)})"
 
@@ -249,6 +285,16 @@ class Schema:
         return tuple(attribute.name for attribute in self.having("person"))
 
     @property
+    def household(self) -> tuple[str, ...]:
+        """The columns that say which household a row belongs to; empty where none does."""
+        return tuple(attribute.name for attribute in self.having("household"))
+
+    @property
+    def weights(self) -> str | None:
+        """The column of sampling weights, None where every row stands for itself."""
+        return next((attribute.name for attribute in self.having("weight")), None)
+
+    @property
     def quasi(self) -> tuple[Attribute, ...]:
         """The quasi-identifiers, in the order in which they were named."""
         return self.having("quasi")
@@ -268,9 +314,12 @@ class Schema:
         Parameters
         ----------
         person
-            Whether with the columns that say whose row it is, which a release lacks.
+            Whether with the columns that say whose row it is, its household and its weight, which a release
+            lacks.
         """
-        roles = ("person", "quasi", "sensitive") if person else ("quasi", "sensitive")
+        roles: tuple[Role, ...] = ("quasi", "sensitive")
+        if person:
+            roles = ("person", "household", "weight", *roles)
         kept = [attribute for attribute in self.attributes if attribute.role in roles]
         return Schema.of((attribute.as_released() for attribute in kept), null_values=self.null_values)
 
@@ -284,7 +333,7 @@ class Schema:
         """
         require_columns([name], columns, "target: ", known=self._attributes)
         attribute = self._attributes.get(name) or Attribute(name, "insensitive")
-        if attribute.role in ("identifying", "person", "quasi"):
+        if attribute.role in (*UNRELEASED, "quasi"):
             raise SchemaError(
                 f"target: {name!r} is {attribute.role}; name a sensitive or insensitive column, whose values "
                 "are released as they are"

@@ -36,7 +36,7 @@ from incrowd.verification.databases import is_address
 from incrowd.verification.models import Measuring
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons, find_persons, refuse_several_rows
-from incrowd.verification.policy import Column, Policy, read_policy
+from incrowd.verification.policy import UNRELEASED, Column, Policy, read_policy
 from incrowd.verification.result import Finding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
@@ -317,7 +317,7 @@ def _columns_too_many(policy: Policy, released: Table) -> list[str]:
     problems = [
         f"the {roles[name]} column {name!r} is in the file"
         for name in released.names
-        if roles.get(name) in ("identifying", "person")
+        if roles.get(name) in UNRELEASED
     ]
     if policy.unlisted != "keep":
         more = [name for name in released.names if name not in roles]

@@ -22,7 +22,8 @@ from incrowd.verification.spellings import Spelling, spelling_of
 __all__ = ["SUPPRESSED", "Column", "Policy", "read_policy"]
 
 SUPPRESSED = "*"
-ROLES = ("identifying", "person", "quasi", "sensitive", "insensitive")
+ROLES = ("identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive")
+UNRELEASED = ("identifying", "person", "household", "weight")
 KINDS = ("auto", "number", "date", "category")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from incrowd.risk import HouseholdRisk, Identifying, Suda, Uniqueness
+    from incrowd.risk import Identifying, Suda, Uniqueness
 
 __all__ = ["risk"]
 
@@ -30,14 +30,6 @@ def risk(
         int | None,
         typer.Option("--population-size", min=1, help="How many people the table is a sample of."),
     ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option("--weights", help="Column of sampling weights: how many people each row stands for."),
-    ] = None,
-    household: Annotated[
-        str | None,
-        typer.Option("--household", help="Column of households: who finds one member has found all."),
-    ] = None,
     max_size: Annotated[
         int, typer.Option("--max-size", min=1, help="Columns of the largest sets that are looked at.")
     ] = 3,
@@ -51,11 +43,18 @@ def risk(
     The figures are risk models, special uniques, and the columns that identify.
 
     With --population-size also how many people are unique in the population, estimated; with --weights the
-    individual risk of the rows of a survey; with --household the risk of households.
+    individual risk of the rows of a survey, estimated; with --household the risk of households.
     """
     from incrowd.cli.tables import console, progress
-    from incrowd.jobs.assess import assess as measure
-    from incrowd.risk import household_risk, individual_risk, population_uniqueness, quasi_identifiers, suda2
+    from incrowd.engines import read_classes
+    from incrowd.jobs.assess import assess_classes
+    from incrowd.risk import (
+        household_figures,
+        individual_figures,
+        population_uniqueness,
+        quasi_identifiers,
+        suda2,
+    )
 
     with progress() as shown:
         shown.stage("read")
@@ -64,20 +63,15 @@ def risk(
         names = [attribute.name for attribute in schema.quasi]
         largest = min(max_size, len(names))
         shown.stage("risk models")
-        risks = measure(table, schema, population=population).risk
+        classes = read_classes(table, schema, population=population)
+        risks = assess_classes(classes).risk
         shown.stage("special uniques")
         share = 0.01 if size is None else min(len(table) / size, 1.0)
         special = suda2(table, names, max_size=largest, fraction=share)
         shown.stage("quasi-identifiers")
         sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
         unique = None if size is None else population_uniqueness(table, names, population=size)
-        rows = None if weights is None else individual_risk(table, names, weights)
-        homes = None if household is None else household_risk(table, names, household, weights)
-        individual = (
-            None
-            if rows is None
-            else {"mean": float(rows.mean()), "max": float(rows.max()), "expected": float(rows.sum())}
-        )
+        individual, homes = individual_figures(classes), household_figures(classes)
     if json:
         document = {
             **envelope("risk"),
@@ -85,13 +79,13 @@ def risk(
             "special_uniques": special.to_dict(),
             "quasi_identifiers": [entry.to_dict() for entry in sets],
             **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
-            **({} if individual is None else {"individual_risk": individual}),
-            **({} if homes is None else {"household_risk": homes.to_dict()}),
+            **({"individual_risk": individual} if individual else {}),
+            **({"household_risk": homes} if homes else {}),
         }
         outputs.print_json(document)
     else:
         show_risk(console(), len(table), risks, special, sets, unique, individual)
-        if homes is not None:
+        if homes:
             show_households(console(), homes)
 
 
@@ -102,7 +96,7 @@ def show_risk(
     special: Suda,
     sets: Sequence[Identifying],
     unique: Uniqueness | None,
-    individual: Mapping[str, float] | None,
+    individual: Mapping[str, float],
 ) -> None:
     """Print risk models, special uniques, the columns that identify, and estimates for the population."""
     from rich.table import Table
@@ -153,7 +147,7 @@ def show_risk(
             f"unique in the population, estimated: {percent(unique.dankar)} ({unique.chosen}; {estimates}); "
             f"in the table {percent(unique.sample)}"
         )
-    if individual is not None:
+    if individual:
         out.print()
         out.print(
             f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
@@ -161,11 +155,12 @@ def show_risk(
         )
 
 
-def show_households(out: Console, homes: HouseholdRisk) -> None:
+def show_households(out: Console, homes: Mapping[str, float]) -> None:
     """Print the risk of households."""
     from incrowd.cli.tables import number, percent
 
     out.print(
-        f"household risk: mean {number(homes.mean)}, largest {number(homes.max)}, {percent(homes.at_risk)} "
-        f"of {homes.households:,} households at risk, {number(homes.expected)} records expected to be found"
+        f"household risk: mean {number(homes['mean'])}, largest {number(homes['max'])}, "
+        f"{percent(homes['at_risk'])} of {homes['households']:,} households at risk, "
+        f"{number(homes['expected'])} records expected to be found"
     )

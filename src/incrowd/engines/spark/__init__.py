@@ -13,6 +13,7 @@ from incrowd.engines.base import EngineSettings
 from incrowd.engines.grouped import ROWS, FetchedEngine
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
+from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
 
@@ -83,9 +84,8 @@ class SparkEngine(FetchedEngine):
         schema.check_columns(self._names)
         if not schema.quasi:
             return super().count(schema, joint=joint, target=target)
-        wanted = [
-            attribute.name for attribute in (*schema.quasi, *schema.sensitive, *schema.having("person"))
-        ]
+        wanted = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+        wanted += [*schema.person, *of_survey(schema)]
         if target is not None:
             wanted.append(schema.target(target, self._names).name)
         wanted = list(dict.fromkeys(wanted))

@@ -33,6 +33,7 @@ from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_b
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.jobs.people import refuse_people
 from incrowd.jobs.set_limit import check_values
+from incrowd.jobs.survey import refuse_survey
 from incrowd.kernels.counting import counts_per_key
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
@@ -175,6 +176,7 @@ def refuse_divided(policy: Policy) -> None:
     ParameterError
     """
     refuse_people(policy.schema, "a table that is cut into blocks")
+    refuse_survey(policy.schema, "a table that is cut into blocks")
     algorithm = policy.algorithm
     if not isinstance(algorithm, Mondrian):
         raise ParameterError(

@@ -1,0 +1,146 @@
+"""Sampling weights and households of the rows that an engine counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import SchemaError
+from incrowd.table.missing import null_values_of
+from incrowd.table.survey import Households, Sampling, read_weights
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
+
+__all__ = ["Grouped", "of_groups", "of_rows", "of_survey"]
+
+Grouped = tuple["pl.DataFrame", NDArray[np.integer], NDArray[np.int64]]
+"""Rows that are grouped by some columns and their key: places of values, keys, and rows of each group."""
+
+
+def of_survey(schema: Schema) -> tuple[str, ...]:
+    """Return the columns that are read for it."""
+    return (*schema.household, *(() if schema.weights is None else (schema.weights,)))
+
+
+def of_rows(
+    frequency: FrequencyTable,
+    schema: Schema,
+    weights: pl.Series | None,
+    home: NDArray[np.integer] | None,
+    member: NDArray[np.integer] | None,
+) -> FrequencyTable:
+    """Return a table, whose rows are in memory, that knows their weights and households.
+
+    Parameters
+    ----------
+    weights
+        The column of weights, where there is one.
+    home, member
+        int[rows]: numbers of each row's household and person, -1 where they are missing; None where no column
+        says so.
+
+    Raises
+    ------
+    SchemaError
+        When the weights are none.
+    """
+    key = frequency.key_of_row("counting households")
+    if schema.weights is not None and weights is not None:
+        _refuse_several_rows(frequency, schema.weights)
+        values = _as_text(weights)
+        if schema.null_values:
+            values = null_values_of(schema.null_values).without(values)
+        read = read_weights(values, schema[schema.weights])
+        frequency = replace(frequency, sampling=Sampling.of(schema.weights, key, read, frequency.keys))
+    if home is not None:
+        one = np.ones(len(key), np.int64)
+        found = Households.of(schema.household, key, home, one, member)
+        frequency = replace(frequency, households=found)
+    return frequency
+
+
+def of_groups(
+    frequency: FrequencyTable,
+    schema: Schema,
+    distinct: Callable[[str, tuple[str, ...]], pl.Series],
+    grouped: Callable[[Sequence[str]], Grouped],
+) -> FrequencyTable:
+    """Return a table, whose rows are grouped elsewhere, that knows their weights and households.
+
+    Parameters
+    ----------
+    distinct
+        The values of a column, missing among them, given the texts that mean missing.
+    grouped
+        The groups of rows by some columns.
+
+    Raises
+    ------
+    SchemaError
+        When the weights are none.
+    """
+    if schema.weights is not None:
+        _refuse_several_rows(frequency, schema.weights)
+        groups, key, rows = grouped([schema.weights])
+        place = groups[schema.weights].to_numpy()
+        values = _as_text(distinct(schema.weights, schema.null_values))
+        met = np.bincount(place, rows, len(values)).astype(np.int64)
+        read = read_weights(values, schema[schema.weights], met)[place]
+        found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
+        frequency = replace(frequency, sampling=found)
+    if schema.household:
+        groups, key, rows = grouped([*schema.household, *schema.person])
+        home, member = (
+            _numbered(groups, names, [distinct(name, schema.null_values) for name in names])
+            for names in (schema.household, schema.person)
+        )
+        assert home is not None
+        households = Households.of(schema.household, key, home, rows, member)
+        frequency = replace(frequency, households=households)
+    return frequency
+
+
+def _as_text(values: pl.Series) -> pl.Series:
+    """Take truth values and categories for texts, as everywhere."""
+    import polars as pl
+
+    kind = values.dtype
+    textual = isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean)
+    return values.cast(pl.String) if textual else values
+
+
+def _numbered(
+    groups: pl.DataFrame, names: Sequence[str], distinct: Sequence[pl.Series]
+) -> NDArray[np.int64] | None:
+    """Give the combinations of some columns numbers, -1 where all are missing; None for no column."""
+    from incrowd.kernels.grouping import group_columns
+
+    if not names:
+        return None
+    codes = [groups[name].to_numpy() for name in names]
+    missing = np.ones(len(groups), np.bool_)
+    for column, values in zip(codes, distinct, strict=True):
+        missing &= values.is_null().to_numpy()[column]
+    known = np.flatnonzero(~missing)
+    numbers = np.full(len(groups), -1, np.int64)
+    sizes = [len(values) for values in distinct]
+    numbers[known], _ = group_columns([column[known] for column in codes], sizes, len(known))
+    return numbers
+
+
+def _refuse_several_rows(frequency: FrequencyTable, column: str) -> None:
+    """Refuse weights of rows where a person has several: nobody knows for how many people those stand."""
+    if frequency.people is not None:
+        raise SchemaError(
+            f"column {column!r} has the role weight, and some people have several rows, so adding up the "
+            "weights of rows would count them more than once; keep one row for each person, or give the "
+            "column another role"
+        )
