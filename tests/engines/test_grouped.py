@@ -11,7 +11,8 @@ import incrowd as ic
 from engine_tables import frames, in_order_of_codes, is_in_order_of_codes, same
 from incrowd.algorithms import SearchProblem
 from incrowd.engines import MemoryEngine
-from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
+from incrowd.engines.fetched import FetchedEngine
+from incrowd.engines.grouped import CELL, ROWS
 from incrowd.recoding import FullDomain
 
 

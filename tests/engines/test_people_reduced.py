@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.engines import FilesEngine, engine_for
+from database_tables import as_held, holding, statement
+from incrowd.engines import FetchedEngine, FilesEngine, engine_for
 from people_readings import counted_people, crowd, told_of_people
 
 NULLS = ["NA", "-9"]
@@ -121,3 +125,104 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(FilesEngine, "_told", meanwhile)
     with pytest.raises(ic.TableError, match="changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], person="who"))
+
+
+@pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
+@pytest.mark.parametrize("person", PERSONS, ids="-".join)
+@pytest.mark.parametrize("sensitive", SENSITIVE, ids=len)
+def test_databases(place, person, sensitive, request):
+    url = request.getfixturevalue("postgres") if place == "postgresql" else None
+    schema = schema_of(person, sensitive)
+    for seed, people in [(1, 1), (2, 5), (3, 30), (4, 60)]:
+        table = crowd(seed, people)
+        with holding(place, table, url) as rows:
+            engine = engine_for(rows)
+            for joint in (False, True):
+                found = engine.count(schema, joint=joint)
+                assert counted_people(found) == expected(table, person, sensitive, joint)
+                if found.people is None:
+                    continue
+                # What is listed comes in the order that listing everybody gives.
+                with everybody_listed():
+                    whole = engine.count(schema, joint=joint)
+                same_arrays(found.people, whole.people)
+
+
+@contextlib.contextmanager
+def everybody_listed():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FetchedEngine, "_told", lambda *_: None)
+        yield
+
+
+@pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
+def test_databases_keep_people_with_one_kind_of_row(place, request):
+    """Thousands of people of one row each bring no line each, and nobody's name comes at all."""
+    rows = 5_000
+    table = pl.DataFrame(
+        {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
+    )
+    url = request.getfixturevalue("postgres") if place == "postgresql" else None
+    with holding(place, table, url) as held:
+        engine = engine_for(held)
+        fetch, lines = engine.table.fetch, []
+
+        def told(sql):
+            found = fetch(sql)
+            lines.append(len(found))
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine.table, "fetch", told)
+            found = engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
+    assert found.persons.people == rows
+    assert (found.people.spread.people, len(found.people.spread.entry)) == (1, 2)
+    assert max(lines) == 10
+
+
+DAYS = [dt.date(1900, 1, 1), dt.date(2001, 2, 3), dt.date(2001, 2, 3), None, dt.date(1999, 9, 9)]
+NAMED = {
+    "text": (["-9", "-9.0", "-9e0", "9", "it's", "a\\b", "a\\b"], ["-9", "it's"], pl.String),
+    "whole": ([-9, 1, 1, 0, 2, None, -9], ["-9", "0.0"], pl.Int64),
+    "number": ([-9.5, 0.0, -0.0, float("nan"), 1.5, 1.5, 0.1], ["-9.50", "0.1"], pl.Float64),
+    "small number": ([0.1, 0.1, 0.2, 0.2, 1.5, 1.5, 0.5], ["0.1"], pl.Float32),
+    "decimal": (["1.50", "1.50", "2.00", "0.10", "2.00", None, "7.00"], ["1.5", "7"], pl.Decimal(10, 2)),
+    "truth": ([True, False, False, None, True, True, False], ["true"], pl.Boolean),
+    "day": ([*DAYS, *DAYS[:2]], ["1900-01-01"], pl.Date),
+    "moment": ([dt.datetime(1900, 1, 1), dt.datetime(2001, 1, 1, 5), None] * 2, ["1900-01-01"], pl.Datetime("us")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", NAMED)
+def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, request):
+    if place == "sqlite" and kind in ("day", "moment", "truth", "decimal", "small number"):
+        pytest.skip("SQLite has no such values")
+    values, nulls, dtype = NAMED[kind]
+    texts = pl.Series(values)
+    who = texts.cast(dtype) if kind == "decimal" else pl.Series(values, dtype=dtype)
+    table = pl.DataFrame({"who": who, "q": [n % 3 for n in range(len(values))]})
+    schema = ic.Schema(quasi=["q"], person="who", null_values=nulls)
+    url = request.getfixturevalue("postgres") if place == "postgresql" else None
+    with holding(place, as_held(place, table), url) as held:
+        found = engine_for(held).count(schema)
+    expected = engine_for(table).count(schema)
+    assert found.persons.unnamed > 0
+    assert found.persons.people == expected.persons.people
+    assert found.persons.unnamed == expected.persons.unnamed
+    assert (found.people is None) == (expected.people is None)
+    assert found.people is None or found.people.spread.people == expected.people.spread.people
+
+
+def test_infinite_days_are_refused_where_they_name_a_person(postgres):
+    statement(
+        postgres,
+        'DROP TABLE IF EXISTS "born" CASCADE',
+        'CREATE TABLE "born" (d date, q integer)',
+        "INSERT INTO \"born\" VALUES ('2001-01-01', 1), ('infinity', 1)",
+    )
+    with (
+        ic.Database(postgres) as database,
+        pytest.raises(ic.SchemaError, match="column 'd' has infinite values"),
+    ):
+        engine_for(database.table("born")).count(ic.Schema(quasi=["q"], person="d"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from incrowd.engines.base import DRIVER_KEYS, Engine, EngineSettings
+from incrowd.engines.fetched import FetchedEngine
 from incrowd.engines.files import FilesEngine
-from incrowd.engines.grouped import FetchedEngine, TooManyKeysError
+from incrowd.engines.grouped import TooManyKeysError
 from incrowd.engines.memory import MemoryEngine
 from incrowd.engines.open import ENGINES, engine_for, loaded, open_table, read_classes, with_population
 from incrowd.engines.scan import ScanEngine

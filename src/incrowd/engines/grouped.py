@@ -27,7 +27,7 @@ __all__ = [
     "CHANGED",
     "PERSON",
     "ROWS",
-    "FetchedEngine",
+    "UNCOUNTED",
     "GroupedEngine",
     "PeopleAsked",
     "PeopleTold",
@@ -44,7 +44,8 @@ PERSON = "\0person"
 CELL = "\0cell {}"
 """Column that holds the released text of a quasi-identifier."""
 
-_UNCOUNTED = "this engine has counted nothing yet; call its count, then apply what was searched"
+UNCOUNTED = "this engine has counted nothing yet; call its count, then apply what was searched"
+"""What is said when nothing is known of the keys."""
 
 CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
 """What is said when two groupings do not fit each other."""
@@ -295,7 +296,7 @@ class GroupedEngine(Engine):
         import polars as pl
 
         if self._keys is None:
-            raise TableError(_UNCOUNTED)
+            raise TableError(UNCOUNTED)
         written, ids = self._keys
         cells = []
         for attribute, column in zip(schema.quasi, recoding.cells, strict=True):
@@ -356,12 +357,18 @@ class GroupedEngine(Engine):
         """Count columns together with the quasi-identifiers, and number each row's key (-1: suppressed)."""
         own = [name for name in columns if name not in names]
         grouped = self._grouped([*names, *own], null_values)
+        return grouped, self._keys_of(grouped, names, key_of)
+
+    def _keys_of(
+        self, grouped: pl.DataFrame, names: Sequence[str], key_of: pl.DataFrame
+    ) -> NDArray[np.integer]:
+        """Return the key of each line of codes; -1 for a suppressed one."""
         places = [_KEY.format(place) for place in range(len(names))]
         table = key_of.rename(dict(zip(names, places, strict=True)))
         keys = grouped.select(
             column.alias(place) for column, place in zip(columns_named(names), places, strict=True)
         ).join(table, on=places, how="left", nulls_equal=True, maintain_order="left")
-        return grouped, keys[_FIRST].to_numpy()
+        return keys[_FIRST].to_numpy()
 
     def _counted(
         self, attribute: Attribute, names: Sequence[str], key_of: pl.DataFrame, keys: int, schema: Schema
@@ -481,82 +488,6 @@ class GroupedEngine(Engine):
             tuple(ranks[place].astype(np.int32) for ranks in ranked),
             counts_per_key(key, combination, rows, keys, len(place)),
         )
-
-
-class FetchedEngine(GroupedEngine):
-    """Rows that another system groups, of which the distinct combinations are fetched.
-
-    Such rows have no order, so keys stand in the order of their values. The values that were met first
-    are those of all groupings: should a later one bring others, the table was changed meanwhile, and that
-    is refused.
-    """
-
-    in_order = False
-
-    def __init__(self, table: Any, settings: EngineSettings | None = None) -> None:
-        super().__init__(table, settings)
-        # The keys as they were fetched, before missing values and the like were made the same.
-        self._fetched: pl.DataFrame | None = None
-        self._fetched_rows = 0
-
-    @abstractmethod
-    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns and fetch the distinct combinations.
-
-        Returns
-        -------
-        The columns' values with a Polars type as a frame in memory would have it, and `ROWS`: int64.
-
-        Raises
-        ------
-        TooManyKeysError
-            When there are more than `driver_keys`; they are counted where they are, before any is fetched.
-        """
-
-    def _check_keys(self, found: int, names: Sequence[str]) -> None:
-        """Refuse more combinations than may be fetched."""
-        if found > self.settings.driver_keys:
-            raise TooManyKeysError.of(found, self.settings.driver_keys, names)
-
-    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
-        """Count the rows; see `Engine.count`."""
-        self._fetched = None
-        self._types, self._values = {}, {}
-        return super().count(schema, joint=joint, target=target)
-
-    def recoded_keys(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
-        """Return what the rows are joined with: every fetched combination of quasi-identifiers, each once.
-
-        Returns
-        -------
-        The quasi-identifiers' values as they were fetched, and the released text of each (`CELL`).
-        """
-        if self._fetched is None:
-            raise TableError(_UNCOUNTED)
-        names = [attribute.name for attribute in schema.quasi]
-        found = self._with_cells(self._fetched.lazy(), schema, recoding)
-        return found.select(columns_named([*names, *map(CELL.format, names)])).collect()
-
-    def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
-        """Leave it to the groupings, which bring the values."""
-
-    def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
-
-        raw = self.combinations(names)
-        if self._fetched is None:
-            self._fetched = raw.select(columns_named(names))
-            self._fetched_rows = int(raw[ROWS].sum())
-        same = int(raw[ROWS].sum()) == self._fetched_rows
-        for name in names:
-            self._types.setdefault(name, raw.schema[name])
-            found = raw.select(self._cleaned(name, null_values).unique().alias("")).to_series().sort()
-            known = self._values.setdefault((name, null_values), found)
-            same &= found.is_in(known.implode(), nulls_equal=True).all()
-        if not same:
-            raise TableError(CHANGED)
-        coded = self._coded(raw.lazy(), names, null_values)
-        columns = columns_named(names)
-        return coded.group_by(columns).agg(column_named(ROWS).sum()).sort(columns).collect()
 
 
 def smallest(size: int) -> type[pl.DataType]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
-from incrowd.engines.grouped import ROWS, FetchedEngine
+from incrowd.engines.fetched import FetchedEngine
+from incrowd.engines.grouped import ROWS
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.surveyed import of_survey

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.grouped import CELL, ROWS, FetchedEngine
+from incrowd.engines.fetched import FetchedEngine, PeopleFetched
+from incrowd.engines.grouped import CELL, PERSON, ROWS
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
+from incrowd.engines.sql.people import PeopleQueries, named_person
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
 from incrowd.recoding import SUPPRESSED
@@ -34,6 +36,8 @@ __all__ = ["RecodedEngine", "RecodedTable", "SqlEngine"]
 
 _KNOWN = "\0known"
 _PLACE = "\0place {}"
+_UNNAMED = "\0unnamed"
+_ALL = "\0all rows"
 
 
 class SqlEngine(FetchedEngine):
@@ -92,6 +96,78 @@ class SqlEngine(FetchedEngine):
 
         kinds = [columns[name].dtype for name in names]
         return cast_all(found[:, : len(names) + 1], [*names, ROWS], [*kinds, pl.Int64()])
+
+    def reduced(
+        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+    ) -> PeopleFetched | None:
+        """Reduce the people where they are; see `FetchedEngine.reduced`."""
+        import polars as pl
+
+        self.check_snapshot()
+        columns = self._read([*names, *own, *schema.person])
+        self.check_finite(schema.person)
+        kinds = self._kinds(schema.person) if schema.null_values else [pl.Null()] * len(schema.person)
+        person = [
+            named_person(self.table.dialect, columns[name], kind, schema.null_values)
+            for name, kind in zip(schema.person, kinds, strict=True)
+        ]
+        if None in person:
+            return None
+        queries = PeopleQueries(
+            self.table.source,
+            [str(columns[name].key) for name in names],
+            [str(columns[name].key) for name in own],
+            [str(column) for column in person],
+        )
+        found = {
+            tuple(asked): self._fetched_as(
+                queries.alike([own.index(name) for name in asked]),
+                [*names, *asked],
+                [ROWS, _UNNAMED, _ALL],
+            )
+            for asked in lists
+        }
+        listed = self._fetched_as(queries.listed(), [*names, *own], [PERSON, _ALL])
+        others = next(iter(found.values()))
+        unnamed = int(others[_UNNAMED].sum())
+        people = int(others[ROWS].sum()) - unnamed + listed[PERSON].n_unique()
+        rows = int(others[_ALL].sum()) - unnamed + int(listed[_ALL].sum())
+        alike = [found[tuple(asked)].drop(_UNNAMED, _ALL) for asked in lists]
+        return PeopleFetched(listed.drop(_ALL), alike, people, rows, unnamed)
+
+    def _fetched_as(self, query: str, names: Sequence[str], counts: Sequence[str]) -> pl.DataFrame:
+        """Fetch values of some columns, and then whole numbers."""
+        import polars as pl
+
+        columns = self.table.read(names)
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(counts)
+        return cast_all(self.table.fetch(query), [*names, *counts], kinds)
+
+    def _kinds(self, names: Sequence[str]) -> list[pl.DataType]:
+        """Return the types that values of some columns are fetched as."""
+        columns = self.table.read(names)
+        listed = ", ".join(f"{columns[name].key} AS c{j}" for j, name in enumerate(names))
+        return self._fetched_as(f"SELECT {listed} FROM {self.table.source} LIMIT 0", names, []).dtypes
+
+    def check_finite(self, names: Sequence[str]) -> None:
+        """Refuse values of some columns that cannot be counted or written.
+
+        Raises
+        ------
+        SchemaError
+        """
+        columns = self.table.read(names)
+        checked = [name for name in names if columns[name].wrong]
+        if not checked:
+            return
+        checks = ", ".join(
+            f"MAX(CASE WHEN {columns[name].wrong} THEN 1 ELSE 0 END) AS c{i}"
+            for i, name in enumerate(checked)
+        )
+        found = self.table.fetch(f"SELECT {checks} FROM {self.table.source}")
+        for name, series in zip(checked, found.get_columns(), strict=True):
+            if series[0]:
+                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
 
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows when they are written, or give a relation for one; see `Engine.apply`."""
@@ -199,7 +275,7 @@ class RecodedTable:
         engine.check_snapshot()
         names, passed = self.quasi, [name for name in self.columns if name not in self.quasi]
         columns = engine.table.read([*names, *passed])
-        self._check_passed([name for name in passed if columns[name].wrong], columns)
+        engine.check_finite(passed)
         shown = [columns[name].key for name in names] + [columns[name].plain for name in passed]
         kinds = [columns[name].dtype for name in names] + [columns[name].plain_dtype for name in passed]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
@@ -302,18 +378,6 @@ class RecodedTable:
         rows = f"{self.engine.table.source} {' '.join(joins)}"
         # A table has no order, but its rows lie in that in which they were written.
         return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
-
-    def _check_passed(self, names: Sequence[str], columns: dict[str, Column]) -> None:
-        """Refuse values that cannot be written in columns that are passed on."""
-        if not names:
-            return
-        checks = ", ".join(
-            f"MAX(CASE WHEN {columns[name].wrong} THEN 1 ELSE 0 END) AS c{i}" for i, name in enumerate(names)
-        )
-        found = self.engine.table.fetch(f"SELECT {checks} FROM {self.engine.table.source}")
-        for name, series in zip(names, found.get_columns(), strict=True):
-            if series[0]:
-                raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
 
 
 def _by_column(

@@ -120,6 +120,16 @@ class Dialect(ABC):
             f"AND ({left} IS NULL) = ({right} IS NULL)"
         )
 
+    @classmethod
+    def text(cls, text: str) -> str:
+        """Write a text as a literal; it must not have the character NUL."""
+        return "'" + text.replace("'", "''") + "'"
+
+    @classmethod
+    @abstractmethod
+    def matches(cls, key: str, pattern: str) -> str:
+        """Return an SQL condition: a key of texts matches a pattern that is anchored at both ends."""
+
     @abstractmethod
     def begin(self) -> None:
         """Begin a transaction whose reads all see one snapshot."""

@@ -135,6 +135,11 @@ class DuckDB(Dialect):
         return f"{left} IS NOT DISTINCT FROM {right}"
 
     @classmethod
+    def matches(cls, key: str, pattern: str) -> str:
+        """Match with RE2."""
+        return f"regexp_full_match({key}, {cls.text(pattern)})"
+
+    @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
         """Tell an error by its class."""
         import duckdb
@@ -224,6 +229,7 @@ class RelationTable:
     """
 
     title: ClassVar[str] = "the relation"
+    dialect: ClassVar[type[Dialect]] = DuckDB
     source: ClassVar[str] = '"incrowd rows" AS t'
 
     def __init__(self, relation: Any) -> None:

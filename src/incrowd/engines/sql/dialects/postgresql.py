@@ -83,6 +83,16 @@ class PostgreSQL(Dialect):
         self._connection: Any = driver.connect(url, autocommit=True)
         self._known: dict[Name, dict[str, tuple[str, str, str, int]]] = {}
 
+    @classmethod
+    def text(cls, text: str) -> str:
+        """Write a text as a literal that means the same whatever the session's settings are."""
+        return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+    @classmethod
+    def matches(cls, key: str, pattern: str) -> str:
+        """Match with the server's regular expressions."""
+        return f"{key} ~ {cls.text(pattern)}"
+
     def begin(self) -> None:
         """Begin a transaction; see `Dialect.begin`."""
         self._known = {}

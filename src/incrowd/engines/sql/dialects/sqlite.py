@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,7 @@ class SQLite(Dialect):
         uri = f"{path.resolve().as_uri()}?mode=rw"
         self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         self._known: dict[tuple[Name, str], Column] = {}
+        self._connection.create_function("incrowd_matches", 2, _matches, deterministic=True)
         self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
 
     def begin(self) -> None:
@@ -137,6 +139,11 @@ class SQLite(Dialect):
         return f"{left} IS {right}"
 
     @classmethod
+    def matches(cls, key: str, pattern: str) -> str:
+        """Match with a function of the session."""
+        return f"incrowd_matches({cls.text(pattern)}, {key})"
+
+    @classmethod
     def translate(cls, error: Exception) -> IncrowdError | None:
         """Tell an error by its code."""
         if not isinstance(error, sqlite3.Error):
@@ -200,6 +207,10 @@ class SQLite(Dialect):
             return Column("blob", None, plain=c, plain_dtype=pl.Binary(), stays=c)
         key = f"CAST({c} AS TEXT) COLLATE BINARY"
         return Column(kind, key, pl.String(), "TEXT", plain=key, plain_dtype=pl.String(), stays=c)
+
+
+def _matches(pattern: str, text: str | None) -> bool:
+    return text is not None and re.fullmatch(pattern, text) is not None
 
 
 def _rows(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
