@@ -213,7 +213,10 @@ def test_a_policy_file_has_the_roles(tmp_path):
 def test_the_account_says_in_words_what_households_risk():
     release = ic.anonymize(TABLE, SCHEMA, "k-anonymity:4", "optimal", max_suppression=0.1)
     told = " ".join(release.sentences())
-    assert "By the sampling weights, which give an estimate, a record is found" in told
+    assert (
+        "The sampling weights of w estimate the population. By them a record is found among all people"
+        in told
+    )
     assert "Whoever finds one member of a household has found all." in told
     assert "2 identifying columns were left out" in told
     assert release.document()["risk"]["after"]["household"] == release.risk["household"]

@@ -71,7 +71,7 @@ class LocalAlgorithm(Algorithm):
         """
         refuse_every_class(self.name, problem.models)
         for model in problem.models:
-            if self.by_record and model.needs_population:
+            if self.by_record and not model.knows_population(problem.frequency):
                 raise ParameterError(
                     f"{self.name} parts records that look alike, so {model.name} cannot say which people of "
                     "the population a class covers; use mondrian or a full-domain algorithm"

@@ -198,6 +198,8 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         out.print(_class_table("Weakest classes", assessment.quasi, described))
         out.print()
     out.print(risk_table(assessment.risk))
+    if assessment.estimates is not None:
+        out.print(Text(str(assessment.estimates)))
 
 
 def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
@@ -260,6 +262,8 @@ def show_release(out: Console, release: Release) -> None:
         )
     out.print(table)
     out.print(f"{left_out} figures of other models: --json, or incrowd assess on the release")
+    if after.estimates is not None:
+        out.print(Text(str(after.estimates)))
     out.print()
     out.print(loss_table(release.utility, [domain.name for domain in release.recoding.domains]))
     out.print()

@@ -59,7 +59,7 @@ def of_rows(
         if schema.null_values:
             values = null_values_of(schema.null_values).without(values)
         read = read_weights(values, schema[schema.weights])
-        frequency = replace(frequency, sampling=Sampling.of(schema.weights, key, read, frequency.keys))
+        frequency = frequency.with_sampling(Sampling.of(schema.weights, key, read, frequency.keys))
     if home is not None:
         one = np.ones(len(key), np.int64)
         found = Households.of(schema.household, key, home, one, member)
@@ -95,7 +95,7 @@ def of_groups(
         met = np.bincount(place, rows, len(values)).astype(np.int64)
         read = read_weights(values, schema[schema.weights], met)[place]
         found = Sampling.of(schema.weights, key, read, frequency.keys, rows=rows)
-        frequency = replace(frequency, sampling=found)
+        frequency = frequency.with_sampling(found)
     if schema.household:
         groups, key, rows = grouped([*schema.household, *schema.person])
         home, member = (

@@ -16,7 +16,7 @@ from incrowd.jobs.doubts import doubts
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
-from incrowd.jobs.survey import survey_sentences
+from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
@@ -163,6 +163,8 @@ class Assessment:
     people
         The people of the table and of its classes, where columns say whose row it is; else None. Models and
         risks are of people then. The other figures are of records.
+    estimates
+        Which figures are estimates by sampling weights, where a column holds such; else None.
     """
 
     quasi: tuple[str, ...]
@@ -179,6 +181,7 @@ class Assessment:
     risk: dict[str, dict[str, float]]
     notes: tuple[str, ...] = ()
     people: PeopleFigures | None = None
+    estimates: Estimates | None = None
     _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
         default=None, repr=False, compare=False
     )
@@ -253,6 +256,7 @@ class Assessment:
             "risk": {"after": self.risk},
             "classes": {"after": self.size_entry()},
             **people_entry(after=self.people),
+            **({} if self.estimates is None else {"estimated": self.estimates.to_dict()}),
             "attributes": [],
             "recoding": None,
             "front": None,
@@ -341,6 +345,7 @@ class Assessment:
             **({} if self.people is None else {"people": self.people.to_dict()}),
             "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
             "risk": self.risk,
+            **({} if self.estimates is None else {"estimated": self.estimates.to_dict()}),
             **({"notes": list(self.notes)} if self.notes else {}),
         }
 
@@ -454,6 +459,7 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
         for measured in variant.measure(classes, asked=False)
         if _identity(measured) not in asked
     ]
+    risk = {risk.name: risk().measure(classes.counted) for risk in RISKS if risk().applies(classes.counted)}
     return Assessment(
         quasi=tuple(domain.name for domain in frequency.domains),
         sensitive=tuple(counts.name for counts in frequency.sensitive),
@@ -466,10 +472,9 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
         unique=int((sizes == 1).sum()),
         distribution=size_distribution(sizes),
         privacy=tuple(privacy),
-        risk={
-            risk.name: risk().measure(classes.counted) for risk in RISKS if risk().applies(classes.counted)
-        },
+        risk=risk,
         people=people_figures(classes),
+        estimates=estimates_of(frequency, risk),
     )
 
 
@@ -483,7 +488,7 @@ def _unasked(frequency: FrequencyTable) -> Iterator[PrivacyModel]:
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
             for variant in _variants(entry):
-                if not variant.needs_population or frequency.population is not None:
+                if variant.knows_population(frequency):
                     yield variant
 
 
@@ -541,5 +546,5 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
             f"the right {'record' if people is None else 'person'} "
             f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
         )
-    found += survey_sentences(assessment.risk)
+    found += survey_sentences(assessment.estimates, assessment.risk)
     return [*found, *assessment.notes]

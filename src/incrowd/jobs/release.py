@@ -258,6 +258,7 @@ class Release:
             "risk": {"before": before.risk, "after": after.risk},
             "classes": {"before": before.size_entry(), "after": after.size_entry()},
             **people_entry(before=before.people, after=after.people),
+            **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
             "attributes": [
                 attribute_entry(j, domain, self.frequency, self.recoding, floor, internal=internal)
                 for j, domain in enumerate(self.frequency.domains)
@@ -438,7 +439,7 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             "average); before it "
             f"was {percent(raw['max'])} ({percent(raw['mean'])})."
         )
-    found += survey_sentences(after.risk, before.risk)
+    found += survey_sentences(after.estimates, after.risk, before.risk)
     disclosure = after.risk.get("attribute-disclosure")
     if disclosure:
         whom = "records" if after.people is None else "people at most"

@@ -52,11 +52,12 @@ def model_sentence(measured: ModelResult) -> str:
     about = f" of {measured.attribute}" if measured.attribute else ""
     if measured.attacker is not None:
         about += f" against {measured.attacker} (who knows {', '.join(measured.knows)})"
+    by = measured.settings.get("population")
     holds = {True: "holds", False: "fails", None: "is measured"}[measured.holds]
     text = (
         f"{measured.model}{about} {holds}: {measured.quantity} is {figure(measured.value)}, asked was "
         f"{measured.sign} {figure(measured.limit)}"
-    )
+    ) + (f"; the population is {by}, a column of sampling weights" if by else "")
     by_people = measured.failing_people is not None
     said = (_SAID | _SAID_OF_PEOPLE if by_people else _SAID).get(measured.model)
     if said and measured.holds and measured.value is not None:

@@ -3,34 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, named
 from incrowd.jobs.statements import percent
 
 if TYPE_CHECKING:
+    from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["refuse_survey", "survey_sentences"]
+__all__ = ["Estimates", "estimates_of", "refuse_survey", "survey_sentences"]
 
 Risks = Mapping[str, Mapping[str, float]]
 
 
-def survey_sentences(risk: Risks, before: Risks | None = None) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Which figures are no counts but estimates, by a column of sampling weights.
+
+    Attributes
+    ----------
+    column
+        The column.
+    figures
+        Names of models and risks.
+    """
+
+    column: str
+    figures: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.figures)}: estimated by the sampling weights of {self.column}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {"by": self.column, "figures": list(self.figures)}
+
+
+def estimates_of(frequency: FrequencyTable, risk: Risks) -> Estimates | None:
+    """Say what of a table is estimated; None where no column holds sampling weights."""
+    if frequency.sampling is None:
+        return None
+    figures = [name for name in ("individual", "household") if name in risk]
+    if frequency.population is not None and frequency.population.weights is not None:
+        figures = ["k-map", *(name for name in ("journalist", "marketer") if name in risk), *figures]
+    return Estimates(frequency.sampling.column, tuple(figures))
+
+
+def survey_sentences(estimates: Estimates | None, risk: Risks, before: Risks | None = None) -> list[str]:
     """Say how easily survey records and households are found; nothing where no column says so.
 
     Parameters
     ----------
+    estimates
+        What is estimated.
     risk
         Figures per risk model.
     before
         The same of the table before recoding.
     """
     found = []
-    if individual := risk.get("individual"):
+    individual = risk.get("individual")
+    if estimates is not None and individual:
         found.append(
-            "By the sampling weights, which give an estimate, a record is found among all people with a "
-            f"probability of up to {percent(individual['max'])}, {percent(individual['mean'])} on average"
+            f"The sampling weights of {estimates.column} estimate the population. By them a record is found "
+            "among all people, by somebody who does not know who took part, with a probability of up to "
+            f"{percent(individual['max'])}, {percent(individual['mean'])} on average"
             + _before(before, "individual", "mean")
             + "."
         )

@@ -187,6 +187,19 @@ class PrivacyModel(Configured, ABC):
         """Return `monotone`, or `monotone_by_people` where a person of the table has several rows."""
         return self.monotone if frequency.people is None else self.monotone_by_people
 
+    @property
+    def takes_estimate(self) -> bool:
+        """Whether a population may also be estimated, by the sampling weights of the table."""
+        return False
+
+    def knows_population(self, frequency: FrequencyTable) -> bool:
+        """Say whether the table has the population that the model compares it with, if it does."""
+        population = frequency.population
+        estimated = population is not None and population.weights is not None
+        return not self.needs_population or (
+            population is not None and (self.takes_estimate or not estimated)
+        )
+
     def parts(self) -> Sequence[PrivacyModel]:
         """Return the conditions of which the model is made, itself where it is one alone."""
         return (self,)
@@ -203,10 +216,12 @@ class PrivacyModel(Configured, ABC):
         ParameterError, SchemaError
         """
         self.attributes(frequency)
-        if self.needs_population and frequency.population is None:
+        if not self.knows_population(frequency):
+            weights = setting("Schema(weights=)", "--weights")
             raise ParameterError(
                 f"{self.name} compares the table with a population; give one with "
                 + setting("population=", "--population")
+                + (f", or the column of sampling weights ({weights})" if self.takes_estimate else "")
             )
 
     @abstractmethod
@@ -268,7 +283,7 @@ class PrivacyModel(Configured, ABC):
         limits = {part.limit_name for part in self.parts()}
         settings = {
             name: value for name, value in self.settings().items() if name not in ("attribute", *limits)
-        }
+        } | self.estimates(frequency)
         return [
             (
                 part,
@@ -308,6 +323,13 @@ class PrivacyModel(Configured, ABC):
             return made
         holds = bool(self.accepts(np.array([value]))[0])
         return replace(made, holds=holds, **failing(classes, self.accepts(values)))
+
+    def estimates(self, frequency: FrequencyTable) -> dict[str, str]:
+        """Return what is no count but an estimate, and by what, for the report."""
+        population = frequency.population
+        if not self.needs_population or population is None or population.weights is None:
+            return {}
+        return {"population": f"estimated by {population.weights}"}
 
     def _shown_limit(self) -> float:
         return getattr(self, self.limit_name, self.limit)
@@ -454,6 +476,7 @@ def reached(
     *,
     population: Any = None,
     person: str | Sequence[str] = (),
+    weights: str | None = None,
 ) -> float:
     """Measure what a model's limit is compared with, over all sensitive attributes that it concerns.
 
@@ -465,6 +488,8 @@ def reached(
         Names of columns, or a mapping of names to hierarchies and kinds as `Schema` takes it.
     person
         The columns that say whose row it is.
+    weights
+        The column of sampling weights.
 
     Raises
     ------
@@ -473,7 +498,7 @@ def reached(
     InputError
         When the table cannot be read or lacks a column.
     """
-    classes = read_for(model, table, quasi, sensitive, population=population, person=person)
+    classes = read_for(model, table, quasi, sensitive, population=population, person=person, weights=weights)
     results = [
         result for result in model.measure(classes, asked=False) if result.quantity == model.limit_name
     ]
@@ -489,12 +514,13 @@ def read_for(
     *,
     population: Any = None,
     person: str | Sequence[str] = (),
+    weights: str | None = None,
 ) -> EquivalenceClasses:
     """Return the equivalence classes of a table with all that a model looks at; see `reached`."""
     from incrowd.engines import read_classes
     from incrowd.table.schema import Schema
 
-    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive), person=person)
+    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive), person=person, weights=weights)
     classes = read_classes(table, schema, joint=model.is_joint, population=population)
     if not classes.frequency.records:
         raise TableError(f"{model.name}: every record is suppressed (* in every quasi-identifier)")

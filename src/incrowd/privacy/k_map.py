@@ -33,6 +33,10 @@ class KMap(IdentityModel):
     A record's cells cover people of the population, by hierarchy, range or set. Example: the cells
     ``30-39, 02*`` cover everybody of age 35 with zip 02139. They must cover at least k people.
 
+    Without a population, sampling weights give an estimate: the rows of a class stand for as many people as
+    their weights add up to. Example: two rows of the weights 1.5 and 4 stand for 5.5 people. Every output
+    says that it is an estimate.
+
     The model protects against an attacker who does not know who is in the table. The population table must be
     the one that the attacker has, or a smaller one.
 
@@ -80,10 +84,20 @@ class KMap(IdentityModel):
         """It looks at nothing else."""
         return True
 
+    @property
+    def takes_estimate(self) -> bool:
+        """Sums of sampling weights are people, too."""
+        return True
+
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a k above the number of people."""
         super().check_table(frequency)
         if frequency.population is not None and self.k > frequency.population.records:
+            if frequency.population.weights is not None:
+                raise ParameterError(
+                    f"k-map: k={self.k} is more than the {frequency.population.records} people whom all rows "
+                    "stand for by their sampling weights"
+                )
             raise ParameterError(
                 f"k-map: k={self.k} is more than the population's {frequency.population.records} records"
             )
@@ -93,6 +107,12 @@ class KMap(IdentityModel):
         return classes.population
 
 
-def k_map(table: Any, quasi: Columns, population: Any) -> int:
-    """Return the largest k of k-map that a table satisfies; see `KMap` and `reached`."""
-    return int(reached(KMap(1), table, quasi, population=population))
+def k_map(table: Any, quasi: Columns, population: Any = None, *, weights: str | None = None) -> int:
+    """Return the largest k of k-map that a table satisfies; see `KMap` and `reached`.
+
+    Parameters
+    ----------
+    weights
+        The column of sampling weights, for an estimate where there is no population.
+    """
+    return int(reached(KMap(1), table, quasi, population=population, weights=weights))

@@ -55,11 +55,9 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not np.array_equal(classes.sizes, released.weights) or classes.suppressed != released.suppressed:
         raise TableError(_OTHER)
-    carried = replace(
-        released,
-        sampling=None if sampling is None else sampling.moved(key, released.keys),
-        households=None if homes is None else homes.moved(key),
-    )
+    carried = replace(released, households=None if homes is None else homes.moved(key))
+    if sampling is not None:
+        carried = carried.with_sampling(sampling.moved(key, released.keys))
     if frequency.people is None:
         return carried
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):

@@ -360,14 +360,21 @@ class EquivalenceClasses:
         gone[self.members] = False
         return population.outside + int(population.covered[gone].sum())
 
-    @cached_property
-    def population(self) -> NDArray[np.int64]:
+    @property
+    def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """Records of the population that each class's keys cover: int64[classes].
+
+        An estimate by sampling weights is float64[classes].
 
         A class may join several keys. Then people between the keys are not counted, unless the caller of
         `set_population` counted them. So the figure is exact for a table as it stands, and a lower bound
         otherwise.
         """
+        weights = None if self.frequency.population is None else self.frequency.population.weights
+        return self._covered if weights is None else self._covered / UNIT
+
+    @cached_property
+    def _covered(self) -> NDArray[np.int64]:
         from incrowd.kernels.counting import class_sums
 
         if self._people is not None:
@@ -491,7 +498,7 @@ class EquivalenceClasses:
             combinations = len(frequency.joint.codes[0])
             joint = replace(frequency.joint, keys=class_counts(*where, frequency.joint.keys, combinations))
         if frequency.population is not None:
-            population = replace(frequency.population, covered=self.population, people=None)
+            population = replace(frequency.population, covered=self._covered, people=None)
         # Spread people are listed, so counts per class would have them twice.
         spread = frequency.spread
         counts = [

@@ -150,12 +150,21 @@ class PopulationCounts:
     people
         The population itself, its quasi-identifiers as they are written, for searches that count anew what
         their own cells cover.
+    weights
+        The column of sampling weights by which it is estimated, if no population was given. `covered` and
+        `outside` are millionths of people then.
     """
 
     covered: NDArray[np.int64]
     outside: int
     records: int
     people: FrequencyTable | None = None
+    weights: str | None = None
+
+    @classmethod
+    def estimated(cls, sampling: Sampling) -> PopulationCounts:
+        """Take every key for the people whom its rows stand for."""
+        return cls(sampling.keys, sampling.suppressed, int(sampling.people), weights=sampling.column)
 
     def __repr__(self) -> str:
         return f"PopulationCounts({self.records:,} records)"
@@ -361,11 +370,15 @@ class FrequencyTable:
             target=None if target is None else SensitiveCounts.of_rows(grouped, *target),
         )
 
+    def with_sampling(self, sampling: Sampling) -> FrequencyTable:
+        """Return the table with the weights of its rows, which estimate the population."""
+        return replace(self, sampling=sampling, population=PopulationCounts.estimated(sampling))
+
     def by_record(self) -> FrequencyTable:
         """Return the same table with a key of weight 1 for every record, in the order of the rows.
 
         Algorithms that may part records with the same quasi-identifiers work on it. It knows no
-        population, because one person could not be counted for several keys.
+        population but one that is estimated, because one person could not be counted for several keys.
 
         Raises
         ------
@@ -396,9 +409,12 @@ class FrequencyTable:
             population=None,
             target=None if self.target is None else again(self.target),
             people=None,
-            sampling=None if self.sampling is None else self.sampling.by_record(kept),
             households=None if self.households is None else self.households.by_record(row_keys),
         )
+        if self.sampling is not None:
+            records = records.with_sampling(self.sampling.by_record(kept))
+            if self.population is None or self.population.weights is None:
+                records = replace(records, population=None)
         if self.people is None or self.persons is None or self.persons.of_row is None:
             return records
         return records.with_people(self.persons.of_row, self.persons.columns)

@@ -224,7 +224,8 @@ def _checked(
         stored = _plainly(con, "member", f"s{place}", stored, column, policy.null_values)
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
     population = None if people is None else People(con, people, quasi, policy.null_values)
-    measuring = Measuring(con, len(quasi), classes, attributes, population, persons)
+    weighted = bool(policy.named("weight"))
+    measuring = Measuring(con, len(quasi), classes, attributes, population, persons, weighted)
     findings = [measuring.find(demand) for demand in policy.demands]
     for attacker in policy.attackers:
         findings += measuring.find_against(attacker, [names.index(name) for name in attacker.knows])
@@ -238,6 +239,12 @@ def _checked(
         wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
         problems += wrong
         unchecked += unknown
+    if weighted and population is None and "k-map" in policy.models:
+        unchecked.append(
+            "how many people of the population the classes stand for: the policy estimates that by sampling "
+            "weights, which the release does not have; name a population "
+            f"({setting('population=', '--population')})"
+        )
     if persons is not None and persons.unknown:
         unchecked.append(f"how many people the classes have: {persons.unknown}")
     if raw is None:

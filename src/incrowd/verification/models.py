@@ -48,6 +48,8 @@ class Measuring:
         The sensitive columns by name.
     people
         The population, where one was named.
+    weighted
+        Whether the policy names sampling weights, by which a population is estimated.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -56,6 +58,7 @@ class Measuring:
     attributes: Mapping[str, Attribute]
     people: People | None = None
     persons: Persons | None = None
+    weighted: bool = False
 
     def find(self, demand: Demand) -> Finding:
         """Measure what a demand asks for, and compare.
@@ -67,6 +70,9 @@ class Measuring:
         HierarchyError
             A hierarchy that a distance needs is no tree, or lacks a value.
         """
+        if demand.model == "k-map" and self.people is None and self.weighted:
+            # An estimate from weights that the release does not have.
+            return Finding(demand.model, None, demand.limit, None, None, None, demand.quantity)
         if demand.needs_people and self.people is None:
             raise PolicyError(
                 f"{demand.model} compares the release with a population; name it with "

@@ -64,7 +64,8 @@ def risk(
         largest = min(max_size, len(names))
         shown.stage("risk models")
         classes = read_classes(table, schema, population=population)
-        risks = assess_classes(classes).risk
+        measured = assess_classes(classes)
+        risks, estimates = measured.risk, measured.estimates
         shown.stage("special uniques")
         share = 0.01 if size is None else min(len(table) / size, 1.0)
         special = suda2(table, names, max_size=largest, fraction=share)
@@ -76,6 +77,7 @@ def risk(
         document = {
             **envelope("risk"),
             "risks": risks,
+            **({} if estimates is None else {"estimated": estimates.to_dict()}),
             "special_uniques": special.to_dict(),
             "quasi_identifiers": [entry.to_dict() for entry in sets],
             **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
@@ -85,6 +87,8 @@ def risk(
         outputs.print_json(document)
     else:
         show_risk(console(), len(table), risks, special, sets, unique, individual)
+        if estimates is not None:
+            console().print(str(estimates), markup=False)
         if homes:
             show_households(console(), homes)
 
