@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from database_tables import as_held, holding, statement
-from incrowd.engines import FetchedEngine, FilesEngine, engine_for
+from incrowd.engines import EngineSettings, FetchedEngine, FilesEngine, SparkEngine, engine_for
 from people_readings import counted_people, crowd, told_of_people
 
 NULLS = ["NA", "-9"]
@@ -206,7 +206,10 @@ def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, reques
     url = request.getfixturevalue("postgres") if place == "postgresql" else None
     with holding(place, as_held(place, table), url) as held:
         found = engine_for(held).count(schema)
-    expected = engine_for(table).count(schema)
+    same_people(found, engine_for(table).count(schema))
+
+
+def same_people(found, expected):
     assert found.persons.unnamed > 0
     assert found.persons.people == expected.persons.people
     assert found.persons.unnamed == expected.persons.unnamed
@@ -226,3 +229,50 @@ def test_infinite_days_are_refused_where_they_name_a_person(postgres):
         pytest.raises(ic.SchemaError, match="column 'd' has infinite values"),
     ):
         engine_for(database.table("born")).count(ic.Schema(quasi=["q"], person="d"))
+
+
+@pytest.mark.parametrize("person", PERSONS, ids="-".join)
+@pytest.mark.parametrize("sensitive", SENSITIVE, ids=len)
+def test_spark(spark, person, sensitive):
+    schema = schema_of(person, sensitive)
+    for seed, people in [(2, 5), (4, 60)]:
+        table = crowd(seed, people)
+        engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
+        for joint in (False, True):
+            found = engine.count(schema, joint=joint)
+            assert counted_people(found) == expected(table, person, sensitive, joint)
+            again = engine.count(schema, joint=joint)
+            if found.people is not None:
+                same_arrays(found.people, again.people)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NAMED if kind != "moment"])
+def test_spark_reads_what_means_nobody_as_in_memory(spark, kind):
+    values, nulls, dtype = NAMED[kind]
+    texts = pl.Series(values)
+    who = texts.cast(dtype) if kind == "decimal" else pl.Series(values, dtype=dtype)
+    table = pl.DataFrame({"who": who, "q": [n % 3 for n in range(len(values))]})
+    schema = ic.Schema(quasi=["q"], person="who", null_values=nulls)
+    found = engine_for(spark.createDataFrame(table.to_arrow())).count(schema)
+    same_people(found, engine_for(table).count(schema))
+
+
+def test_spark_keeps_people_with_one_kind_of_row(spark):
+    """The driver takes as many combinations as there are lines to fetch, and there is none for each person."""
+    rows = 1_000
+    table = pl.DataFrame(
+        {"who": [*range(rows), 5, 5], "q": [*(n % 10 for n in range(rows)), 5, 6], "s": ["a"] * (rows + 2)}
+    )
+    frame = spark.createDataFrame(table.to_arrow())
+    found = SparkEngine(frame, EngineSettings(driver_keys=10)).count(
+        ic.Schema(quasi=["q"], sensitive=["s"], person="who")
+    )
+    assert found.persons.people == rows
+    assert (found.people.spread.people, len(found.people.spread.entry)) == (1, 2)
+    many = pl.concat([table, table.with_columns(q=pl.lit(0, pl.Int64))]).head(1_020)
+    with pytest.raises(
+        ic.TableError, match="33 distinct combinations of 'q', 's', 'who' are more than the 10"
+    ):
+        SparkEngine(spark.createDataFrame(many.to_arrow()), EngineSettings(driver_keys=10)).count(
+            ic.Schema(quasi=["q"], sensitive=["s"], person="who")
+        )

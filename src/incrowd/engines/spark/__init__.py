@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
-from incrowd.engines.fetched import FetchedEngine
-from incrowd.engines.grouped import ROWS
+from incrowd.engines.fetched import FetchedEngine, PeopleFetched
+from incrowd.engines.grouped import PERSON, ROWS
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
+from incrowd.engines.spark.people import NAME, NUMBER, ROWS_OF, UNNAMED, SparkPeople, named_person
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
@@ -124,6 +125,44 @@ class SparkEngine(FetchedEngine):
             return self._fetched_as(grouped, names)
         return self._fetch(grouped, names)
 
+    def reduced(
+        self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
+    ) -> PeopleFetched | None:
+        """Reduce the people where they are; see `FetchedEngine.reduced`."""
+        import polars as pl
+        from pyspark.sql import functions as sf
+
+        place = {name: f"c{self._base_names.index(name)}" for name in [*names, *own, *schema.person]}
+        empty = as_arrow(self._base.select(*(place[name] for name in schema.person)))
+        kinds = [pl.Null()] * len(schema.person) if empty is None else empty.dtypes
+        person = [
+            named_person(sf.col(place[name]), kind, schema.null_values)
+            for name, kind in zip(schema.person, kinds, strict=True)
+        ]
+        if empty is None or any(column is None for column in person):
+            return None
+        columns = list(dict.fromkeys(place[name] for name in [*names, *own]))
+        people = SparkPeople(self._base, columns, person, _COUNT)
+        with people.held():
+            found = {}
+            for asked in map(tuple, lists):
+                wanted = [*names, *asked]
+                found[asked] = self._fetch(
+                    people.alike([place[name] for name in wanted]), wanted, [ROWS, UNNAMED, ROWS_OF]
+                )
+            listed = self._fetch(people.listed(), [*names, *own], [NUMBER, NAME, ROWS_OF], schema.person)
+        # Numbers differ from run to run, names do not.
+        order = listed.select(NAME, NUMBER).unique().sort(NAME, NUMBER).with_row_index(PERSON)
+        others = next(iter(found.values()))
+        unnamed = int(others[UNNAMED].sum())
+        return PeopleFetched(
+            listed.join(order, on=[NAME, NUMBER]).drop(NAME, NUMBER, ROWS_OF),
+            [found[tuple(asked)].drop(UNNAMED, ROWS_OF) for asked in lists],
+            int(others[ROWS].sum()) - unnamed + len(order),
+            int(others[ROWS_OF].sum()) - unnamed + int(listed[ROWS_OF].sum()),
+            unnamed,
+        )
+
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows where they are; see `Engine.apply`.
 
@@ -185,18 +224,26 @@ class SparkEngine(FetchedEngine):
             columns.append(column.alias(f"c{j}"))
         return frame.select(*columns)
 
-    def _fetch(self, grouped: Any, names: Sequence[str]) -> pl.DataFrame:
+    def _fetch(
+        self,
+        grouped: Any,
+        names: Sequence[str],
+        counts: Sequence[str] = (ROWS,),
+        person: Sequence[str] = (),
+    ) -> pl.DataFrame:
         """Bring combinations to the driver, unless they are too many."""
         held = grouped.persist()
         try:
-            self._check_keys(held.count(), names)
-            return self._fetched_as(held, names)
+            self._check_keys(held.count(), [*names, *person])
+            return self._fetched_as(held, names, counts)
         finally:
             held.unpersist()
 
-    def _fetched_as(self, grouped: Any, names: Sequence[str]) -> pl.DataFrame:
+    def _fetched_as(
+        self, grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)
+    ) -> pl.DataFrame:
         frame = to_polars(grouped)
-        frame.columns = [*names, ROWS]
+        frame.columns = [*names, *counts]
         return frame
 
     def check_types(self, names: Sequence[str]) -> None:
