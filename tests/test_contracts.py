@@ -34,11 +34,13 @@ from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import STYLES
 from incrowd.table.survey import Households, Sampling
+from incrowd.treatments import TREATMENTS
 from incrowd.utility import METRICS, STEERING, CellMetric, ClassMetric
 from model_readings import classes_of, counts
 
 REGISTRIES: dict[str, Registry] = {
     "privacy": MODELS, "algorithms": ALGORITHMS, "utility": METRICS, "risk": RISKS,
+    "treatments": TREATMENTS,
 }  # fmt: skip
 ENTRIES = [(package, entry) for package, registry in REGISTRIES.items() for entry in registry]
 each_entry = pytest.mark.parametrize(
@@ -49,7 +51,8 @@ each_entry = pytest.mark.parametrize(
 EXAMPLES = {
     "k": 3, "l": 2, "t": 0.3, "beta": 2, "delta": 1.5, "h": 0.4, "alpha": 0.6, "L": 1, "K": 2, "C": 0.7,
     "delta_max": 0.9, "score": 0.3, "risk": 0.4, "share": 0.2, "threshold": 0.3, "value": "v0", "attribute": "s",
-    "target": "disease",
+    "target": "disease", "characters": 2, "pattern": "[0-9]", "text": "-", "base": 5, "top": 90, "bottom": 10,
+    "key": "env:KEY",
 }  # fmt: skip
 
 

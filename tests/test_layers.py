@@ -19,7 +19,7 @@ GROUND = {"errors", "parameters", "progress"}
 FLOORS = (
     {"kernels", "verification"},
     {"io"},
-    {"hierarchy"},
+    {"hierarchy", "treatments"},
     {"table"},
     {"recoding"},
     {"engines", "utility", "report"},

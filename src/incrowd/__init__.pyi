@@ -3,6 +3,7 @@
 from . import privacy as privacy
 from . import risk as risk
 from . import samples as samples
+from . import treatments as treatments
 from .algorithms import ALGORITHMS as ALGORITHMS
 from .algorithms import MDAV as MDAV
 from .algorithms import OKA as OKA
@@ -89,6 +90,18 @@ from .recoding import SingleDimensional as SingleDimensional
 from .risk import RISKS as RISKS
 from .table.schema import Attribute as Attribute
 from .table.schema import Schema as Schema
+from .treatments import TREATMENTS as TREATMENTS
+from .treatments import Bottom as Bottom
+from .treatments import Constant as Constant
+from .treatments import EmailDomain as EmailDomain
+from .treatments import KeepFirst as KeepFirst
+from .treatments import KeepLast as KeepLast
+from .treatments import Mask as Mask
+from .treatments import Pseudonym as Pseudonym
+from .treatments import Redact as Redact
+from .treatments import Round as Round
+from .treatments import Top as Top
+from .treatments import Treatment as Treatment
 from .utility import METRICS as METRICS
 from .verification import Verification as Verification
 from .verification import verify as verify

@@ -14,6 +14,8 @@ from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.treatments import TREATMENTS
+from incrowd.treatments.base import treatment_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,6 +86,15 @@ Hierarchies = Annotated[
 NullValues = Annotated[
     list[str] | None,
     typer.Option("--null-value", help="A text that means missing, e.g. '?'; again for more."),
+]
+Treats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--treat",
+        metavar="COLUMN=NAME:PARAMETERS",
+        help="What becomes of a column besides recoding, e.g. salary=round:500,top=0.99; again for more. "
+        "Known: " + ", ".join(TREATMENTS.names()) + "; `incrowd list treatments` tells their parameters.",
+    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -314,6 +325,7 @@ class ColumnOptions:
     unlisted: Unlisted = None
     hierarchies: Hierarchies = None
     null_value: NullValues = None
+    treat: Treats = None
 
     def __post_init__(self) -> None:
         if self.policy is None:
@@ -373,12 +385,13 @@ class ColumnOptions:
             [_attribute(name, role, files) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
             unlisted=cast("Literal['drop', 'keep'] | None", unlisted),
+            treatments=treatment_texts(self.treat or ()),
         )
 
 
-MeasuredColumns = Annotated[ColumnOptions, Without("identifying", "insensitive", "unlisted")]
+MeasuredColumns = Annotated[ColumnOptions, Without("identifying", "insensitive", "unlisted", "treat")]
 """For commands that release nothing."""
-UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies")]
+UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies", "treat")]
 """For commands that recode nothing."""
 
 

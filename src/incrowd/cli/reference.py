@@ -10,6 +10,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.parameters import Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
+from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.utility import METRICS, Metric
 
 __all__ = ["command_line", "markdown", "public_names"]
@@ -27,6 +28,7 @@ def markdown() -> str:
         ("Algorithms", ALGORITHMS),
         ("Metrics", METRICS),
         ("Risk models", RISKS),
+        ("Treatments", TREATMENTS),
     )
     for title, registry in lists:
         lines += ["", f"## {title}"]
@@ -39,6 +41,8 @@ def markdown() -> str:
                 lines += [f"- Monotone under suppression: {suppression}."]
             if issubclass(entry, Metric):
                 lines += ["", *_wrapped(f"Scale: {entry.scale}.")]
+            if issubclass(entry, Treatment) and entry.no_promise:
+                lines += ["", *_wrapped(entry.no_promise)]
             if entry.parameters():
                 lines += ["", "| parameter | meaning | allowed |", "| --- | --- | --- |"]
                 lines += [
@@ -77,7 +81,7 @@ def command_line() -> str:
 
 
 def public_names() -> str:
-    """Return ``__init__.pyi`` with a line for every registered privacy model and algorithm."""
+    """Return ``__init__.pyi`` with a line for every registered privacy model, algorithm and treatment."""
     import incrowd
 
     text = Path(incrowd.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
@@ -85,7 +89,7 @@ def public_names() -> str:
     imports = [line for line in lines if line.startswith("from ")]
     made = {
         f"from .{room} import {entry.__name__} as {entry.__name__}"
-        for room, registry in (("algorithms", ALGORITHMS), ("privacy", MODELS))
+        for room, registry in (("algorithms", ALGORITHMS), ("privacy", MODELS), ("treatments", TREATMENTS))
         for entry in registry
     }
     first = lines.index(imports[0])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["DRIVER_KEYS", "NOT_THE_SAME", "Engine", "EngineSettings", "no_order"]
 
@@ -131,6 +132,31 @@ class Engine(ABC):
     @abstractmethod
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows that `apply` made in a random order: a table of the same kind."""
+
+    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Return the distinct values of a column, missing among them, and how many rows have each."""
+        raise self._no_treatments()
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> Engine:
+        """Return an engine of the same rows in which columns are treated; each is read as it was before."""
+        raise self._no_treatments()
+
+    def with_rows(self, other: Engine) -> Engine:
+        """Return what was counted here, over the rows of another engine.
+
+        Parameters
+        ----------
+        other
+            What `treated` gave. Of the columns that were counted, it has the same quasi-identifiers.
+        """
+        return other
+
+    def _no_treatments(self) -> TableError:
+        return TableError(
+            f"columns of {self.whose} cannot be treated yet; fetch the rows into a frame or a file, or leave "
+            + setting("treatments", "--treat (treat in a policy file)")
+            + " out"
+        )
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, at most so many; None where they are not at hand."""

@@ -14,12 +14,14 @@ from incrowd.table.missing import null_values_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.engines.base import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder, ShuffledRows
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["FilesEngine"]
 
@@ -124,6 +126,26 @@ class FilesEngine(SpillingEngine):
             kept=self._files,
             recoded=_Recoded(schema, frequency, recoding),
         )
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
+        """Treat columns while the rows stream, file by file; see `Engine.treated`."""
+        import polars as pl
+
+        parts = tuple(self._treated(part, columns) for part in self._files.parts)
+        random = any(each.treatment.is_random for each in columns)
+        # What is drawn has to be the same whether the rows are written to one file or to several.
+        whole = pl.concat(parts) if random else self._treated(self._frame, columns)
+        return FilesEngine(
+            replace(self._files, frame=whole, parts=parts, stored=None, kept=self._files), self.settings
+        )
+
+    def with_rows(self, other: Engine) -> FilesEngine:
+        """Keep what was counted; see `Engine.with_rows`."""
+        assert isinstance(other, FilesEngine)
+        moved = super().with_rows(other)
+        assert isinstance(moved, FilesEngine)
+        moved._files = other._files
+        return moved
 
     def reordered(self, released: Any, order: RandomOrder) -> Files:
         """Put the rows of all files in one random order when they are written; see `Engine.reordered`."""

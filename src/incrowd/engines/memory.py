@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Dictionary, Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute, Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["MemoryEngine", "dictionary", "number_persons", "require_countable"]
 
@@ -143,6 +144,27 @@ class MemoryEngine(Engine):
         alone = np.flatnonzero(numbers < 0)
         numbers[alone] = numbers.max(initial=-1) + 1 + np.arange(len(alone))
         return numbers, len(alone)
+
+    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Count the values of a column; see `Engine.values_of`."""
+        import polars as pl
+
+        counted = pl.DataFrame({"value": self._series(column)}).group_by("value").len()
+        return counted["value"], counted["len"].cast(pl.Int64).to_numpy()
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:
+        """Treat columns; see `Engine.treated`."""
+        import polars as pl
+
+        from incrowd.io.draws import Draws
+        from incrowd.io.frames import with_columns
+
+        made = {}
+        for each in columns:
+            rows = pl.DataFrame([self._series(name).alias(name) for name in each.columns])
+            draws = Draws().numbers(0, len(rows)) if each.treatment.is_random else None
+            made[each.name] = each.of(rows, draws)
+        return MemoryEngine(with_columns(self._frame, made), self.settings)
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column; see `Engine.head`."""

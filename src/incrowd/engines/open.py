@@ -14,7 +14,7 @@ from incrowd.engines.sql.engine import RecodedEngine, SqlEngine
 from incrowd.errors import TableError
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
-from incrowd.recoding.people import carry_people
+from incrowd.recoding.people import carry_people, carry_sensitive
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
@@ -104,9 +104,12 @@ def read_classes(
     from incrowd.table.classes import EquivalenceClasses
 
     engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys, progress=progress)
-    frequency = engine.count(schema.measured(person=made_from is None), joint=joint)
-    if made_from is not None:
-        frequency = carry_people(frequency, *made_from)
+    if made_from is None:
+        frequency = engine.count(schema.measured(), joint=joint)
+    else:
+        there = schema.without_perturbed().measured(person=False)
+        frequency = engine.count(there, joint=joint and len(there.sensitive) == len(schema.sensitive))
+        frequency = carry_people(carry_sensitive(frequency, *made_from), *made_from)
     if population is not None:
         frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, GroupedEngine
-from incrowd.io.columns import column_named, columns_named
+from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.io.draws import Draws
 from incrowd.table.row_order import ColumnOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
-    from incrowd.engines.base import EngineSettings
+    from incrowd.engines.base import Engine, EngineSettings
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["ScanEngine"]
 
 _FIRST = "\0first"
+_PLACE = "\0place"
 _AT_ONCE = 1 << 20
 """Rows whose order is looked at together."""
 
@@ -82,6 +89,45 @@ class ScanEngine(GroupedEngine):
             (column_named(CELL.format(name)) if name in names else self._plain(name)).alias(name)
             for name in schema.released(self.columns)
         )
+
+    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Count the values of a column while the rows stream; see `Engine.values_of`."""
+        import polars as pl
+
+        named = self._frame.select(column_named(column).alias("value"))
+        counted = named.group_by("value").len().collect(engine="streaming")
+        return counted["value"], counted["len"].cast(pl.Int64).to_numpy()
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> ScanEngine:
+        """Treat columns while the rows stream; see `Engine.treated`."""
+        return ScanEngine(self._treated(self._frame, columns), self.settings)
+
+    def with_rows(self, other: Engine) -> ScanEngine:
+        """Keep what was counted; see `Engine.with_rows`."""
+        assert isinstance(other, ScanEngine)
+        moved = copy.copy(self)
+        moved._frame, moved._types = other._frame, other._types
+        return moved
+
+    def _treated(self, frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> pl.LazyFrame:
+        """Add the treatments of some columns to a plan; random ones draw by the place of a row."""
+        import polars as pl
+
+        random = any(each.treatment.is_random for each in columns)
+        if random:
+            frame = frame.with_row_index(_PLACE)
+        made = [
+            pl.struct(columns_named([*each.columns, *([_PLACE] if each.treatment.is_random else [])]))
+            .map_batches(
+                partial(_of_rows, each, Draws()),
+                return_dtype=each.type_of(self._types[each.name]),
+                is_elementwise=True,
+            )
+            .alias(each.name)
+            for each in columns
+        ]
+        made_frame = frame.with_columns(made)
+        return made_frame.drop(_PLACE) if random else made_frame
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
@@ -174,3 +220,15 @@ class ScanEngine(GroupedEngine):
             .collect(engine="streaming")
         )
         return frame.sort(_FIRST)
+
+
+def _of_rows(column: TreatedColumn, every: Draws, rows: pl.Series) -> pl.Series:
+    """Treat the rows of a batch, which come as one column of structs."""
+    frame = rows.struct.unnest()
+    draws = None
+    if column.treatment.is_random and len(frame):
+        places = frame[_PLACE].to_numpy()
+        first = int(places.min())
+        # Rows of a batch stand beside each other, or nearly so.
+        draws = every.numbers(first, int(places.max()) + 1)[places - first]
+    return nameless(column.of(frame, draws))

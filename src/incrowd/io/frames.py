@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["column_like", "without_traces", "written_anew"]
+__all__ = ["column_like", "with_columns", "without_traces", "written_anew"]
 
 
 def column_like(
@@ -50,6 +50,39 @@ def column_like(
 
     native = pd.Series(texts.to_arrow().to_pandas(), name=name)
     return nw.from_native(native, series_only=True)
+
+
+def with_columns(frame: nw.DataFrame[Any], columns: Mapping[str, pl.Series]) -> Any:
+    """Return a native frame of the same kind in which some columns are others."""
+    native: Any = frame.to_native()
+    if frame.implementation.is_polars():
+        made: pl.DataFrame = native.clone()
+        for name, series in columns.items():
+            made.replace_column(made.columns.index(name), series.alias(name))
+        return made
+    if frame.implementation.is_pyarrow():
+        for name, series in columns.items():
+            place = native.column_names.index(name)
+            native = native.set_column(place, name, nameless(series).to_arrow())
+        return native
+    shown = native.copy(deep=False)
+    for name, series in columns.items():
+        # An array and no series: an index would put rows elsewhere.
+        shown[name] = _pandas_like(nameless(series), native[name].dtype)
+    return shown
+
+
+def _pandas_like(series: pl.Series, came: Any) -> Any:
+    """Return an array of pandas for a column, of the type that it came in where that holds the values."""
+    import pandas as pd
+
+    made = series.to_arrow().to_pandas()
+    if made.dtype == came:
+        return made.array
+    try:
+        return pd.array(made, dtype=came)
+    except (TypeError, ValueError):
+        return made.array
 
 
 def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:

@@ -7,7 +7,6 @@ it, and two releases of one table would share it.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named, columns_named
+from incrowd.io.draws import Draws
 from incrowd.io.scratch import PrivateFolder
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["RandomOrder", "ShuffledRows", "spilled"]
 
 _NUMBER = "\0number"
-_BLOCK = 4
-"""Numbers that the generator makes of one count."""
 _SHARE = 0.25
 """Part of the memory that rows may take while they are put in order."""
 _COPIES = 3
@@ -37,7 +35,7 @@ _LEAST = 1_000
 """Rows that are put in order together however large they are."""
 
 
-class RandomOrder:
+class RandomOrder(Draws):
     """A random order of any number of rows, which can be computed piece by piece.
 
     Every row has a random number of 64 bits that follows from its place and a secret key. Rows stand in the
@@ -50,20 +48,9 @@ class RandomOrder:
     [0, 1, 2, 3, 4]
     """
 
-    def __init__(self) -> None:
-        self._key = secrets.randbits(128)
-
-    def __repr__(self) -> str:
-        return "RandomOrder()"
-
     def numbers(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the random numbers of the rows from `start` to before `stop`: uint64[stop - start]."""
-        import numpy as np
-
-        first = start // _BLOCK
-        made = np.random.Philox(key=self._key, counter=first).random_raw(stop - first * _BLOCK)
-        found: NDArray[np.uint64] = np.asarray(made, np.uint64)[start - first * _BLOCK :]
-        return found
+        return super().numbers(start, stop)
 
     def rows(self, count: int) -> NDArray[np.int64]:
         """Return which row stands at each place: int64[count], a permutation of 0 .. count - 1."""

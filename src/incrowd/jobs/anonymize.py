@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from incrowd.algorithms import Algorithm, Mondrian
@@ -18,6 +19,7 @@ from incrowd.jobs.release import Release
 from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.set_limit import check_sets
 from incrowd.jobs.stages import Clock
+from incrowd.jobs.treating import Treating
 from incrowd.jobs.types import with_types
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
@@ -138,9 +140,10 @@ def anonymize(  # noqa: PLR0913
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
     engine, frequency, population = start.engine, start.frequency, start.population
+    leaving = policy.schema.after_treatment()
     telling: Sequence[str] = ()
     if policy.keep_order:
-        telling = telling_columns(engine, policy.schema, frequency, force=force)
+        telling = telling_columns(engine, leaving, frequency, force=force)
     with clock.stage("assess"):
         before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models)
     start = start.prepared(policy)
@@ -150,8 +153,10 @@ def anonymize(  # noqa: PLR0913
     check_cells(recoding, policy.schema.null_values)
     check_sets(recoding, start.frequency, start.schema.quasi, policy.set_limit)
     frequency = start.frequency
+    recoding = replace(recoding, treated=start.treating.decided)
     with clock.stage("apply"):
-        released = engine.apply(policy.schema, frequency, recoding)
+        leaves = start.treating.rows(engine)
+        released = leaves.apply(leaving, frequency, recoding)
     # What counts is the table that leaves, not what was meant.
     with clock.stage("check"):
         after = assess_table(
@@ -168,7 +173,7 @@ def anonymize(  # noqa: PLR0913
         utility = measure_all(frequency, recoding)
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
-        released = engine.reordered(released, order)
+        released = leaves.reordered(released, order)
     table = with_types(engine, released, start.schema, frequency, recoding, recoding)
     return Release(
         table=table,
@@ -264,6 +269,7 @@ def explore(
 
 class _Start(NamedTuple):
     engine: Engine
+    treating: Treating
     schema: Schema
     frequency: FrequencyTable
     population: Any
@@ -297,7 +303,13 @@ def _start(
     elif isinstance(table, Files):
         csv_format = table.csv_format
     engine = engine_for(table, driver_keys=driver_keys, progress=clock.progress)
-    policy.schema.released(engine.columns)
+    policy.schema.after_treatment().released(engine.columns)
+    if policy.schema.treated:
+        with clock.stage("treat"):
+            treating = Treating.of(engine, policy.schema)
+    else:
+        treating = Treating.of(engine, policy.schema)
+    engine = treating.counted
     searched = styled(policy)
     joint = any(model.is_joint for model in policy.models)
     target = policy.algorithm.predicts
@@ -312,7 +324,7 @@ def _start(
     check_limits(policy, frequency)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*named, *engine.sources, *people_from)
-    return _Start(engine, searched, frequency, population, csv_format, sources)
+    return _Start(engine, treating, searched, frequency, population, csv_format, sources)
 
 
 def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:

@@ -14,6 +14,7 @@ from incrowd.errors import InfeasibleError, ParameterError, TableError, named, s
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.people import refuse_people
+from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.jobs.types import with_types
 from incrowd.recoding import (
     SUPPRESSED,
@@ -25,7 +26,7 @@ from incrowd.recoding import (
     node_labels,
 )
 from incrowd.recoding.observed import literal
-from incrowd.recoding.people import carry_people
+from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.documents import envelope
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
@@ -208,11 +209,12 @@ def apply_recoding(
     given = tuple(each for each in (recoding, table, previous_release) if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
-    engine = engine_for(loaded(table, csv_format))
+    came = engine_for(loaded(table, csv_format))
     schema = policy.schema
     if previous_release is not None:
         refuse_people(schema, "apply with an earlier release")
-    schema.released(engine.columns)
+        refuse_perturbed(schema, "apply with an earlier release")
+    (leaving := schema.after_treatment()).released(came.columns)
     names = [attribute.name for attribute in schema.quasi]
     if [domain.name for domain in recoding.domains] != names:
         raise ParameterError(
@@ -222,6 +224,8 @@ def apply_recoding(
     for model in policy.models:
         if model.needs_population:
             raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
+    treating = Treating.of(came, schema, recoding.treated)
+    engine = treating.counted
     joint = any(model.is_joint for model in policy.models)
     # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
     kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
@@ -238,7 +242,7 @@ def apply_recoding(
     )
     frequency = engine.count(plainly, joint=joint)
     if policy.keep_order:
-        telling_columns(engine, schema, frequency, force=force)
+        telling_columns(engine, leaving, frequency, force=force)
     if isinstance(recoding, FullDomain):
         labels, covered = _levels(recoding, frequency)
     elif isinstance(recoding, SingleDimensional):
@@ -256,8 +260,9 @@ def apply_recoding(
     _check_share(suppressed, outside, too_small, frequency.rows, policy)
     carried = _Carried.build(recoding.domains, frequency, labels, kept)
     check_cells(carried, schema.null_values)
-    released = engine.apply(_as_counted(schema, plainly), frequency, carried)
-    made_from = None if frequency.persons is None else (frequency, carried)
+    released = treating.rows(engine).apply(_as_counted(leaving, plainly), frequency, carried)
+    perturbed = any(each.perturbed for each in schema.sensitive)
+    made_from = (frequency, carried) if frequency.persons is not None or perturbed else None
     judged = _judged(released, previous_release, policy, made_from)
     if not policy.keep_order:
         released = engine.reordered(released, RandomOrder())
@@ -326,8 +331,9 @@ def _written(table: Any, policy: Policy) -> Part:
     """Count a released table: its cells, and that all of its keys count."""
     from incrowd.engines import engine_for
 
-    joint = any(model.is_joint for model in policy.models)
-    found = engine_for(table).count(policy.schema.measured(person=False), joint=joint)
+    there = policy.schema.without_perturbed()
+    joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
+    found = engine_for(table).count(there.measured(person=False), joint=joint)
     shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
     return shown, np.ones(found.keys, np.bool_), found
 
@@ -352,9 +358,9 @@ def _judged(
     from incrowd.table.classes import EquivalenceClasses
 
     tables = [released] if previous_release is None else [loaded(previous_release), released]
-    counted, _ = together([_written(table, policy) for table in tables], policy.schema)
+    counted, _ = together([_written(table, policy) for table in tables], policy.schema.without_perturbed())
     if made_from is not None:
-        counted = carry_people(counted, *made_from)
+        counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
     assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models)
     judge(assessment, replace(policy, max_suppression=1.0))
     return assessment

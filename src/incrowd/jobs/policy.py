@@ -18,6 +18,8 @@ from incrowd.parameters import COUNT, SEED, SHARE, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
+from incrowd.treatments import TREATMENTS
+from incrowd.treatments.base import treatment_of
 
 if TYPE_CHECKING:
     from incrowd.io.targets import Outputs, Target
@@ -151,6 +153,9 @@ class Policy:
                         format=column.format,
                         decimal=column.decimal,
                         thousands=column.thousands,
+                        treatment=None
+                        if column.treat is None
+                        else treatment_of(column.treat, name, TREATMENTS),
                     )
                     for name, column in checked.columns.items()
                 ),
@@ -182,8 +187,6 @@ class Policy:
         hierarchies
             File of each column whose hierarchy is a tree and no recipe; see `write`.
         """
-        from incrowd.hierarchy import Builder
-
         lines = [f"version = {POLICY_VERSION}"]
         settings = ("max_suppression", "output", "keep_order", "seed", "set_limit")
         lines += toml_settings({name: getattr(self, name) for name in settings})
@@ -192,21 +195,7 @@ class Policy:
         if self.schema.unlisted is not None:
             lines.append(f"unlisted = {toml_value(self.schema.unlisted)}")
         for attribute in self.schema.attributes:
-            lines += ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
-            if attribute.kind != "auto":
-                lines.append(f"kind = {toml_value(attribute.kind)}")
-            lines += toml_settings(attribute.spelling.settings())
-            if isinstance(attribute.hierarchy, Builder):
-                lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
-            elif attribute.hierarchy is not None:
-                lines.append(f"hierarchy = {toml_value((hierarchies or {})[attribute.name])}")
-            if attribute.output is not None:
-                lines.append(f"output = {toml_value(attribute.output)}")
-            if attribute.weight != 1:
-                lines.append(f"weight = {toml_value(attribute.weight)}")
-            if attribute.levels is not None:
-                bounds = [level for level in attribute.levels if level is not None]
-                lines.append(f"levels = {toml_value(bounds)}")
+            lines += _column_lines(attribute, hierarchies or {})
         for model in self.models:
             if isinstance(model, Attacker):
                 lines += _attacker_lines(model)
@@ -302,6 +291,30 @@ def _attacker(table: AttackerTable) -> Attacker:
             )
         models.append(short[letter].from_settings({short[letter].limit_name: limit}))
     return Attacker(table.name, table.knows, models)
+
+
+def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[str]:
+    """Write the table of a column; a hierarchy that is a tree stands in a file."""
+    from incrowd.hierarchy import Builder
+
+    lines = ["", f"[columns.{toml_key(attribute.name)}]", f"role = {toml_value(attribute.role)}"]
+    if attribute.kind != "auto":
+        lines.append(f"kind = {toml_value(attribute.kind)}")
+    lines += toml_settings(attribute.spelling.settings())
+    if isinstance(attribute.hierarchy, Builder):
+        lines.append(f"hierarchy = {toml_value(attribute.hierarchy.spec())}")
+    elif attribute.hierarchy is not None:
+        lines.append(f"hierarchy = {toml_value(hierarchies[attribute.name])}")
+    if attribute.output is not None:
+        lines.append(f"output = {toml_value(attribute.output)}")
+    if attribute.weight != 1:
+        lines.append(f"weight = {toml_value(attribute.weight)}")
+    if attribute.levels is not None:
+        bounds = [level for level in attribute.levels if level is not None]
+        lines.append(f"levels = {toml_value(bounds)}")
+    if attribute.treatment is not None:
+        lines.append(f"treat = {toml_value(attribute.treatment.spec())}")
+    return lines
 
 
 def _attacker_lines(attacker: Attacker) -> list[str]:

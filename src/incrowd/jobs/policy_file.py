@@ -46,6 +46,7 @@ class ColumnTable(BaseModel):
     decimal: StrictStr | None = None
     thousands: StrictStr | None = None
     levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
+    treat: StrictStr | dict[str, Any] | None = None
 
 
 class AttackerTable(BaseModel):

@@ -39,6 +39,13 @@ def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:
 
 
 def _published(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
+    treatment = attribute.treatment
+    if treatment is not None:
+        attribute = replace(attribute, treatment=treatment.published())
+    return _published_hierarchy(attribute, counts)
+
+
+def _published_hierarchy(attribute: Attribute, counts: SensitiveCounts | None) -> Attribute:
     hierarchy = attribute.hierarchy
     if hierarchy is None or (isinstance(hierarchy, Builder) and not hierarchy.names_values):
         return attribute

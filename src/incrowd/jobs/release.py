@@ -22,8 +22,8 @@ from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
+from incrowd.jobs.treating import treatment_entries, treatment_sentences
 from incrowd.table.documents import envelope, to_json
-from incrowd.table.schema import UNRELEASED
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class Release:
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
+            **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
             "seconds": self.seconds,
         }
 
@@ -141,7 +142,7 @@ class Release:
             {"name": name, "role": schema[name].role if name in schema else "insensitive"}
             for name in engine_for(self.table).columns
         ]
-        return {"released": released, "dropped": sum(len(schema.having(role)) for role in UNRELEASED)}
+        return {"released": released, "dropped": sum(not each.leaves for each in schema.attributes)}
 
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
@@ -457,12 +458,19 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             "the raw table, 100% nothing left)."
         )
     columns = release._columns
-    left = [column["name"] for column in columns["released"] if column["role"] != "quasi"]
+    schema = release.policy.schema
+    treated = {each.name for each in schema.treated}
+    left = [
+        column["name"]
+        for column in columns["released"]
+        if column["role"] != "quasi" and column["name"] not in treated
+    ]
     if left:
         found.append(
             f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
             "above."
         )
+    found += treatment_sentences(schema)
     if release.telling:
         found.append(
             f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
@@ -500,6 +508,6 @@ def _policy(policy: Policy) -> dict[str, Any]:
                 "weight": attribute.weight,
             }
             for attribute in policy.schema.attributes
-            if attribute.role not in UNRELEASED
+            if attribute.leaves
         ],
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -48,6 +49,8 @@ class Recoding(ABC):
         Per quasi-identifier the released cells.
     suppressed
         bool[keys]: keys whose records are suppressed.
+    treated
+        What was decided once for columns that are treated besides, by name: plain data.
     """
 
     _kinds: ClassVar[dict[str, type[Recoding]]] = {}
@@ -56,6 +59,7 @@ class Recoding(ABC):
     keys: tuple[NDArray[np.unsignedinteger], ...]
     cells: tuple[Cells, ...]
     suppressed: NDArray[np.bool_]
+    treated: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
@@ -112,6 +116,7 @@ class Recoding(ABC):
             "confidential": "holds values of the table before recoding; keep it where the data is kept",
             "kind": self.kind,
             "decisions": self.decisions(),
+            **({"treated": dict(self.treated)} if self.treated else {}),
             "attributes": [
                 {
                     **domain_to_dict(domain),

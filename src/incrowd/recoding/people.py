@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.recoding.base import Recoding
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
-__all__ = ["carry_people"]
+__all__ = ["carry_people", "carry_sensitive"]
 
 _OTHER = (
     "the released table does not hold the rows that were recoded, so its people, households and "
@@ -64,6 +64,41 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
         if not _same(before, classes.counts(position), after):
             raise TableError(_OTHER)
     return _of_released_kinds(classes.with_people(carried))
+
+
+def carry_sensitive(
+    released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding
+) -> FrequencyTable:
+    """Return a released table's counts with the sensitive values that were perturbed before they left.
+
+    Perturbed values look more diverse than what can be learned of them. So models judge those before: of each
+    released key, those of the keys that it was made from.
+
+    Parameters
+    ----------
+    released
+        The released table, counted anew without the perturbed columns.
+    frequency
+        The table before, with all sensitive attributes.
+    recoding
+        What was made of its keys.
+
+    Raises
+    ------
+    TableError
+        When the release holds other rows.
+    """
+    if len(released.sensitive) == len(frequency.sensitive):
+        return released
+    classes = EquivalenceClasses.from_assignment(
+        frequency, _released_keys(released, frequency, recoding), released.keys
+    )
+    if not np.array_equal(classes.sizes, released.weights) or classes.suppressed != released.suppressed:
+        raise TableError(_OTHER)
+    there = {counts.name: counts for counts in released.sensitive}
+    before = classes.as_keys()
+    sensitive = tuple(there.get(counts.name, counts) for counts in before.sensitive)
+    return replace(released, sensitive=sensitive, joint=before.joint)
 
 
 def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:

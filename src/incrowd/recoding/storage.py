@@ -54,10 +54,18 @@ class _Decisions(BaseModel):
     algorithm: StrictStr = ""
 
 
+class _Treated(BaseModel):
+    """A treated column: its treatment, and what was decided once."""
+
+    treat: dict[str, Any]
+    decided: dict[str, Any]
+
+
 class _Document(BaseModel):
     kind: Literal["local", "full-domain", "single-dimensional"]
     decisions: _Decisions
     attributes: list[_Attribute]
+    treated: dict[str, _Treated] = {}
 
 
 def read_recoding(path: Path, version: int, kinds: Mapping[str, Callable[..., R]]) -> R:
@@ -110,6 +118,7 @@ class _Reader(Generic[R]):
         self.document = document
         self.table = table
         self.suppressed: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.treated = {name: entry.model_dump() for name, entry in document.treated.items()}
 
     def refuse(self, what: str) -> NoReturn:
         raise TableError(_damaged(self.path, what))
@@ -217,7 +226,9 @@ class _Reader(Generic[R]):
             if not _one_each(class_of_key[live].astype(np.int64), column.codes[live]):
                 self.refuse(f"{domain.name!r}: a class has several cells")
         algorithm = self.document.decisions.algorithm
-        return self.kinds["local"](domains, keys, cells, suppressed, class_of_key, count, algorithm)
+        return self.kinds["local"](
+            domains, keys, cells, suppressed, class_of_key, count, algorithm, treated=self.treated
+        )
 
     def full_domain(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
         levels = self.document.decisions.levels or {}
@@ -231,7 +242,9 @@ class _Reader(Generic[R]):
             pairs = zip(meant.entry[key[live]].tolist(), column.codes[live].tolist(), strict=True)
             if any(meant.labels[own] != column.labels[cell] for own, cell in set(pairs)):
                 self.refuse(f"{domain.name!r}: a cell is not the one of its level")
-        return self.kinds["full-domain"](domains, keys, cells, suppressed, tuple(levels.values()))
+        return self.kinds["full-domain"](
+            domains, keys, cells, suppressed, tuple(levels.values()), treated=self.treated
+        )
 
     def single_dimensional(self, domains: Any, keys: Any, cells: tuple[Cells, ...], suppressed: Any) -> R:
         round_of_key, count = self.count(self.document.decisions.rounds, "rounds")
@@ -242,7 +255,7 @@ class _Reader(Generic[R]):
                 self.refuse(f"{domain.name!r}: a value has several cells in one round")
         algorithm = self.document.decisions.algorithm
         return self.kinds["single-dimensional"](
-            domains, keys, cells, suppressed, round_of_key, count, algorithm
+            domains, keys, cells, suppressed, round_of_key, count, algorithm, treated=self.treated
         )
 
 

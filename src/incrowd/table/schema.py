@@ -12,6 +12,9 @@ from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
 from incrowd.table.spellings import Spelling, check_spelling
+from incrowd.table.treatment_rules import check_treatment
+from incrowd.treatments import TREATMENTS
+from incrowd.treatments.base import PERSON, Treatment, treatment_of
 
 if TYPE_CHECKING:
     from incrowd.hierarchy import Builder, Hierarchy
@@ -83,6 +86,9 @@ class Attribute:
     decimal, thousands
         How numbers are written in texts: the sign before decimals (``.`` or ``,``), and what groups digits in
         threes. A sign of a currency or of percent that all numbers have is left out.
+    treatment
+        What becomes of its values besides recoding, e.g. ``ic.Round(500)``. A column that says whose row it
+        is leaves where it has one.
     """
 
     name: str
@@ -95,6 +101,7 @@ class Attribute:
     format: str | None = None
     decimal: str | None = None
     thousands: str | None = None
+    treatment: Treatment | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -121,6 +128,18 @@ class Attribute:
                 "its own says how much the loss of a quasi-identifier counts, so leave that out"
             )
         check_spelling(self.name, self.spelling, self.kind)
+        if self.treatment is not None:
+            check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the column is released; those that name people are if a treatment hides the names."""
+        return self.role not in UNRELEASED or self.treatment is not None
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether equal values of it may be released otherwise, so that models judge those before."""
+        return self.treatment is not None and self.treatment.perturbs
 
     @property
     def spelling(self) -> Spelling:
@@ -138,8 +157,8 @@ class Attribute:
         return replace(self, format=None, decimal=None, thousands=None)
 
     def as_texts(self) -> Attribute:
-        """Return it without kind and hierarchy: values are told apart by their text, read by its spelling."""
-        return replace(self, kind="category", hierarchy=None)
+        """Return it untreated, without kind and hierarchy: values are told apart by their text."""
+        return replace(self, kind="category", hierarchy=None, treatment=None)
 
 
 class Schema:
@@ -173,6 +192,9 @@ class Schema:
     others
         What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
         them out of the release, ``"keep"`` releases them as they are.
+    treatments
+        What becomes of columns besides recoding, by name: ``{"salary": ic.Round(500)}``. A text such as
+        ``"round:500"`` stands for its treatment.
 
     Raises
     ------
@@ -192,6 +214,7 @@ class Schema:
         weights: str | Mapping[str, object] | None = None,
         null_values: Iterable[str] = (),
         unlisted: Literal["drop", "keep"] | None = None,
+        treatments: Mapping[str, object] | None = None,
     ) -> None:
         attributes: dict[str, Attribute] = {}
         roles: tuple[tuple[Role, Mapping[str, object] | Iterable[str]], ...] = (
@@ -221,6 +244,9 @@ class Schema:
             )
         if unlisted not in (None, "drop", "keep"):
             raise SchemaError(f"unlisted must be 'drop', 'keep' or None, got {unlisted!r}")
+        for name, treatment in (treatments or {}).items():
+            attributes[name] = _treated(attributes, name, treatment)
+        _check_beside(attributes)
         self._attributes = attributes
         self.null_values: tuple[str, ...] = _null_values(null_values)
         self.unlisted: Literal["drop", "keep"] | None = unlisted
@@ -232,6 +258,7 @@ class Schema:
         *,
         null_values: Iterable[str] = (),
         unlisted: Literal["drop", "keep"] | None = None,
+        treatments: Mapping[str, object] | None = None,
     ) -> Schema:
         """Make a schema from attributes."""
         roles: dict[Role, dict[str, object]] = {role: {} for role in ROLES}
@@ -240,7 +267,9 @@ class Schema:
                 raise SchemaError(f"column {attribute.name!r} is named twice; give it one role")
             roles[attribute.role][attribute.name] = attribute
         weights = roles.pop("weight")
-        return cls(**roles, weights=weights, null_values=null_values, unlisted=unlisted)
+        return cls(
+            **roles, weights=weights, null_values=null_values, unlisted=unlisted, treatments=treatments
+        )
 
     def with_attributes(self, attributes: Iterable[Attribute]) -> Schema:
         """Return a schema of other columns that says the same of missing values and unnamed columns."""
@@ -304,6 +333,24 @@ class Schema:
         """The sensitive attributes, in the order in which they were named."""
         return self.having("sensitive")
 
+    @property
+    def treated(self) -> tuple[Attribute, ...]:
+        """The columns that have a treatment, in the order in which they were named."""
+        return tuple(attribute for attribute in self._attributes.values() if attribute.treatment is not None)
+
+    def after_treatment(self) -> Schema:
+        """Return the schema of treated rows, in which the pseudonym of a person is a plain column."""
+        return Schema.of(
+            (
+                replace(each, treatment=None, role="insensitive" if each.role == "person" else each.role)
+                if each.treatment is not None
+                else each
+                for each in self.attributes
+            ),
+            null_values=self.null_values,
+            unlisted=self.unlisted,
+        )
+
     def having(self, role: Role) -> tuple[Attribute, ...]:
         """Return the columns of one role."""
         return tuple(attribute for attribute in self._attributes.values() if attribute.role == role)
@@ -321,7 +368,18 @@ class Schema:
         if person:
             roles = ("person", "household", "weight", *roles)
         kept = [attribute for attribute in self.attributes if attribute.role in roles]
-        return Schema.of((attribute.as_released() for attribute in kept), null_values=self.null_values)
+        return Schema.of(
+            (replace(attribute.as_released(), treatment=None) for attribute in kept),
+            null_values=self.null_values,
+        )
+
+    def without_perturbed(self) -> Schema:
+        """Return the schema without sensitive attributes that leave with other values than were judged."""
+        return Schema.of(
+            (each for each in self.attributes if each.role != "sensitive" or not each.perturbed),
+            null_values=self.null_values,
+            unlisted=self.unlisted,
+        )
 
     def target(self, name: str, columns: Sequence[str]) -> Attribute:
         """Return the column that a release is to predict.
@@ -358,8 +416,16 @@ class Schema:
         Raises
         ------
         SchemaError
-            When a column has no role and `unlisted` does not say what to do with it.
+            When a column has no role and `unlisted` does not say what to do with it, or has a treatment: who
+            asks does not know of it, and would release what it had before.
         """
+        if self.treated:
+            raise SchemaError(
+                f"column {named(each.name for each in self.treated)} has a treatment, which only anonymize "
+                "and apply carry out; leave "
+                + setting("treatments", "--treat (treat in a policy file)")
+                + " out here, and give the column the role identifying if it must not leave as it is"
+            )
         self.check_columns(columns)
         unnamed = [name for name in columns if name not in self._attributes]
         if unnamed and self.unlisted is None:
@@ -417,6 +483,29 @@ def require_columns(
             + setting("(CsvFormat(names=...))", "(--names)")
         )
     raise SchemaError(f"{where}the table has no column {named(missing)}; {has}")
+
+
+def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> Attribute:
+    """Give a column its treatment."""
+    if name not in attributes:
+        raise SchemaError(
+            f"treatments: column {name!r} has no role; name it as sensitive, insensitive, person or quasi"
+            + did_you_mean(name, attributes)
+        )
+    if attributes[name].treatment is not None:
+        raise SchemaError(f"column {name!r} has two treatments; give it one")
+    return replace(attributes[name], treatment=treatment_of(given, name, TREATMENTS))
+
+
+def _check_beside(attributes: Mapping[str, Attribute]) -> None:
+    """Refuse treatments that look at people where no column says whose row it is."""
+    people = any(each.role == "person" for each in attributes.values())
+    for each in attributes.values():
+        if each.treatment is not None and PERSON in each.treatment.columns and not people:
+            raise SchemaError(
+                f"column {each.name!r}: {each.treatment.name} goes by the person, and no column has the role "
+                "person; give it to the one that says whose row it is, or name a column with by"
+            )
 
 
 def _null_values(texts: Iterable[str]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from incrowd.verification.classes import (
     smallest_class,
 )
 from incrowd.verification.databases import is_address
+from incrowd.verification.forms import raw_left, treated_unchecked, wrong_forms
 from incrowd.verification.models import Measuring
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons, find_persons, refuse_several_rows
@@ -143,7 +144,7 @@ def verify(  # noqa: PLR0913
                 "released",
                 given,
                 table,
-                needed,
+                [*needed, *(column.name for column in policy.treated)],
                 replace(csv_format, escaped=escaped),
                 scratch,
                 everything=against is not None,
@@ -235,6 +236,10 @@ def _checked(
     ]
     unchecked: list[str] = []
     notes: list[str] = []
+    for column in policy.treated:
+        wrong, unknown = _odd_treated(con, column, policy, released, raw)
+        problems += wrong
+        unchecked += unknown
     for number, column in enumerate(quasi):
         wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
         problems += wrong
@@ -318,16 +323,33 @@ def _needs_values(model: str) -> bool:
     )  # fmt: skip
 
 
+def _odd_treated(
+    con: duckdb.DuckDBPyConnection, column: Column, policy: Policy, released: Table, raw: Table | None
+) -> tuple[list[str], list[str]]:
+    """Say what a treated column cannot have, and what cannot be told of it."""
+    treatment = column.treatment
+    assert treatment is not None
+    if column.role == "quasi":
+        # Its treated values were generalized.
+        why = f"whether the cells of column {column.name!r} are true: its values were treated before"
+        return [], [] if raw is None else [why]
+    problems = wrong_forms(con, released, column.name, treatment, column.spelling, policy.null_values)
+    if raw is not None:
+        problems += raw_left(con, released, raw, column.name, treatment, policy.null_values)
+    return problems, treated_unchecked(column.name, column.role, treatment)
+
+
 def _columns_too_many(policy: Policy, released: Table) -> list[str]:
     """Say which columns were released that the policy does not release; names are compared literally."""
-    roles = {column.name: column.role for column in policy.columns}
+    roles = {column.name: column.role for column in policy.columns if column.treatment is None}
+    treated = {column.name for column in policy.treated}
     problems = [
         f"the {roles[name]} column {name!r} is in the file"
         for name in released.names
         if roles.get(name) in UNRELEASED
     ]
     if policy.unlisted != "keep":
-        more = [name for name in released.names if name not in roles]
+        more = [name for name in released.names if name not in roles and name not in treated]
         problems += [
             f"the column {name!r} is in the file, and the policy does not release it" for name in more
         ]

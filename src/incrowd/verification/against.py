@@ -82,7 +82,10 @@ def compare(
     sizes = [count_rows(con, table) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return Compared([*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"])
-    pairs = [_pair(con, column, released, raw, policy.null_values) for column in policy.named("quasi")]
+    plain = [column for column in policy.named("quasi") if column.treatment is None]
+    if not plain:
+        return Compared(problems, ["whether the cells are true: every quasi-identifier was treated before"])
+    pairs = [_pair(con, column, released, raw, policy.null_values) for column in plain]
     comparison = _Comparison(con, released, raw, pairs, passed)
     in_order = released.in_order and raw.in_order
     notes = comparison.told_by_order() if in_order and policy.keep_order and not placed else []
@@ -131,9 +134,9 @@ def as_released(con: duckdb.DuckDBPyConnection, released: Table, raw: Table, row
 
 
 def _is_passed(name: str, policy: Policy) -> bool:
-    roles = {column.name: column.role for column in policy.columns}
-    if name in roles:
-        return roles[name] in ("sensitive", "insensitive")
+    columns = {column.name: column for column in policy.columns}
+    if name in columns:
+        return columns[name].role in ("sensitive", "insensitive") and columns[name].treatment is None
     return policy.unlisted == "keep"
 
 

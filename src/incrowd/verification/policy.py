@@ -18,6 +18,7 @@ from incrowd.verification.attackers import Attacker, read_attackers
 from incrowd.verification.demands import Demand, read_demands
 from incrowd.verification.recipes import recipe_named
 from incrowd.verification.spellings import Spelling, spelling_of
+from incrowd.verification.treatments import Treatment, read_treatment
 
 __all__ = ["SUPPRESSED", "Column", "Policy", "read_policy"]
 
@@ -30,7 +31,10 @@ _SETTINGS = (
     "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit", "null_values",
     "unlisted", "others", "columns", "models", "attackers", "algorithm",
 )  # fmt: skip
-_OF_COLUMN = ("role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands")
+_OF_COLUMN = (
+    "role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands",
+    "treat",
+)  # fmt: skip
 _LARGEST = 1 << 24
 """Bytes of a policy that is read."""
 
@@ -51,6 +55,8 @@ class Column:
         Least and largest level of full-domain recoding; None for no bound.
     spelling
         How its texts write numbers or dates, where the policy says so.
+    treatment
+        What became of its values besides recoding, where the policy says so.
     """
 
     name: str
@@ -60,6 +66,7 @@ class Column:
     style: str = "auto"
     levels: tuple[int, int | None] | None = None
     spelling: Spelling | None = None
+    treatment: Treatment | None = None
 
     @property
     def is_by_number(self) -> bool:
@@ -115,6 +122,11 @@ class Policy:
         """Names of the models that anything is asked of."""
         theirs = (demand for attacker in self.attackers for demand in attacker.demands)
         return tuple(demand.model for demand in (*self.demands, *theirs))
+
+    @property
+    def treated(self) -> tuple[Column, ...]:
+        """The columns that have a treatment."""
+        return tuple(column for column in self.columns if column.treatment is not None)
 
     def named(self, role: str) -> tuple[Column, ...]:
         """Return the columns of a role, in the order of the policy."""
@@ -264,6 +276,7 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
                 style=_choice(entry.get("output", style), STYLES, f"output of {where}"),
                 levels=_levels(entry.get("levels"), where),
                 spelling=spelling,
+                treatment=read_treatment(entry.get("treat"), where),
             )
         )
     return tuple(columns)

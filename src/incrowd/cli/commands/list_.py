@@ -11,6 +11,7 @@ from incrowd.cli import options, outputs
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
+from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.utility import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _LISTS: dict[str, Registry[Any]] = {
     "algorithms": ALGORITHMS,
     "metrics": METRICS,
     "risks": RISKS,
+    "treatments": TREATMENTS,
 }
 
 
@@ -44,7 +46,7 @@ def list_(
 
     table = Table(box=None, pad_edge=False)
     # What only some lists have.
-    extra = [name for name in ("monotone", "scale") if name in entries[0]]
+    extra = [name for name in ("monotone", "scale", "no_promise") if name in entries[0]]
     for name in ("name", "what it is", "parameters", *extra, "source"):
         table.add_column(name, overflow="fold")
     for entry in entries:
@@ -73,4 +75,6 @@ def _entry(entry: type[Configured]) -> dict[str, Any]:
     if issubclass(entry, PrivacyModel):
         generalization, suppression = entry.monotone_words()
         described["monotone"] = {"generalization": generalization, "suppression": suppression}
+    if issubclass(entry, Treatment):
+        described["no_promise"] = entry.no_promise
     return described

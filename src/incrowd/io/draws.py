@@ -1,0 +1,41 @@
+"""Random numbers of rows, which follow from a row's place and a key that is kept nowhere."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Draws"]
+
+_BLOCK = 4
+"""Numbers that the generator makes of one count."""
+
+
+class Draws:
+    """A random number of 64 bits for every row, however the rows come: all at once or in pieces.
+
+    Examples
+    --------
+    >>> draws = Draws()
+    >>> bool((draws.numbers(0, 9)[5:] == draws.numbers(5, 9)).all())
+    True
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.randbits(128)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def numbers(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the random numbers of the rows from `start` to before `stop`: uint64[stop - start]."""
+        import numpy as np
+
+        first = start // _BLOCK
+        made = np.random.Philox(key=self._key, counter=first).random_raw(stop - first * _BLOCK)
+        found: NDArray[np.uint64] = np.asarray(made, np.uint64)[start - first * _BLOCK :]
+        return found

@@ -1,0 +1,177 @@
+"""Treatments in a job: what is treated before rows are counted, and what only before they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import ParameterError, named
+from incrowd.table.schema import require_columns
+from incrowd.table.treated_columns import TreatedColumn
+from incrowd.treatments.keys import Secret, read_key
+
+if TYPE_CHECKING:
+    from incrowd.engines import Engine
+    from incrowd.table.schema import Schema
+
+__all__ = ["Treating", "treatment_entries", "treatment_sentences"]
+
+
+@dataclass(frozen=True)
+class Treating:
+    """The treatments of one table.
+
+    What follows from the value alone is treated before rows are counted, so models judge what an attacker
+    sees. What perturbs a sensitive attribute is treated after that: its values would look more diverse than
+    what can be learned of them.
+
+    Attributes
+    ----------
+    came
+        The engine of the table as it came.
+    counted
+        The engine that counts.
+    decided
+        What was decided once for each column, with the treatment that decided: plain data, confidential.
+    """
+
+    came: Engine
+    counted: Engine
+    schema: Schema
+    decided: dict[str, Any] = field(default_factory=dict, repr=False)
+    _columns: tuple[TreatedColumn, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, engine: Engine, schema: Schema, decided: Mapping[str, Any] | None = None) -> Treating:
+        """Read the keys and the columns, and decide what is decided once.
+
+        Parameters
+        ----------
+        decided
+            What was decided of an earlier table, for the next batch of rows.
+
+        Raises
+        ------
+        InputError
+            When a key is missing or weak, or a column cannot be treated so.
+        """
+        if decided is not None:
+            _check_same(schema, decided)
+        if not schema.treated:
+            return cls(engine, engine, schema)
+        columns = _columns_of(engine, schema)
+        made = []
+        for column in columns:
+            before = None if decided is None else decided[column.name]["decided"]
+            # Also of a batch all values are read beforehand, so that nothing is half written.
+            found = column.distinct(*engine.values_of(column.name))
+            learned = column.treatment.learn(found, column.secret) if before is None else before
+            made.append(replace(column, decided=learned))
+        first = [column for column in made if _is_counted(column)]
+        return cls(
+            engine,
+            engine.treated(first) if first else engine,
+            schema,
+            {each.name: _entry(each) for each in made},
+            tuple(made),
+        )
+
+    def rows(self, counted: Engine) -> Engine:
+        """Return the engine of the rows that leave, with what `counted` has counted."""
+        return counted.with_rows(self.came.treated(self._columns)) if self._columns else counted
+
+
+def _entry(column: TreatedColumn) -> dict[str, Any]:
+    """Return what is saved of a column for the next batch."""
+    return {"treat": column.treatment.published().spec(), "decided": dict(column.decided)}
+
+
+def _is_counted(column: TreatedColumn) -> bool:
+    """Say whether a column is treated before rows are counted."""
+    return column.attribute.role in ("quasi", "sensitive") and not column.treatment.perturbs
+
+
+def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
+    secrets: dict[str, Secret] = {}
+    found = []
+    for attribute in schema.treated:
+        treatment = attribute.treatment
+        assert treatment is not None
+        where = f"column {attribute.name!r}: {treatment.name}"
+        source = treatment.key_source
+        if source is not None and source not in secrets:
+            secrets[source] = read_key(source, where)
+        column = TreatedColumn(
+            attribute,
+            treatment,
+            schema.null_values,
+            schema.person,
+            # A copy each: what one treatment has computed is not another's.
+            None if source is None else secrets[source].copy(),
+        )
+        require_columns(column.columns, engine.columns, f"{where}: ", known=[attribute.name])
+        found.append(column)
+    return found
+
+
+def _check_same(schema: Schema, decided: Mapping[str, Any]) -> None:
+    """Refuse treatments that are not those of the earlier table."""
+    now = {
+        each.name: each.treatment.published().spec() for each in schema.treated if each.treatment is not None
+    }
+    then = {name: entry["treat"] for name, entry in decided.items()}
+    wrong = [name for name in {**now, **then} if now.get(name) != then.get(name)]
+    if wrong:
+        raise ParameterError(
+            f"apply: the treatment of column {named(wrong)} is not the one that the recoding was made with; "
+            "take the policy that the table was anonymized with"
+        )
+
+
+def treatment_entries(schema: Schema) -> list[dict[str, Any]]:
+    """Return what became of each treated column, as plain data."""
+    return [
+        {
+            "name": each.name,
+            "treatment": each.treatment.published().spec(),
+            "does": each.treatment.promise,
+            "does_not": each.treatment.no_promise,
+        }
+        for each in schema.treated
+        if each.treatment is not None
+    ]
+
+
+def treatment_sentences(schema: Schema) -> list[str]:
+    """Say what was done to each treated column, and what that does not promise."""
+    found = []
+    for each in schema.treated:
+        assert each.treatment is not None
+        found.append(each.treatment.sentence(each.name))
+        if each.role == "person":
+            found.append(
+                f"Rows of one person can be joined by {each.name}. The models judge every row by itself, so "
+                "whoever joins them may know more than the models allow for. The release is pseudonymous, "
+                "not anonymous."
+            )
+        elif each.role == "sensitive" and each.perturbed:
+            found.append(f"The models judge {each.name} by its values before it was perturbed.")
+        elif each.role == "sensitive":
+            found.append(f"The models judge {each.name} by the values that are released.")
+    return found
+
+
+def refuse_perturbed(schema: Schema, who: str) -> None:
+    """Refuse perturbed sensitive attributes, where models could only look at what was released.
+
+    Raises
+    ------
+    ParameterError
+    """
+    perturbed = [each.name for each in schema.sensitive if each.perturbed]
+    if perturbed:
+        raise ParameterError(
+            f"{who} judges what was released, and column {named(perturbed)} is perturbed, so it looks more "
+            "diverse than what can be learned of it; anonymize both tables together"
+        )

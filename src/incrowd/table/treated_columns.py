@@ -1,0 +1,313 @@
+"""Treated columns: read as a treatment wants them, and written as the column was."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.errors import SchemaError, null_values_setting
+from incrowd.io.columns import nameless
+from incrowd.table.missing import null_values_of
+from incrowd.table.spellings import Spelling
+from incrowd.treatments.base import PERSON, Batch, Distinct, Treatment, by_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.table.schema import Attribute
+    from incrowd.treatments.keys import Secret
+
+__all__ = ["TreatedColumn", "as_texts"]
+
+_NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])"
+_EXACT = 2.0**53
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True)
+class TreatedColumn:
+    """One column and what becomes of it.
+
+    Attributes
+    ----------
+    attribute
+        The column.
+    treatment
+        What becomes of it.
+    null_values
+        Texts that mean missing.
+    person
+        The columns that say whose row it is.
+    secret
+        The key, where the treatment has one.
+    decided
+        What was decided once.
+    """
+
+    attribute: Attribute
+    treatment: Treatment
+    null_values: tuple[str, ...] = ()
+    person: tuple[str, ...] = ()
+    secret: Secret | None = None
+    decided: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.attribute.name
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that have to be there, itself first."""
+        beside = (
+            name
+            for each in self.treatment.columns
+            for name in (self.person if each == PERSON and self.person else (each,))
+        )
+        return list(dict.fromkeys([self.name, *beside]))
+
+    def distinct(self, values: pl.Series, counts: NDArray[np.int64]) -> Distinct:
+        """Read the distinct values of the column.
+
+        Parameters
+        ----------
+        values, counts
+            As an engine has them, missing ones among them; values may stand several times.
+
+        Raises
+        ------
+        SchemaError
+            When a value cannot be read as the treatment wants it.
+        """
+        import polars as pl
+
+        read = self._read(values).values
+        found = (
+            pl.DataFrame({"value": read, "records": pl.Series(counts, dtype=pl.Int64)})
+            .drop_nulls("value")
+            .group_by("value")
+            .agg(pl.col("records").sum())
+            .sort("value")
+        )
+        return Distinct(self.name, found["value"], found["records"].to_numpy())
+
+    def type_of(self, came: pl.DataType) -> pl.DataType:
+        """Return the type of the treated column."""
+        import polars as pl
+
+        if self.treatment.reads == "text" or not (came.is_numeric() or came.is_temporal()):
+            return pl.String()
+        return self.treatment.type_of(came)
+
+    def of(self, rows: pl.DataFrame, draws: NDArray[np.uint64] | None = None) -> pl.Series:
+        """Treat rows, which have `columns` at least."""
+        read = self._read(nameless(rows[self.name]))
+        beside = {
+            name: as_texts(nameless(rows[name]), self.null_values)
+            for name in self.columns
+            if name != self.name
+        }
+        made = self.treatment.treat(Batch(read.values, beside, self.decided, self.secret, draws))
+        return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
+
+    def _read(self, series: pl.Series) -> _Read:
+        reader = {"text": _texts, "number": _numbers, "date": _days}[self.treatment.reads]
+        found: _Read = reader(series, self)
+        return found
+
+
+def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
+    """Return the texts of a column, the same in every engine: 17 for 17.0, 2020-03-05 for its midnight."""
+    import polars as pl
+
+    kind = series.dtype
+    if isinstance(kind, pl.Categorical | pl.Enum) or kind in (pl.Null, pl.Boolean):
+        series, kind = series.cast(pl.String), pl.String()
+    series = null_values_of(null_values).without(series)
+    if kind == pl.String:
+        return series
+    if kind.is_float():
+        return (series.fill_nan(None) + 0.0).cast(pl.String).str.strip_suffix(".0")
+    if isinstance(kind, pl.Decimal):
+        # 17.50 and 17.5 are one number, and so are 17.00 and 17.
+        return series.cast(pl.String).str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".")
+    if kind == pl.Date:
+        return series.dt.to_string("iso")
+    if isinstance(kind, pl.Datetime):
+        local = series.dt.replace_time_zone(None)
+        return local.dt.to_string("%Y-%m-%dT%H:%M:%S%.f").str.strip_suffix("T00:00:00")
+    return series.cast(pl.String)
+
+
+class _Read(NamedTuple):
+    """A column as a treatment reads it, and what is needed to write it as it was."""
+
+    values: pl.Series
+    came: pl.Series
+    column: TreatedColumn
+    rest: Any = None
+
+    def written(self, made: pl.Series, kind: pl.DataType) -> pl.Series:
+        """Write what a treatment made."""
+        reads = self.column.treatment.reads
+        if made.dtype == _text_type() or reads == "text":
+            return made
+        return _numbers_written(self, made, kind) if reads == "number" else _days_written(self, made, kind)
+
+
+def _text_type() -> pl.DataType:
+    import polars as pl
+
+    return pl.String()
+
+
+def _refuse(column: TreatedColumn, wrong: int, what: str) -> SchemaError:
+    return SchemaError(
+        f"column {column.name!r}: {column.treatment.name} needs {what}, and {wrong:,} distinct values are "
+        f"none; name those that mean missing with {null_values_setting()}, declare how they are written "
+        "(format, decimal, thousands), or take another treatment"
+    )
+
+
+def _texts(series: pl.Series, column: TreatedColumn) -> _Read:
+    return _Read(as_texts(series, column.null_values), series, column)
+
+
+# --- numbers -----------------------------------------------------------------------------------------
+
+
+def _numbers(series: pl.Series, column: TreatedColumn) -> _Read:
+    import polars as pl
+
+    kind = series.dtype
+    if kind.is_numeric():
+        values = null_values_of(column.null_values).without(series).cast(pl.Float64).fill_nan(None)
+        found = values.abs().max()
+        if kind.is_integer() and found is not None and float(found) > _EXACT:  # type: ignore[arg-type]
+            raise SchemaError(
+                f"column {column.name!r}: {column.treatment.name} needs numbers below 2^53; turn it into "
+                "text and mask it, or leave it out"
+            )
+        return _Read(values, series, column)
+    texts = as_texts(series, column.null_values)
+    return _Read(by_value(texts, lambda found: _as_numbers(found, column)), series, column)
+
+
+def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
+    import polars as pl
+
+    spelling = column.attribute.spelling
+    if spelling:
+        plain = pl.Series([spelling.number(text)[0] for text in texts], dtype=pl.String)
+    else:
+        plain = texts.str.strip_chars()
+        plain = pl.select(pl.when(pl.lit(plain).str.contains(_NUMBER)).then(pl.lit(plain))).to_series()
+    numbers = plain.cast(pl.Float64, strict=False)
+    wrong = len(numbers) - int(numbers.is_finite().sum())
+    if wrong:
+        raise _refuse(column, wrong, "numbers")
+    return numbers
+
+
+def _numbers_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
+    import polars as pl
+
+    if kind.is_integer():
+        whole = made.round()
+        fitting = whole.cast(kind, strict=False)
+        # What a type of 8 bits does not hold needs a wider one; batches have one type, so it is cut.
+        return fitting if fitting.null_count() == whole.null_count() else whole.cast(pl.Int64).cast(kind)
+    if kind.is_numeric():
+        return made.cast(kind)
+    spelling = read.column.attribute.spelling
+    return by_value(made, lambda numbers: pl.Series([_number(x, spelling) for x in numbers], dtype=pl.String))
+
+
+def _number(value: float, spelling: Spelling) -> str:
+    """Write a number plainly, or as its column does."""
+    import numpy as np
+
+    text = np.format_float_positional(value, trim="-")
+    whole, _, part = text.partition(".")
+    if spelling.thousands is not None:
+        sign = "-" if whole.startswith("-") else ""
+        whole = sign + f"{int(whole.lstrip('-')):,}".replace(",", spelling.thousands)
+    return whole + (f"{spelling.decimal or '.'}{part}" if part else "")
+
+
+# --- days --------------------------------------------------------------------------------------------
+
+
+def _days(series: pl.Series, column: TreatedColumn) -> _Read:
+    import polars as pl
+
+    kind = series.dtype
+    if kind == pl.Date or isinstance(kind, pl.Datetime):
+        known = null_values_of(column.null_values).without(series)
+        local = known.dt.replace_time_zone(None) if isinstance(kind, pl.Datetime) else known
+        return _Read(local.cast(pl.Date).cast(pl.Int32).cast(pl.Int64), known, column)
+    if kind.is_numeric():
+        raise _refuse(column, series.n_unique(), "dates")
+    texts = as_texts(series, column.null_values)
+    if column.attribute.format is not None:
+        return _Read(by_value(texts, lambda found: _spelled_days(found, column)), texts, column)
+    return _Read(by_value(texts, lambda found: _plain_days(found, column)), texts, column)
+
+
+def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
+    import polars as pl
+
+    moments = [column.attribute.spelling.moment(text) for text in texts]
+    if wrong := moments.count(None):
+        raise _refuse(column, wrong, "dates")
+    days = [moment.toordinal() - _EPOCH for moment in moments if moment is not None]
+    return pl.Series(days, dtype=pl.Int64)
+
+
+def _plain_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
+    import polars as pl
+
+    right = pl.lit(texts).str.contains(_DAY)
+    days = pl.lit(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    found = pl.select(pl.when(right).then(days)).to_series()
+    if wrong := found.null_count():
+        raise _refuse(column, wrong, "dates (as 2020-03-05)")
+    return found.cast(pl.Int32).cast(pl.Int64)
+
+
+def _days_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
+    import polars as pl
+
+    moved = made - read.values
+    keeps = read.column.treatment.keeps_time
+    came = read.came
+    if kind == pl.Date:
+        return made.cast(pl.Int32).cast(pl.Date)
+    if isinstance(kind, pl.Datetime):
+        start = came if keeps else came.dt.truncate("1d")
+        return pl.select(pl.lit(start) + pl.duration(days=pl.lit(moved))).to_series().cast(kind)
+    pattern = read.column.attribute.format
+    if pattern is None:
+        days = made.cast(pl.Int32).cast(pl.Date).dt.to_string("iso")
+        return days + came.str.slice(10) if keeps else days
+    pairs = pl.DataFrame({"text": came, "moved": moved})
+    distinct = pairs.drop_nulls().unique()
+    spelling = read.column.attribute.spelling
+    texts = [_moved(spelling, text, days, keeps=keeps) for text, days in distinct.iter_rows()]
+    table = distinct.with_columns(pl.Series("made", texts, dtype=pl.String))
+    return pairs.join(table, on=["text", "moved"], how="left", maintain_order="left")["made"]
+
+
+def _moved(spelling: Spelling, text: str, days: int, *, keeps: bool) -> str:
+    """Write the day that lies so many days after another, as the column writes days."""
+    moment = spelling.moment(text)
+    assert moment is not None
+    assert spelling.format is not None
+    if not keeps:
+        moment = dt.datetime.combine(moment.date(), dt.time())
+    return (moment + dt.timedelta(days=days)).strftime(spelling.format)

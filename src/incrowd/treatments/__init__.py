@@ -1,0 +1,26 @@
+"""Treatments: one class in one file each, listed here. They say what becomes of a column besides recoding."""
+
+from __future__ import annotations
+
+from incrowd.parameters import Registry
+from incrowd.treatments.base import Batch as Batch
+from incrowd.treatments.base import Distinct as Distinct
+from incrowd.treatments.base import Treatment as Treatment
+
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+# fmt: off
+from incrowd.treatments.pseudonym import Pseudonym as Pseudonym
+from incrowd.treatments.keep_first import KeepFirst as KeepFirst
+from incrowd.treatments.keep_last import KeepLast as KeepLast
+from incrowd.treatments.mask import Mask as Mask
+from incrowd.treatments.email_domain import EmailDomain as EmailDomain
+from incrowd.treatments.redact import Redact as Redact
+from incrowd.treatments.constant import Constant as Constant
+from incrowd.treatments.round import Round as Round
+from incrowd.treatments.top import Top as Top
+from incrowd.treatments.bottom import Bottom as Bottom
+# fmt: on
+# isort: on
+
+TREATMENTS: Registry[Treatment] = Registry.of_imports("treatments", Treatment, globals())

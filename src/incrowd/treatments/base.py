@@ -1,0 +1,275 @@
+"""What every treatment says of itself and does: columns in, a column out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from incrowd.errors import ParameterError, quoted
+from incrowd.parameters import Configured, Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.treatments.keys import Secret
+
+__all__ = [
+    "PERSON",
+    "Batch",
+    "Distinct",
+    "Reads",
+    "Treatment",
+    "by_value",
+    "treatment_of",
+    "treatment_texts",
+]
+
+Reads = Literal["text", "number", "date"]
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct values of a column, missing ones left out.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    values
+        As the treatment reads them: texts, numbers (Float64) or days since 1970 (Int64), in order.
+    counts
+        int64[values]: how many records have each.
+    """
+
+    column: str
+    values: pl.Series
+    counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Distinct({self.column!r}, {len(self.values):,} values)"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of a column, and what a treatment may look at beside them.
+
+    Attributes
+    ----------
+    values
+        As the treatment reads them: texts, numbers (Float64) or days since 1970 (Int64).
+    beside
+        The texts of further columns, by name; `Treatment.columns` asks for them.
+    decided
+        What `Treatment.learn` decided of the first table.
+    secret
+        The key, where the treatment has one.
+    draws
+        uint64[rows]: a random number for each row, where the treatment is random.
+    """
+
+    values: pl.Series
+    beside: Mapping[str, pl.Series] = field(default_factory=dict)
+    decided: Mapping[str, Any] = field(default_factory=dict)
+    secret: Secret | None = None
+    draws: NDArray[np.uint64] | None = None
+
+    def __repr__(self) -> str:
+        return f"Batch({len(self.values):,} rows)"
+
+
+@dataclass(frozen=True)
+class Treatment(Configured):
+    """Base of every treatment: what becomes of a column that is not generalized.
+
+    A treatment is given a column as texts, as numbers or as days. It gives back as many rows. Missing values
+    stay missing unless it says otherwise.
+
+    Attributes
+    ----------
+    reads
+        How it reads its column.
+    promise
+        What it does, in a sentence without a subject: ``is rounded to multiples of 500``.
+    no_promise
+        What it does not promise, as a sentence.
+    for_quasi
+        Whether a quasi-identifier may have it. Its values are then treated first and generalized afterwards.
+    for_person
+        Whether a column that says whose row it is may have it, so that it is released.
+    keyed
+        Whether it needs a key.
+    """
+
+    reads: ClassVar[Reads] = "text"
+    no_promise: ClassVar[str] = ""
+    for_quasi: ClassVar[bool] = False
+    for_person: ClassVar[bool] = False
+
+    @property
+    def promise(self) -> str:
+        """Say what it does, to be put after the column's name."""
+        raise NotImplementedError
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether equal values may get different ones.
+
+        Models then judge the values before. Those after look more diverse than what can be learned of them.
+        """
+        return False
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it needs a random number for each row."""
+        return False
+
+    @property
+    def key_source(self) -> str | None:
+        """Where its key is, as ``env:NAME``; None where it needs none."""
+        return None
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether days that it gives keep the time of the day that they had."""
+        return False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Further columns that it looks at; `PERSON` stands for those that say whose row it is."""
+        return ()
+
+    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
+        """Decide what is decided once, of the distinct values of the first table: plain data.
+
+        Raises
+        ------
+        ParameterError
+            When the column cannot be treated so.
+        """
+        return {}
+
+    def type_of(self, came: pl.DataType) -> pl.DataType:
+        """Return the type of a column of numbers or days after it was treated."""
+        return came
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Return the treated rows: as many values, of the kind that it reads, or texts."""
+        raise NotImplementedError
+
+    def spec(self) -> dict[str, Any]:
+        """Return it as a policy file has it: its name with the first parameter, then the others.
+
+        Examples
+        --------
+        >>> import incrowd as ic
+        >>> ic.Round(500, top=0.99).spec()
+        {'round': 500, 'top': 0.99}
+        """
+        settings = self.settings()
+        usual = {each.name: each.default for each in fields(self)}
+        first = next(iter(self.parameters()), None)
+        given: Any = True if first is None else settings.pop(first, True)
+        return {self.name: given} | {name: x for name, x in settings.items() if x != usual[name]}
+
+    def published(self) -> Self:
+        """Return it as a policy for others has it: where the key is, is nobody's business."""
+        return self if self.key_source is None else type(self)(**{**self.settings(), "key": "prompt"})
+
+    def sentence(self, column: str) -> str:
+        """Say what was done to a column, and what that does not promise."""
+        return f"{column} {self.promise}. {self.no_promise}".rstrip()
+
+
+def by_value(values: pl.Series, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Make a column of what each distinct value becomes; missing ones stay missing."""
+    distinct = values.drop_nulls().unique()
+    if len(distinct) == len(values):
+        return made(values)
+    found = made(distinct)
+    return values.replace_strict(distinct, found, default=None, return_dtype=found.dtype)
+
+
+PERSON = "person"
+"""What `by` says for the columns that say whose row it is."""
+
+
+def treatment_of(given: object, column: str, registry: Registry[Treatment]) -> Treatment:
+    """Make a treatment of what a caller or a policy file has.
+
+    Parameters
+    ----------
+    given
+        A treatment, a text such as ``round:500,top=0.99``, or a mapping such as ``{"round": 500}``: the name
+        of the treatment with its first parameter, and further parameters by name.
+    column
+        Whose treatment it is, for the message.
+
+    Raises
+    ------
+    ParameterError, PolicyError
+    """
+    if isinstance(given, Treatment):
+        return given
+    try:
+        if isinstance(given, str):
+            return registry.parse(given)
+        if isinstance(given, Mapping):
+            return _of_mapping(given, registry)
+    except ParameterError as error:
+        raise type(error)(f"column {column!r}: {error}") from None
+    if isinstance(given, type) and issubclass(given, Treatment):
+        raise ParameterError(f"column {column!r}: {given.__name__} is a class; write {given.__name__}(...)")
+    raise ParameterError(
+        f"column {column!r}: a {type(given).__name__} is no treatment; write ic.Round(500), 'round:500' or "
+        "{'round': 500}"
+    )
+
+
+def _of_mapping(given: Mapping[Any, Any], registry: Registry[Treatment]) -> Treatment:
+    names = [name for name in given if name in registry]
+    if not names:
+        first = str(next(iter(given), ""))
+        registry.get(first)
+    # `{ round = 500, top = 0.99 }`: the treatment is the one that knows the others as its parameters.
+    others = {name: [key for key in given if key != name] for name in names}
+    fitting = [name for name in names if all(key in registry.get(name).parameters() for key in others[name])]
+    name = (fitting or names)[0]
+    if not fitting and len(names) > 1:
+        raise ParameterError(f"{' and '.join(map(quoted, names))} are two treatments; a column can have one")
+    entry = registry.get(name)
+    settings: dict[str, Any] = {key: value for key, value in given.items() if key != name}
+    first_parameter = next(iter(entry.parameters()), None)
+    value = given[name]
+    if first_parameter is None:
+        if value is not True:
+            raise ParameterError(f"{name}: has no setting; write {{ {name} = true }}")
+    elif value is not True or entry.parameters()[first_parameter].kind is bool:
+        settings = {first_parameter: value} | settings
+    return entry.from_settings(settings)
+
+
+def treatment_texts(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
+    """Read ``COLUMN=NAME:PARAMETERS`` as the command line has it, by column.
+
+    Raises
+    ------
+    ParameterError
+        When one is not written so, or a column has two.
+
+    Examples
+    --------
+    >>> treatment_texts(["salary=round:500,top=0.99"])
+    {'salary': 'round:500,top=0.99'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        column, equals, treatment = text.partition("=")
+        if not (equals and column and treatment):
+            raise ParameterError(f"--treat {quoted(text)}: write COLUMN=NAME:PARAMETERS, as salary=round:500")
+        if column in found:
+            raise ParameterError(f"--treat: column {column!r} has two treatments; give it one")
+        found[column] = treatment
+    return found

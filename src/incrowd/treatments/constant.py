@@ -1,0 +1,55 @@
+"""A constant in place of every value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.treatments.base import Batch, Treatment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Constant"]
+
+
+@dataclass(frozen=True)
+class Constant(Treatment):
+    """Replace every value by one text, missing values too.
+
+    So the column is still there for a program that wants it, and tells nothing.
+
+    Parameters
+    ----------
+    text
+        What stands in every row.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> ic.Constant("n/a").treat(ic.treatments.Batch(pl.Series(["Fell at home", None]))).to_list()
+    ['n/a', 'n/a']
+
+    References
+    ----------
+    45 CFR 164.514(b)(2) (HIPAA Safe Harbor): identifiers in free text have to go, too.
+    """
+
+    text: str = parameter("what stands in every row", kind=str)
+
+    name: ClassVar[str] = "constant"
+    summary: ClassVar[str] = "replaces every value by one text, missing values too"
+    paper: ClassVar[str] = "HIPAA Safe Harbor"
+
+    @property
+    def promise(self) -> str:
+        """Say what it was replaced by."""
+        return "is the same text in every row"
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Replace the rows."""
+        import polars as pl
+
+        return pl.Series([self.text], dtype=pl.String).new_from_index(0, len(batch.values))

@@ -1,0 +1,94 @@
+"""The domain of an e-mail address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.treatments.base import Batch, Distinct, Treatment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.treatments.keys import Secret
+
+__all__ = ["OTHER_DOMAIN", "EmailDomain"]
+
+OTHER_DOMAIN = "other"
+"""What stands for rare domains, and for texts that are no address."""
+
+
+@dataclass(frozen=True)
+class EmailDomain(Treatment):
+    """Keep the domain of an e-mail address where enough records have it.
+
+    A domain of one family tells the person. So rare domains become ``other``, and so do texts without a
+    single ``@``. Which domains are kept is decided once: the next batch gets the same.
+
+    Parameters
+    ----------
+    least
+        How many records a domain needs at least.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [30, 31, 32], "mail": ["a@x.org", "b@x.org", "c@c-family.name"]})
+    >>> schema = ic.Schema(["age"], insensitive=["mail"], treatments={"mail": ic.EmailDomain(2)})
+    >>> sorted(ic.anonymize(table, schema, "k-anonymity:3").table["mail"])
+    ['other', 'x.org', 'x.org']
+
+    References
+    ----------
+    ENISA, Pseudonymisation techniques and best practices, 2019, section 7 (e-mail addresses).
+    """
+
+    least: int = parameter("records that a domain needs to be kept", kind=int, low=1, default=5)
+
+    name: ClassVar[str] = "email-domain"
+    summary: ClassVar[str] = "keeps the domains of e-mail addresses that enough records have"
+    paper: ClassVar[str] = "ENISA 2019"
+    no_promise: ClassVar[str] = "A domain may still tell an employer or a school."
+    for_quasi: ClassVar[bool] = True
+
+    @property
+    def promise(self) -> str:
+        """Say which domains are kept."""
+        return (
+            f"is the domain of the address where at least {self.least} records have it, else {OTHER_DOMAIN}"
+        )
+
+    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
+        """Decide which domains are kept."""
+        import polars as pl
+
+        counted = (
+            pl.DataFrame({"domain": _domains(found.values), "records": found.counts})
+            .drop_nulls("domain")
+            .group_by("domain")
+            .agg(pl.col("records").sum())
+            .filter(pl.col("records") >= self.least)
+        )
+        return {"domains": sorted(counted["domain"])}
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Take the domains of the rows."""
+        import polars as pl
+
+        kept = pl.Series(batch.decided["domains"], dtype=pl.String)
+        domain = pl.lit(_domains(batch.values))
+        known = domain.is_in(kept.implode()).fill_null(value=False)
+        return pl.select(
+            pl.when(pl.lit(batch.values).is_null())
+            .then(None)
+            .when(known)
+            .then(domain)
+            .otherwise(pl.lit(OTHER_DOMAIN))
+        ).to_series()
+
+
+def _domains(texts: pl.Series) -> pl.Series:
+    """Return the domains in small letters; null where there is none."""
+    return texts.str.strip_chars().str.extract(r"^[^@\s]+@([^@\s]+)$").str.to_lowercase()

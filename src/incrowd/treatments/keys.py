@@ -1,0 +1,175 @@
+"""Keys of pseudonyms and shifts: read where they are kept, and never written, printed or passed on."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import os
+import stat
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from incrowd.errors import ParameterError, quoted
+
+__all__ = ["KEY_MEANING", "Secret", "check_source", "read_key"]
+
+KEY_MEANING = "where the key is: env:NAME, file:PATH or prompt"
+"""The meaning of the parameter that names a key."""
+
+_SHORTEST = 32
+_BITS = 96
+_LARGEST = 1 << 16
+_BLOCK = 64
+"""Bytes that SHA-256 takes at a time."""
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_MAKE = "make one with: openssl rand -hex 32"
+
+
+class Secret:
+    """A key. Nothing shows it: neither its text nor a traceback that shows variables.
+
+    Examples
+    --------
+    >>> Secret(b"Jefe")
+    Secret()
+    >>> Secret(b"Jefe").digest(b"what do ya want for nothing?").hex()[:16]
+    '5bdcc146bf60754e'
+    """
+
+    __slots__ = ("_key", "known")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.known: Any = None
+        """What a treatment has computed already and wants to use again."""
+
+    def __repr__(self) -> str:
+        return "Secret()"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not pickled")
+
+    def copy(self) -> Secret:
+        """Return the same key, without what is known already."""
+        return Secret(self._key)
+
+    def digest(self, message: bytes) -> bytes:
+        """Return the HMAC-SHA-256 of a message (RFC 2104, FIPS 180-4): 32 bytes."""
+        return hmac.digest(self._key, message, hashlib.sha256)
+
+    def digests(self, messages: list[bytes]) -> list[bytes]:
+        """Return `digest` of many messages."""
+        # Of both hashes the first block is always the key, so it is hashed once.
+        block = self._key if len(self._key) <= _BLOCK else hashlib.sha256(self._key).digest()
+        block = block.ljust(_BLOCK, b"\0")
+        inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block))
+        outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
+        found = []
+        for message in messages:
+            first, second = inner.copy(), outer.copy()
+            first.update(message)
+            second.update(first.digest())
+            found.append(second.digest())
+        return found
+
+    def for_purpose(self, purpose: str) -> Secret:
+        """Return another key that follows from this one, so that one use tells nothing of another."""
+        return Secret(self.digest(b"incrowd purpose\0" + purpose.encode()))
+
+
+def check_source(source: str, owner: str) -> None:
+    """Refuse what does not say where a key is; the text is not repeated, since it may be the key.
+
+    Raises
+    ------
+    ParameterError
+    """
+    kind, colon, rest = source.partition(":")
+    if source == "prompt" or (kind in ("env", "file") and colon and rest and "\0" not in rest):
+        return
+    raise ParameterError(
+        f"{owner}: key must say where the key is, and never be it: env:NAME for an environment variable, "
+        "file:PATH for a file, or prompt"
+    )
+
+
+def read_key(source: str, owner: str) -> Secret:
+    """Read a key from an environment variable, from a file that nobody else may read, or from a prompt.
+
+    Parameters
+    ----------
+    source
+        ``env:NAME``, ``file:PATH`` or ``prompt``.
+    owner
+        What the messages begin with.
+
+    Raises
+    ------
+    ParameterError
+        When there is none, others may read it, or it is weak: shorter than 32 characters, or so regular that
+        it has less than 96 bits of entropy by the frequencies of its characters. The key is not in the
+        message.
+    """
+    check_source(source, owner)
+    kind, _, rest = source.partition(":")
+    if kind == "env":
+        found = os.environb.get(os.fsencode(rest)) if os.supports_bytes_environ else _encoded(rest)
+        if not found:
+            raise ParameterError(f"{owner}: the environment variable {quoted(rest)} is not set; {_MAKE}")
+    elif kind == "file":
+        found = _of_file(Path(rest), owner)
+    else:
+        found = _asked(owner)
+    found = found.rstrip(b"\r\n")
+    if len(found) < _SHORTEST:
+        raise ParameterError(
+            f"{owner}: the key of {_shown(source)} is too short; it needs {_SHORTEST} characters, {_MAKE}"
+        )
+    if _entropy(found) < _BITS:
+        raise ParameterError(f"{owner}: the key of {_shown(source)} is too regular to be secret; {_MAKE}")
+    return Secret(found)
+
+
+def _encoded(name: str) -> bytes | None:
+    text = os.environ.get(name)
+    return None if text is None else text.encode()
+
+
+def _shown(source: str) -> str:
+    return "the prompt" if source == "prompt" else quoted(source)
+
+
+def _of_file(path: Path, owner: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                raise ParameterError(f"{owner}: {path} is no regular file, so it holds no key")
+            if os.name == "posix" and mode & _OTHERS:
+                raise ParameterError(
+                    f"{owner}: others may read {path} (mode {mode & 0o777:o}); run chmod 600 on it, and "
+                    "make a new key if they did"
+                )
+            found = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise ParameterError(f"{owner}: the key file {path} cannot be read ({error.strerror})") from None
+    if len(found) > _LARGEST:
+        raise ParameterError(f"{owner}: {path} is too long to be a key")
+    return found
+
+
+def _asked(owner: str) -> bytes:
+    from getpass import getpass
+
+    if not sys.stdin.isatty():
+        raise ParameterError(f"{owner}: nobody is there to be asked for the key; give env:NAME or file:PATH")
+    return getpass(f"Key for {owner}: ").encode()
+
+
+def _entropy(key: bytes) -> float:
+    """Return the bits of a key by the frequencies of its characters."""
+    size = len(key)
+    return -sum(count * math.log2(count / size) for count in Counter(key).values())

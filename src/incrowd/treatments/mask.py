@@ -1,0 +1,84 @@
+"""Masking what a pattern finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.treatments.base import Batch, Treatment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Mask"]
+
+
+@dataclass(frozen=True)
+class Mask(Treatment):
+    """Mask what a pattern finds in a text.
+
+    Everything that the pattern finds becomes one mark. A text in which it finds nothing is masked whole, so
+    that a value of another form does not leave as it is.
+
+    Parameters
+    ----------
+    pattern
+        A regular expression without lookaround and references back, as Rust and RE2 read it.
+    mark
+        What stands for it; the text of each find becomes one mark.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> ic.Mask("[0-9]").treat(ic.treatments.Batch(pl.Series(["AB-12", "unknown"]))).to_list()
+    ['AB-**', '*']
+
+    References
+    ----------
+    ENISA, Pseudonymisation techniques and best practices, 2019, section 5 (masking).
+    """
+
+    pattern: str = parameter("a regular expression: what it finds is masked", kind=str)
+    mark: str = parameter("what stands for each find", kind=str, default="*")
+
+    name: ClassVar[str] = "mask"
+    summary: ClassVar[str] = "masks what a pattern finds, and texts in which it finds nothing whole"
+    paper: ClassVar[str] = "ENISA 2019"
+    no_promise: ClassVar[str] = "What is kept may still be rare: masks promise nothing about that."
+    for_quasi: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        import polars as pl
+
+        super().__post_init__()
+        try:
+            blank = bool(pl.Series([""]).str.contains(self.pattern).item())
+            again = bool(pl.Series([self.mark]).str.contains(self.pattern).item())
+        except pl.exceptions.ComputeError:
+            raise ParameterError(f"{self.name}: pattern is no regular expression that can be read") from None
+        if blank:
+            raise ParameterError(f"{self.name}: pattern finds the empty text, so it would mask nothing")
+        if again:
+            raise ParameterError(f"{self.name}: pattern finds the mark itself; take another mark")
+
+    @property
+    def promise(self) -> str:
+        """Say what is masked."""
+        return f"has everything masked that the pattern {self.pattern} finds"
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Mask the rows."""
+        import polars as pl
+
+        text = pl.lit(batch.values)
+        found = text.str.replace_all(self.pattern, self.mark.replace("$", "$$"))
+        return pl.select(
+            pl.when(text.is_null())
+            .then(None)
+            .when(text.str.contains(self.pattern))
+            .then(found)
+            .otherwise(pl.lit(self.mark))
+        ).to_series()

@@ -1,0 +1,135 @@
+"""Keyed pseudonyms."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.treatments.base import Batch, Distinct, Treatment, by_value
+from incrowd.treatments.keys import KEY_MEANING, check_source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.treatments.keys import Secret
+
+__all__ = ["Pseudonym", "tokens"]
+
+_LONGEST = {"hex": 64, "base32": 52, "digits": 77}
+"""Characters that 256 bits have in each form."""
+
+
+@dataclass(frozen=True)
+class Pseudonym(Treatment):
+    """Replace every value by a token that follows from it and a key: HMAC-SHA-256.
+
+    The same value has the same token in every table, batch and engine that has the key. The token of a value
+    is the digest of its UTF-8 text; a whole number has no ``.0``, a day is written as ``2020-03-05``.
+
+    Without the key nobody can compute tokens. With it anybody can: keep it apart from the data, and destroy
+    it when nobody needs to add rows any more.
+
+    Two values with the same token are refused: make the tokens longer.
+
+    Parameters
+    ----------
+    method
+        ``hmac``.
+    key
+        Where the key is: ``env:NAME``, ``file:PATH`` (which nobody else may read) or ``prompt``. The key has
+        at least 32 characters. It is never written, printed or part of a policy.
+    length
+        Characters of a token. With n values, the chance of two equal tokens is about n squared over twice
+        the number of tokens: 16 ** length in hex.
+    form
+        ``hex``, ``base32`` (letters A-Z and digits 2-7) or ``digits``.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> ic.Pseudonym(key="env:CLINIC_KEY", length=12).spec()
+    {'pseudonym': 'hmac', 'key': 'env:CLINIC_KEY', 'length': 12}
+
+    References
+    ----------
+    Krawczyk, Bellare and Canetti, HMAC: keyed-hashing for message authentication, RFC 2104, 1997;
+    Nystrom, Identifiers and test vectors for HMAC-SHA-256, RFC 4231, 2005;
+    ENISA, Pseudonymisation techniques and best practices, 2019, section 5.
+    """
+
+    method: str = parameter("how tokens are made", kind=str, choices=("hmac",), default="hmac")
+    key: str = parameter(KEY_MEANING, kind=str, default="prompt")
+    length: int = parameter("characters of a token", kind=int, low=6, high=77, default=16)
+    form: str = parameter(
+        "how a token is written", kind=str, choices=("hex", "base32", "digits"), default="hex"
+    )
+
+    name: ClassVar[str] = "pseudonym"
+    summary: ClassVar[str] = "replaces every value by a token that follows from it and a key (HMAC-SHA-256)"
+    paper: ClassVar[str] = "RFC 2104; RFC 4231"
+    no_promise: ClassVar[str] = (
+        "The column is pseudonymous, not anonymous: anybody can join the rows of one value, and whoever has "
+        "the key can find whose they are."
+    )
+    for_person: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_source(self.key, self.name)
+        if self.length > _LONGEST[self.form]:
+            raise ParameterError(
+                f"{self.name}: length must be at most {_LONGEST[self.form]}, which is all that a token has "
+                f"in {self.form}; got {self.length}"
+            )
+
+    @property
+    def promise(self) -> str:
+        """Say what tokens are like."""
+        return f"is replaced by keyed pseudonyms of {self.length} characters ({self.form})"
+
+    @property
+    def key_source(self) -> str:
+        """Where the key is."""
+        return self.key
+
+    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
+        """Refuse values that share a token."""
+        assert secret is not None
+        made = tokens(found.values, secret, self.form, self.length)
+        secret.known = found.values, made
+        if made.n_unique() < len(found.values):
+            raise ParameterError(
+                f"column {found.column!r}: two values have the same pseudonym of {self.length} characters; "
+                "give a larger length"
+            )
+        return {}
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Replace the rows."""
+        secret = batch.secret
+        assert secret is not None
+        if secret.known is not None and len(batch.values) >= len(secret.known[0]):
+            # All of them were computed when they were checked.
+            before, made = secret.known
+            found = batch.values.replace_strict(before, made, default=None, return_dtype=made.dtype)
+            if found.null_count() == batch.values.null_count():
+                return found
+        return by_value(batch.values, lambda values: tokens(values, secret, self.form, self.length))
+
+
+def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Series:
+    """Return the token of each text: the first characters of its digest in a form."""
+    import polars as pl
+
+    digests = secret.digests([text.encode() for text in values])
+    if form == "hex":
+        found = [digest.hex()[:length] for digest in digests]
+    elif form == "base32":
+        found = [base64.b32encode(digest).decode()[:length] for digest in digests]
+    else:
+        # A remainder by a power of ten: of 256 bits, no token is noticeably more likely than another.
+        found = [f"{int.from_bytes(digest) % 10**length:0{length}}" for digest in digests]
+    return pl.Series(found, dtype=pl.String)

@@ -1,0 +1,173 @@
+"""Treated columns of a release: do their values have the form that the policy's treatment gives them?
+
+What a key, a threshold from a quantile or chance decided cannot be told from outside. What can be told is the
+form: characters of a token, marks of a mask, multiples of a base, limits that are given as values. With the
+raw table it can be told besides that no raw value is left where none may be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from incrowd.verification.classes import fetch_row, written
+from incrowd.verification.source import Table
+from incrowd.verification.spellings import Spelling
+from incrowd.verification.treatments import Treatment
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["raw_left", "treated_unchecked", "wrong_forms"]
+
+Form = Callable[[str, int], bool]
+"""Says whether a value that so many records have is one that the treatment gives."""
+
+
+def wrong_forms(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    name: str,
+    treatment: Treatment,
+    spelling: Spelling | None,
+    null_values: Sequence[str],
+) -> list[str]:
+    """Say how many records have a value in a treated column that its treatment does not give."""
+    if name not in released.names:
+        return [f"the treated column {name!r} is not in the file"]
+    form = _form(treatment, spelling)
+    if form is None:
+        return []
+    text = written(con, released, name, () if treatment.name == "constant" else null_values)
+    rows = con.execute(
+        f"SELECT v, count(*) FROM (SELECT {text} AS v FROM {released.name} AS t) GROUP BY v"
+    ).fetchall()
+    missing_is_wrong = treatment.name == "constant" and treatment.first != ""
+    odd = [
+        int(records)
+        for value, records in rows
+        if (missing_is_wrong if value is None else not form(value, int(records)))
+    ]
+    if not odd:
+        return []
+    return [
+        f"the column {name!r}: {sum(odd)} records have a value ({len(odd)} distinct) that its treatment "
+        f"{treatment.name} does not give"
+    ]
+
+
+def raw_left(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    raw: Table,
+    name: str,
+    treatment: Treatment,
+    null_values: Sequence[str],
+) -> list[str]:
+    """Say how many records have a raw value of a treated column, where none may be left."""
+    if not treatment.hides or name not in released.names or name not in raw.names:
+        return []
+    mine, theirs = (written(con, table, name, null_values) for table in (released, raw))
+    (left,) = fetch_row(
+        con,
+        f"SELECT count(*) FROM {released.name} AS t WHERE {mine} IN "
+        f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)",
+    )
+    if not left:
+        return []
+    return [f"the column {name!r}: {left} records have a value of the raw column, which should be hidden"]
+
+
+def treated_unchecked(name: str, role: str, treatment: Treatment) -> list[str]:
+    """Say what of a treated column cannot be told from outside."""
+    found = []
+    if role == "sensitive" and treatment.perturbs:
+        found.append(
+            f"whether the models hold of the values of column {name!r} before they were perturbed; the "
+            "figures are about those in the file"
+        )
+    return found
+
+
+def _form(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+    first, settings = treatment.first, treatment.settings
+    match treatment.name:
+        case "pseudonym":
+            letters = {"base32": "A-Z2-7", "digits": "0-9"}.get(settings.get("form", "hex"), "0-9a-f")
+            token = re.compile(f"[{letters}]{{{int(settings.get('length', 16))}}}")
+            return lambda text, _: token.fullmatch(text) is not None
+        case "keep-first" | "keep-last":
+            return _masked(int(first), settings.get("keep_length", True), last=treatment.name == "keep-last")
+        case "mask":
+            return _without(str(first), str(settings.get("mark", "*")))
+        case "email-domain":
+            least = 5 if first is True else int(first)
+            return lambda text, records: text == "other" or ("@" not in text and records >= least)
+        case "redact":
+            return lambda text, _: text == "[redacted]"
+        case "constant":
+            return lambda text, _: text == first
+        case "round":
+            return _multiples(Decimal(str(first)), spelling)
+        case "top" | "bottom":
+            return _within(treatment, spelling)
+    return None
+
+
+def _masked(kept: int, keep_length: bool, *, last: bool) -> Form:
+    def fits(text: str, _: int) -> bool:
+        rest = text[: max(len(text) - kept, 0)] if last else text[kept:]
+        marked = set(rest) <= {"*"} and (keep_length or rest in ("***", ""))
+        return marked and (len(rest) > 0 or set(text) <= {"*"})
+
+    return fits
+
+
+def _without(pattern: str, mark: str) -> Form | None:
+    try:
+        found = re.compile(pattern)
+    except re.error:
+        return None
+    return lambda text, _: mark in text and not found.search(text)
+
+
+def _decimal(text: str, spelling: Spelling | None) -> Decimal | None:
+    plain = text if spelling is None else spelling.plain(text) or text
+    try:
+        return Decimal(plain)
+    except InvalidOperation:
+        return None
+
+
+def _multiples(base: Decimal, spelling: Spelling | None) -> Form:
+    def fits(text: str, _: int) -> bool:
+        number = _decimal(text, spelling)
+        if number is None:
+            return False
+        parts = number / base
+        return abs(parts - parts.to_integral_value()) <= Decimal("1e-9") * max(Decimal(1), abs(parts))
+
+    return fits
+
+
+def _within(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+    limits = {treatment.name: treatment.first, **treatment.settings}
+    if limits.get("instead", "threshold") != "threshold":
+        return None
+    kind = limits.get("limits", "auto")
+    known = {
+        name: Decimal(str(limits[name]))
+        for name in ("top", "bottom")
+        if name in limits and kind != "quantile" and (kind == "value" or not 0 < limits[name] < 1)
+    }
+    top, bottom = known.get("top"), known.get("bottom")
+
+    def fits(text: str, _: int) -> bool:
+        number = _decimal(text, spelling)
+        return number is not None and not (
+            (top is not None and number > top) or (bottom is not None and number < bottom)
+        )
+
+    return fits

@@ -1,0 +1,106 @@
+"""What a policy says of treated columns, read a second time: a treatment that is not known is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from incrowd.errors import PolicyError, named
+
+__all__ = ["Treatment", "read_treatment"]
+
+_CODING = ("limits", "instead")
+_SETTINGS: dict[str, tuple[str, ...]] = {
+    "pseudonym": ("key", "length", "form"),
+    "keep-first": ("keep_length",),
+    "keep-last": ("keep_length",),
+    "mask": ("mark",),
+    "email-domain": (),
+    "redact": (),
+    "constant": (),
+    "round": ("how", "top", "bottom", *_CODING),
+    "top": ("bottom", *_CODING),
+    "bottom": _CODING,
+}
+"""Every treatment and its settings beside the first, which its name has."""
+_PERTURBING: frozenset[str] = frozenset()
+_HIDING = ("pseudonym", "keep-first", "keep-last")
+"""Those after which no raw value may be left."""
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What a policy says of a column's treatment.
+
+    Attributes
+    ----------
+    name
+        Of the treatment.
+    first
+        The setting that stands at its name; True where nothing is said.
+    settings
+        The others.
+    """
+
+    name: str
+    first: Any = True
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether equal values may have become others, so that models judged those before."""
+        return self.name in _PERTURBING or self.settings.get("how") == "random"
+
+    @property
+    def hides(self) -> bool:
+        """Whether no raw value of the column may be left."""
+        return self.name in _HIDING
+
+
+def read_treatment(entry: object, where: str) -> Treatment | None:
+    """Read the setting ``treat`` of a column; None where it has none.
+
+    Raises
+    ------
+    PolicyError
+    """
+    if entry is None:
+        return None
+    if isinstance(entry, str):
+        return _of_text(entry, where)
+    if not isinstance(entry, dict):
+        raise PolicyError(f"{where}: treat must be a table such as {{ round = 500 }}")
+    names = [name for name in entry if name in _SETTINGS]
+    fitting = [name for name in names if set(entry) - {name} <= {*_SETTINGS[name]}]
+    if not fitting:
+        raise PolicyError(
+            f"{where}: verify does not know the treatment {named(entry, 5)}; it knows {', '.join(_SETTINGS)}"
+        )
+    name = fitting[0]
+    return Treatment(name, entry[name], {key: value for key, value in entry.items() if key != name})
+
+
+def _of_text(text: str, where: str) -> Treatment:
+    name, _, rest = text.partition(":")
+    if name.strip() not in _SETTINGS:
+        raise PolicyError(f"{where}: verify does not know the treatment {name[:40]!r}")
+    first: Any = True
+    settings: dict[str, Any] = {}
+    for place, part in enumerate(rest.split(",") if rest else ()):
+        key, equals, value = part.partition("=")
+        if equals and key.strip() in _SETTINGS[name.strip()]:
+            settings[key.strip()] = _value(value.strip())
+        elif place == 0:
+            first = _value((value if equals else part).strip())
+        else:
+            raise PolicyError(f"{where}: verify does not know the setting {key[:40]!r} of {name.strip()}")
+    return Treatment(name.strip(), first, settings)
+
+
+def _value(text: str) -> Any:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.lower(), text)

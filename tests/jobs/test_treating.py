@@ -1,0 +1,361 @@
+"""Treatments in a release: what leaves, what models judge, the next batch, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.treatments.keys import Secret
+from treatment_tables import KEY, MARK, people, treated, written
+
+MODELS = ["k-anonymity:5", "l-diversity:2"]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    monkeypatch.setenv("CLINIC_KEY", KEY)
+
+
+def frame(table) -> pl.DataFrame:
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    return pl.from_pandas(table) if isinstance(table, pd.DataFrame) else pl.DataFrame(table)
+
+
+def token(value: str) -> str:
+    return Secret(KEY.encode()).digest(value.encode()).hex()[:14]
+
+
+KINDS = {
+    "polars": lambda table: table,
+    "pandas": lambda table: table.to_pandas().set_index(pd.Index([7] * len(table))),
+    "arrow": lambda table: table.to_arrow(),
+    "lazy": lambda table: table.lazy(),
+}
+
+
+def check_treated(found: pl.DataFrame, raw: pl.DataFrame) -> None:
+    """Look at the columns of a release whose rows stand as those of the raw table."""
+    assert found["pid"].to_list() == [token(pid) for pid in raw["pid"]]
+    assert found["phone"].to_list() == ["*" * 10 + phone[-2:] for phone in raw["phone"]]
+    assert found["note"].to_list() == [note and "[redacted]" for note in raw["note"]]
+    assert set(found["mail"]) == {"clinic.org", "other"}
+    salaries = found["salary"].cast(pl.Int64)
+    assert (salaries % 500 == 0).all()
+    top = salaries.max()
+    below = raw["salary"] < top - 250
+    assert (salaries.filter(below) - raw["salary"].filter(below)).abs().max() <= 250
+    assert 1 < (raw["salary"] > top + 250).sum() < len(raw) * 0.04
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_treated_in_every_kind_of_table(kind):
+    raw = people()
+    release = ic.anonymize(KINDS[kind](raw), treated(), MODELS)
+    found = frame(release.table)
+    check_treated(found, raw)
+    # A column of numbers stays one.
+    assert found["salary"].dtype == pl.Int64
+    assert not any(MARK in text or "+49" in text for text in found.write_csv().split(","))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_that_stream_are_treated_alike(tmp_path, suffix):
+    raw = people()
+    source = tmp_path / "in"
+    source.mkdir()
+    for number in range(2):
+        half = raw[number * 200 : number * 200 + 200]
+        place = source / f"{number}.{suffix}"
+        half.write_csv(place) if suffix == "csv" else half.write_parquet(place)
+    release = ic.anonymize(ic.scan(source), treated(), MODELS)
+    release.write(tmp_path / f"out.{suffix}")
+    read = pl.read_csv if suffix == "csv" else pl.read_parquet
+    check_treated(read(tmp_path / f"out.{suffix}").with_columns(pl.col("pid").cast(pl.String)), raw)
+    memory = frame(ic.anonymize(raw, treated(), MODELS).table)
+    found = read(tmp_path / f"out.{suffix}", **({"infer_schema": False} if suffix == "csv" else {}))
+    assert found.cast(pl.String).equals(memory.cast(pl.String))
+
+
+def test_planted_values_are_nowhere_in_what_is_saved(tmp_path):
+    raw = people()
+    release = ic.anonymize(raw, treated(), MODELS)
+    release.save(tmp_path / "out")
+    release.report(tmp_path / "out" / "report.html")
+    outside = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    for path in outside:
+        text = path.read_bytes().decode("utf-8", "replace")
+        assert KEY not in text, path
+        if "internal" not in path.parts:
+            assert MARK not in text, path
+            assert "+49" not in text, path
+            assert "CLINIC_KEY" not in text, path
+    assert MARK not in repr(release) + repr(release.recoding) + " ".join(release.sentences())
+
+
+def test_models_judge_the_values_that_are_released():
+    # Two salaries in every class, which are one after rounding.
+    raw = pl.DataFrame({"age": [30] * 4 + [40] * 4, "salary": [1010, 1020] * 2 + [5010, 5020] * 2})
+    schema = ic.Schema(["age"], ["salary"])
+    assert ic.anonymize(raw, schema, ["l-diversity:2"]).privacy.classes == 2
+    rounded = ic.Schema(["age"], ["salary"], treatments={"salary": ic.Round(1000)})
+    release = ic.anonymize(raw, rounded, ["l-diversity:2"])
+    assert release.privacy.classes == 1
+    assert any("The models judge salary by the values that are released." in x for x in release.sentences())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("person", [True, False])
+def test_perturbed_values_are_judged_as_they_were(kind, person):
+    # Randomly rounded, every class of one salary would seem to have two.
+    raw = pl.DataFrame(
+        {
+            "pid": range(80),
+            "age": [30] * 40 + [40] * 40,
+            "salary": [1500] * 40 + [3500] * 40,
+            "job": ["a", "b"] * 40,
+        }
+    )
+    schema = ic.Schema(
+        ["age"], ["salary", "job"], [] if person else ["pid"], person=["pid"] if person else [],
+        treatments={"salary": ic.Round(1000, how="random")},
+    )  # fmt: skip
+    release = ic.anonymize(KINDS[kind](raw), schema, ["l-diversity:2"])
+    assert release.privacy.classes == 1
+    found = frame(release.table)
+    assert set(found["salary"]) == {1000, 2000, 3000, 4000}
+    assert any("judge salary by its values before" in sentence for sentence in release.sentences())
+    again = frame(release.table)
+    assert found.equals(again)
+
+
+def test_what_is_drawn_is_drawn_anew_and_does_not_follow_from_a_seed():
+    raw = pl.DataFrame({"age": [30] * 64, "salary": [1500] * 64})
+    schema = ic.Schema(["age"], ["salary"], treatments={"salary": ic.Round(1000, how="random")})
+    first, second = (ic.anonymize(raw, schema, "k-anonymity:2", seed=1).table["salary"] for _ in range(2))
+    assert first.to_list() != second.to_list()
+
+
+def test_a_quasi_identifier_is_treated_first_and_then_generalized():
+    raw = people()
+    schema = ic.Schema(
+        ["age", "salary"], unlisted="drop", treatments={"salary": ic.Round(10_000, top=50_000)}
+    )
+    cells = set(ic.anonymize(raw, schema, ic.KAnonymity(2)).table["salary"])
+    ends = {int(end) for cell in cells for end in re.findall(r"\d+", cell)}
+    assert ends
+    assert all(end % 10_000 == 0 and end <= 50_000 for end in ends)
+
+
+# --- the next batch --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_next_batch_is_treated_alike(tmp_path, stream):
+    raw = people(400)
+    policy = ic.Policy(treated(), ["k-anonymity:2"], max_suppression=1.0)
+    release = ic.anonymize(raw, policy)
+    release.save(tmp_path / "out")
+    # The top one per cent of this batch lies elsewhere, and no domain has enough records.
+    batch = raw[:40].with_columns(salary=pl.col("salary") * 10)
+    table = ic.scan(written(tmp_path / "batch.csv", batch)) if stream else batch
+    applied = ic.apply_recoding(tmp_path / "out" / "internal" / "recoding", table, policy)
+    applied.write(tmp_path / "batch-out.csv")
+    found = pl.read_csv(tmp_path / "batch-out.csv", infer_schema=False)
+    assert found["pid"].to_list() == [token(pid) for pid in batch["pid"]]
+    assert found["salary"].cast(pl.Int64).max() == release.table["salary"].max()
+    assert set(found["mail"]) == {"clinic.org", "other"}
+    assert MARK not in found.write_csv()
+
+
+def test_a_batch_with_another_treatment_is_refused(tmp_path):
+    raw = people(400)
+    release = ic.anonymize(raw, treated(), ["k-anonymity:2"])
+    release.recoding.save(tmp_path / "recoding")
+    for other in ({"salary": "round:100"}, {"phone": "keep-last:9"}):
+        with pytest.raises(ic.ParameterError, match="is not the one that the recoding was made with"):
+            ic.apply_recoding(tmp_path / "recoding", raw, ic.Policy(treated(**other), ["k-anonymity:2"]))
+    plain = ic.Schema(["age"], unlisted="drop")
+    with pytest.raises(ic.ParameterError, match="'pid', 'salary'"):
+        ic.apply_recoding(tmp_path / "recoding", raw, ic.Policy(plain, ["k-anonymity:2"]))
+
+
+def test_a_perturbed_batch_beside_an_earlier_release_is_refused(tmp_path):
+    raw = people(80)
+    schema = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "round:100,how=random"})
+    policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0)
+    release = ic.anonymize(raw, policy)
+    assert ic.apply_recoding(release.recoding, raw, policy).privacy.holds
+    with pytest.raises(ic.ParameterError, match="'salary' is perturbed"):
+        ic.apply_recoding(release.recoding, raw, policy, previous_release=release.table)
+
+
+# --- policies, verify ------------------------------------------------------------------------------
+
+
+def test_a_policy_file_keeps_treatments(tmp_path):
+    policy = ic.Policy(treated(), MODELS)
+    policy.write(tmp_path / "policy.toml")
+    text = (tmp_path / "policy.toml").read_text()
+    assert 'treat = { pseudonym = "hmac", key = "env:CLINIC_KEY", length = 14 }' in text
+    assert "treat = { round = 500, top = 0.98 }" in text
+    again = ic.Policy.read(tmp_path / "policy.toml")
+    assert [each.treatment for each in again.schema.attributes] == [
+        each.treatment for each in policy.schema.attributes
+    ]
+
+
+def spoilt(path: Path, column: str, value: str) -> None:
+    table = pl.read_csv(path, infer_schema=False)
+    rest = table[column][1:]
+    table.with_columns(pl.concat([pl.Series([value]), rest]).alias(column)).write_csv(path)
+
+
+def test_verify_looks_at_the_forms_of_treated_columns(tmp_path):
+    raw = people()
+    policy = ic.Policy(treated(), ["k-anonymity:5"], keep_order=True)
+    release = ic.anonymize(raw, policy)
+    release.save(tmp_path / "out")
+    source = written(tmp_path / "raw.csv", raw)
+    file, policy_file = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
+    verified = ic.verify(file, policy_file, against=source)
+    assert not verified.problems
+    assert verified.ok is not False if hasattr(verified, "ok") else True
+    whole = file.read_bytes()
+    for column, value in (
+        ("pid", f"{MARK}-00000"), ("pid", "0" * 13), ("salary", "501"), ("phone", raw["phone"][0]),
+        ("mail", "a@clinic.org"), ("mail", "rare.org"), ("note", "Fell at home"),
+    ):  # fmt: skip
+        spoilt(file, column, value)
+        problems = ic.verify(file, policy_file).problems
+        assert [problem for problem in problems if repr(column) in problem], (column, value)
+        file.write_bytes(whole)
+    spoilt(file, "phone", raw["phone"][5])
+    assert any(
+        "a value of the raw column" in x for x in ic.verify(file, policy_file, against=source).problems
+    )
+    file.write_bytes(whole)
+    pl.read_csv(file, infer_schema=False).drop("phone").write_csv(file)
+    assert any("'phone' is not in the file" in x for x in ic.verify(file, policy_file).problems)
+
+
+def test_verify_says_that_models_of_perturbed_values_are_not_checked(tmp_path):
+    raw = people()
+    schema = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "round:100,how=random"})
+    release = ic.anonymize(raw, schema, ["k-anonymity:2"])
+    release.save(tmp_path / "out")
+    verified = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert any("'salary' before they were perturbed" in text for text in verified.unchecked)
+
+
+def test_verify_refuses_a_treatment_that_it_does_not_know(tmp_path):
+    raw = people()
+    release = ic.anonymize(raw, treated(), ["k-anonymity:2"])
+    release.save(tmp_path / "out")
+    policy = tmp_path / "out" / "policy.toml"
+    policy.write_text(policy.read_text().replace("round = 500", "sound = 500"))
+    with pytest.raises(ic.PolicyError, match="does not know the treatment"):
+        ic.verify(tmp_path / "out" / "release.csv", policy)
+
+
+# --- the account -----------------------------------------------------------------------------------
+
+
+def test_the_account_says_what_each_treatment_does_and_does_not_promise(tmp_path):
+    release = ic.anonymize(people(), treated(), MODELS)
+    said = " ".join(release.sentences())
+    assert "pseudonymous, not anonymous" in said
+    assert "Rows of one person can be joined by pid" in said
+    assert "Released as they are: dx." in said
+    entries = release.to_dict()["treatments"]
+    assert [entry["name"] for entry in entries] == ["pid", "salary", "phone", "mail", "note"]
+    assert all(entry["does"] for entry in entries)
+    assert "CLINIC_KEY" not in json.dumps(release.to_dict())
+    # The limit of a quantile is in no account.
+    assert str(release.recoding.treated["salary"]["decided"]["top"]) not in json.dumps(release.to_dict())
+
+
+def test_a_pseudonym_counts_the_same_people():
+    raw = people()
+    plain = replace(treated()["pid"], treatment=None)
+    other = [plain if each.name == "pid" else each for each in treated().attributes]
+    figures = [
+        ic.anonymize(raw, schema, MODELS).privacy.people for schema in (treated(), ic.Schema.of(other))
+    ]
+    assert figures[0] == figures[1]
+
+
+# --- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: ic.Schema(["a"], treatments={"b": "redact"}), "'b' has no role"),
+        (lambda: ic.Schema(["a"], identifying=["b"], treatments={"b": "redact"}), "never leaves"),
+        (lambda: ic.Schema(["a"], person="b", treatments={"b": "keep-first:2"}), "cannot stand for people"),
+        (
+            lambda: ic.Schema(["a"], treatments={"a": "round:5,how=random"}),
+            "a quasi-identifier is generalized",
+        ),
+        (lambda: ic.Schema(["a"], treatments={"a": ic.Pseudonym()}), "a quasi-identifier is generalized"),
+        (lambda: ic.Schema(["a"], {"b": "date"}, treatments={"b": "round:5"}), "is for numbers"),
+        (lambda: ic.Schema(["a"], {"b": "category"}, treatments={"b": "round:5"}), "is for numbers"),
+        (lambda: ic.Schema(["a"], ["b"], treatments={"b": "sound:5"}), "did you mean 'round'"),
+        (lambda: ic.Schema(["a"], ["b"], treatments={"b": {"round": 5, "redact": True}}), "two treatments"),
+        (
+            lambda: ic.Schema(["a"], ["b"], treatments={"b": {"round": 5, "rop": 1}}),
+            "unknown parameter 'rop'",
+        ),
+        (lambda: ic.Schema(["a"], ["b"], treatments={"b": ic.Round}), "is a class"),
+        (lambda: ic.Schema(["a"], ["b"], treatments={"b": 5}), "a int is no treatment"),
+        (lambda: ic.Schema(["a"], ["b"], treatments={"b": {"redact": 2}}), "has no setting"),
+    ],
+)
+def test_wrong_treatments_are_refused(call, said):
+    with pytest.raises(ic.InputError, match=said):
+        call()
+
+
+def test_a_column_has_one_treatment():
+    once = ic.Attribute("b", "sensitive", treatment=ic.Round(5))
+    with pytest.raises(ic.SchemaError, match="'b' has two treatments"):
+        ic.Schema(["a"], {"b": once}, treatments={"b": "redact"})
+
+
+def test_values_that_are_no_numbers_are_counted_and_not_repeated():
+    raw = pl.DataFrame({"age": [1, 1], "salary": ["12", f"{MARK}-x"]})
+    schema = ic.Schema(["age"], insensitive=["salary"], treatments={"salary": "round:5"})
+    with pytest.raises(ic.SchemaError, match="round needs numbers, and 1 distinct values are none") as told:
+        ic.anonymize(raw, schema, "k-anonymity:2")
+    assert MARK not in str(told.value)
+    told_missing = ic.Schema(
+        ["age"], insensitive=["salary"], treatments={"salary": "round:5"}, null_values=[f"{MARK}-x"]
+    )
+    assert set(ic.anonymize(raw, told_missing, "k-anonymity:2").table["salary"]) == {"10", None}
+
+
+def test_jobs_that_know_no_treatments_refuse_them():
+    raw = people()
+    schema = ic.Schema(["age"], ["dx"], insensitive=["note"], unlisted="drop", treatments={"note": "redact"})
+    for job in (
+        lambda: ic.anatomize(raw, schema, [ic.LDiversity(2)]),
+        lambda: ic.compare(raw, schema, [ic.Mondrian()], k=[2]),
+        lambda: ic.ensure_privacy(raw, schema, k=2),
+    ):
+        with pytest.raises(ic.InputError, match="'note' has a treatment, which only anonymize and apply"):
+            job()
+
+
+def test_numbers_are_written_as_their_column_writes_them():
+    raw = pl.DataFrame({"age": [1, 1, 1], "cost": ["1.234,56", "12.345,00", None]})
+    cost = ic.Attribute("cost", "sensitive", decimal=",", thousands=".", treatment=ic.Round(0.5))
+    release = ic.anonymize(raw, ic.Schema(["age"], {"cost": cost}), "k-anonymity:3")
+    assert set(release.table["cost"]) == {"1.234,5", "12.345", None}
