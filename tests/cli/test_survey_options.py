@@ -27,3 +27,27 @@ def test_the_roles_on_the_command_line(run, tmp_path):
         refused = run(command, *asked)
         assert refused.status == 2
         assert "300 rows have no number above 0" in refused.err.replace("\n", " ")
+
+
+def test_utility_by_weights_on_the_command_line(run, tmp_path):
+    schema = ic.Schema(quasi=["age", "town"], weights="w", unlisted="drop")
+    release = ic.anonymize(TABLE, schema, "k-anonymity:5", keep_order=True, force=True)
+    TABLE.write_csv(tmp_path / "t.csv")
+    release.write(tmp_path / "out.csv")
+    asked = (
+        "utility",
+        str(tmp_path / "t.csv"),
+        str(tmp_path / "out.csv"),
+        "--qi",
+        "age,town",
+        "--weights",
+        "w",
+    )
+    shown = run(*asked).out
+    assert "people, an estimate by the sampling weights; 0 of them are suppressed" in " ".join(shown.split())
+    assert "The same by sampling weights, an estimate" in " ".join(shown.split())
+    told = json.loads(run(*asked, "--json").out)
+    assert told["people"] == {"estimated_by": "w", "before": TABLE["w"].sum(), "suppressed": 0.0}
+    loss = next(each for each in told["utility"] if each["metric"] == "loss")
+    assert loss["weighted"] == pytest.approx(release.utility["loss"].weighted)
+    assert len(told["statistics"]["weighted_marginals"]) == 2

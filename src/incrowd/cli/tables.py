@@ -218,11 +218,13 @@ def loss_table(utility: Mapping[str, MetricResult], names: Sequence[str]) -> Tab
     """Put the values of metrics into a table."""
     table = Table(title="Lost", title_justify="left", box=None, pad_edge=False)
     table.add_column("metric")
-    for name in ("value", "0 to 1", *names):
+    by_weight = any(lost.weighted is not None for lost in utility.values())
+    for name in ("value", "0 to 1", *(("weighted",) if by_weight else ()), *names):
         table.add_column(Text(name), justify="right")
     for lost in utility.values():
         each = lost.per_attribute or {}
-        figures = [lost.value, lost.normalized, *(each.get(name) for name in names)]
+        weighted = (lost.weighted,) if by_weight else ()
+        figures = [lost.value, lost.normalized, *weighted, *(each.get(name) for name in names)]
         table.add_row(lost.metric, *("" if figure is None else number(figure) for figure in figures))
     return table
 

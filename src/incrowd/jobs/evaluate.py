@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import InputError, TableError, setting
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Schema
+from incrowd.table.survey import UNIT, Sampling
 from incrowd.utility import METRICS, MetricResult, measure_all
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from incrowd.recoding.observed import Observed
@@ -74,6 +76,26 @@ class Evaluation:
         rows = self.frequency.key_of_row("per_record")
         return None if each is None else np.append(each, 1.0)[rows]
 
+    def table(self, *columns: str) -> pl.DataFrame:
+        """Count the values of one or two quasi-identifiers before and after.
+
+        A released record is spread evenly over the values of its cells, a suppressed one over all values.
+        With sampling weights the counts are people of the population, an estimate, else records. It is for
+        the holder of the raw table, whose values it names.
+
+        Returns
+        -------
+        A Polars frame: the columns, ``before`` and ``after``; a row for each value that occurs.
+
+        Raises
+        ------
+        ParameterError
+            When these are not one or two quasi-identifiers, or have too many pairs of values.
+        """
+        from incrowd.jobs.fidelity import count_table
+
+        return count_table(self.frequency, self.recoding, columns)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
         return {
@@ -83,6 +105,20 @@ class Evaluation:
             "classes": self.classes,
             "summarized": self.summarized,
             "utility": [lost.to_dict() for lost in self.utility.values()],
+            **({} if self.people is None else {"people": self.people}),
+        }
+
+    @property
+    def people(self) -> dict[str, Any] | None:
+        """The people whom the records stand for, and those of suppressed ones; None without weights."""
+        sampling = self.frequency.sampling
+        if sampling is None:
+            return None
+        kept = int(sampling.keys[~self.recoding.suppressed].sum()) / UNIT
+        return {
+            "estimated_by": sampling.column,
+            "before": sampling.people,
+            "suppressed": sampling.people - kept,
         }
 
 
@@ -95,7 +131,8 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
         Tables of the same rows in the same order, unless there is a row map: pandas, Polars or PyArrow
         tables, or paths of CSV or Parquet files. Other columns than the schema's are not looked at.
     schema
-        The quasi-identifiers with their hierarchies, where they have one, and the sensitive attributes.
+        The quasi-identifiers with their hierarchies, where they have one, the sensitive attributes, and the
+        column of sampling weights, where the raw table has one.
     row_map
         Which raw row each released row is, as `Release.row_map` gives it: a frame, or the path of a file.
 
@@ -110,7 +147,9 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
     from incrowd.recoding.observed import observe
 
     before = engine_for(loaded(raw)).count(
-        Schema.of((*schema.quasi, *schema.sensitive), null_values=schema.null_values)
+        Schema.of(
+            (*schema.quasi, *schema.sensitive, *schema.having("weight")), null_values=schema.null_values
+        )
     )
     written = Schema.of(schema.quasi, null_values=schema.null_values).measured()
     try:
@@ -121,6 +160,11 @@ def evaluate(raw: Any, released: Any, schema: Schema, *, row_map: Any = None) ->
     except InputError as error:
         raise type(error)(f"released table: {error}") from None
     frequency, recoding = observe(before, after)
+    if before.sampling is not None and before.sampling.of_row is not None:
+        key = frequency.key_of_row("evaluate")
+        weights = before.sampling.of_row
+        found = Sampling.of(before.sampling.column, key, weights, frequency.keys)
+        frequency = frequency.with_sampling(found)
     if row_map is None:
         _require_aligned(frequency, recoding)
     classes = recoding.classes(frequency)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -9,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.errors import ParameterError, named
 from incrowd.parameters import COUNT, PART, SEED
 from incrowd.recoding import read_set
+from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.recoding import Cells, Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Association", "Fidelity", "Marginal", "Queries", "Spread", "fidelity"]
+__all__ = ["Association", "Fidelity", "Marginal", "Queries", "Spread", "count_table", "fidelity"]
 
 _CELLS = 50_000_000
 
@@ -86,11 +91,19 @@ class Queries:
 
 @dataclass(frozen=True)
 class Fidelity:
-    """See `fidelity`."""
+    """See `fidelity`.
+
+    Attributes
+    ----------
+    marginals, associations, queries
+    weighted
+        The marginals of the people whom the records stand for; empty without sampling weights.
+    """
 
     marginals: tuple[Marginal, ...]
     associations: tuple[Association, ...]
     queries: Queries
+    weighted: tuple[Marginal, ...] = ()
 
     def __repr__(self) -> str:
         return f"Fidelity({len(self.marginals)} columns, {self.queries.queries} queries)"
@@ -103,6 +116,7 @@ class Fidelity:
             "marginals": [asdict(marginal) for marginal in self.marginals],
             "associations": [asdict(pair) for pair in self.associations],
             "queries": asdict(self.queries),
+            **({"weighted_marginals": list(map(asdict, self.weighted))} if self.weighted else {}),
         }
 
 
@@ -116,6 +130,8 @@ def fidelity(
     seed: int = 0,
 ) -> Fidelity:
     """Compare distributions, associations and counts in a release with those in the raw table.
+
+    Where the table has sampling weights, distributions are compared by them, too.
 
     Parameters
     ----------
@@ -150,11 +166,59 @@ def fidelity(
         Spread(domain, cells, recoding.suppressed)
         for domain, cells in zip(recoding.domains, recoding.cells, strict=True)
     ]
-    marginals = tuple(_marginal(frequency, j, spread) for j, spread in enumerate(spreads))
+    marginals = _marginals(frequency, spreads)
     compared = (_association(frequency, spreads, a, b) for a, b in combinations(range(len(spreads)), 2))
     associations = tuple(pair for pair in compared if pair is not None)
     asked = _ask(frequency, spreads, queries, columns, selectivity, seed)
-    return Fidelity(marginals, associations, asked)
+    weighted = () if frequency.sampling is None else _marginals(frequency.in_people, spreads)
+    return Fidelity(marginals, associations, asked, weighted)
+
+
+def count_table(frequency: FrequencyTable, recoding: Recoding, columns: Sequence[str]) -> pl.DataFrame:
+    """Count the values of one or two quasi-identifiers before and after; see `Evaluation.table`.
+
+    Raises
+    ------
+    ParameterError
+        When these are not one or two quasi-identifiers, or have too many pairs of values.
+    """
+    import polars as pl
+
+    names = [domain.name for domain in frequency.domains]
+    if len(columns) not in (1, 2) or len(set(columns)) < len(columns) or not set(columns) <= set(names):
+        raise ParameterError(f"table: name one or two of the quasi-identifiers {named(names)}")
+    places = [names.index(name) for name in columns]
+    domains = [frequency.domains[place] for place in places]
+    weights = frequency.weights.astype(np.float64)
+    if frequency.sampling is not None:
+        weights = frequency.sampling.keys / UNIT
+    spreads = [Spread(frequency.domains[j], recoding.cells[j], recoding.suppressed) for j in places]
+    sizes = tuple(domain.size for domain in domains)
+    value = np.ravel_multi_index(tuple(frequency.codes[place] for place in places), sizes)
+    before = np.bincount(value, weights, int(np.prod(sizes)))
+    if len(spreads) == 1:
+        cells = np.bincount(spreads[0].entry, weights, len(spreads[0].wide)).astype(np.float64)
+        after = spreads[0].spread(cells)
+    else:
+        joint = _joint(spreads[0], spreads[1], weights)
+        if joint is None:
+            raise ParameterError(f"table: {named(columns)} have too many pairs of values; name one of them")
+        after = joint.ravel()
+    met = np.flatnonzero((before > 0) | (after > 1e-12))
+    ranks = np.unravel_index(met, sizes)
+    texts = {
+        domain.name: pl.Series([domain.values[rank] for rank in column.tolist()], dtype=pl.String)
+        for domain, column in zip(domains, ranks, strict=True)
+    }
+    counted = {"before": before[met], "after": np.maximum(after[met], 0.0)}
+    mark = ""
+    while any(name + mark in texts for name in counted):
+        mark += " (count)"
+    return pl.DataFrame({**texts, **{name + mark: figures for name, figures in counted.items()}})
+
+
+def _marginals(frequency: FrequencyTable, spreads: Sequence[Spread]) -> tuple[Marginal, ...]:
+    return tuple(_marginal(frequency, j, spread) for j, spread in enumerate(spreads))
 
 
 class Spread:

@@ -252,6 +252,7 @@ class Release:
                     "metric": lost.metric,
                     "value": lost.value,
                     "normalized": lost.normalized,
+                    **({} if lost.weighted is None else {"weighted": lost.weighted}),
                     "per_attribute": lost.per_attribute or {},
                 }
                 for lost in self.utility.values()
@@ -456,6 +457,7 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             f"A released cell covers on average {percent(loss.value)} of what its column could be "
             "(loss metric; 0% is "
             "the raw table, 100% nothing left)."
+            + ("" if loss.weighted is None else f" By the sampling weights it is {percent(loss.weighted)}.")
         )
     columns = release._columns
     schema = release.policy.schema

@@ -134,10 +134,13 @@ def _tables(document: Mapping[str, Any]) -> list[tuple[str, Row, list[Row]]]:
     ]
     found.append(("Risk models", ["", *when], rows))
     if document["loss"]:
+        figures = {"value": "value", "normalized": "0 to 1"}
+        if any("weighted" in each for each in document["loss"]):
+            figures["weighted"] = "weighted"
         rows = [
-            [each["metric"], _number(each["value"]), _number(each["normalized"])] for each in document["loss"]
+            [each["metric"], *(_number(each.get(figure)) for figure in figures)] for each in document["loss"]
         ]
-        found.append(("Loss", ["metric", "value", "0 to 1"], rows))
+        found.append(("Loss", ["metric", *figures.values()], rows))
     rows = [
         [each["model"], _settings(each), each["attribute"] or "", each["quantity"], _number(each["reached"])]
         for each in [*document["models"], *document["measured"]]

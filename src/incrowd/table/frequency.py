@@ -374,6 +374,15 @@ class FrequencyTable:
         """Return the table with the weights of its rows, which estimate the population."""
         return replace(self, sampling=sampling, population=PopulationCounts.estimated(sampling))
 
+    @property
+    def in_people(self) -> FrequencyTable:
+        """The keys with the people whom they stand for, in millionths, in place of their records.
+
+        Only where a column holds sampling weights. Sensitive values are still counted by records.
+        """
+        assert self.sampling is not None
+        return replace(self, weights=self.sampling.keys, suppressed=self.sampling.suppressed)
+
     def by_record(self) -> FrequencyTable:
         """Return the same table with a key of weight 1 for every record, in the order of the rows.
 

@@ -90,6 +90,11 @@ class Sampling:
         """People whom all rows stand for."""
         return (int(self.keys.sum()) + self.suppressed) / UNIT
 
+    def mean(self, values: NDArray[np.float64], suppressed: float) -> float:
+        """Return the mean over people of a value of their key: float64[keys]; one for suppressed rows."""
+        total = int(self.keys.sum()) + self.suppressed
+        return float(self.keys @ values + self.suppressed * suppressed) / total
+
     def by_record(self, kept: NDArray[np.integer]) -> Sampling:
         """Return it where every record is a key, given the numbers of the rows that have one."""
         assert self.of_row is not None

@@ -57,5 +57,14 @@ def measure_all(frequency: FrequencyTable, recoding: Recoding) -> dict[str, Metr
             lost = metric().measure(frequency, recoding)
             # Parting records that look alike makes classes smaller than those of the table as it was.
             normalized = max(metric().normalized(lost, frequency), 0.0)
-            found[metric.name] = replace(lost, normalized=normalized)
+            weighted = _weighted(metric(), frequency, recoding)
+            found[metric.name] = replace(lost, normalized=normalized, weighted=weighted)
     return found
+
+
+def _weighted(metric: Metric, frequency: FrequencyTable, recoding: Recoding) -> float | None:
+    """Return what is lost by a person of the population, by sampling weights; None where there are none."""
+    if frequency.sampling is None:
+        return None
+    each = metric.per_record(frequency, recoding)
+    return None if each is None else frequency.sampling.mean(each, 1.0)

@@ -52,6 +52,9 @@ class MetricResult:
         The same per quasi-identifier, where the metric has it.
     details
         Further figures by name, where the metric has any.
+    weighted
+        The same in [0, 1] over the people whom the records stand for, where a column holds sampling weights
+        and the metric is a mean over records.
     """
 
     metric: str
@@ -59,12 +62,15 @@ class MetricResult:
     per_attribute: dict[str, float] | None = None
     normalized: float | None = None
     details: dict[str, float] | None = None
+    weighted: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         result: dict[str, Any] = {"metric": self.metric, "value": self.value}
         if self.normalized is not None:
             result["normalized"] = self.normalized
+        if self.weighted is not None:
+            result["weighted"] = self.weighted
         if self.per_attribute is not None:
             result["per_attribute"] = self.per_attribute
         if self.details is not None:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.utility.base import CellMetric, MetricResult
 
 if TYPE_CHECKING:
-    from incrowd.recoding import Recoding
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.recoding import Cells, Recoding
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Suppression"]
@@ -29,17 +32,34 @@ class Suppression(CellMetric):
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the shares, in [0, 1]."""
+        rows = max(frequency.rows, 1)
+
+        def share(starred: NDArray[np.bool_]) -> float:
+            return (int(frequency.weights[starred].sum()) + frequency.suppressed) / rows
+
+        per_attribute = {
+            domain.name: share(_starred(cells))
+            for domain, cells in zip(recoding.domains, recoding.cells, strict=True)
+        }
+        everywhere = self.per_record(frequency, recoding) > 0
+        return MetricResult(self.name, share(everywhere), per_attribute)
+
+    def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
+        """Return 1 for a suppressed record and 0 for another."""
         import numpy as np
 
-        from incrowd.recoding import SUPPRESSED
+        everywhere = np.ones(frequency.keys)
+        for cells in recoding.cells:
+            everywhere *= _starred(cells)
+        return everywhere
 
-        rows = max(frequency.rows, 1)
-        everywhere = np.ones(frequency.keys, np.bool_)
-        per_attribute = {}
-        for domain, cells in zip(recoding.domains, recoding.cells, strict=True):
-            starred = np.array([label == SUPPRESSED for label in cells.labels])[cells.codes]
-            everywhere &= starred
-            per_attribute[domain.name] = (int(frequency.weights[starred].sum()) + frequency.suppressed) / rows
-        return MetricResult(
-            self.name, (int(frequency.weights[everywhere].sum()) + frequency.suppressed) / rows, per_attribute
-        )
+
+def _starred(cells: Cells) -> NDArray[np.bool_]:
+    """Say for each key whether its cell is suppressed: bool[keys]."""
+    import numpy as np
+
+    from incrowd.recoding import SUPPRESSED
+
+    starred = np.array([label == SUPPRESSED for label in cells.labels], np.bool_)
+    of_key: NDArray[np.bool_] = starred[cells.codes]
+    return of_key

@@ -75,12 +75,17 @@ def utility(
 
 def show_evaluation(out: Console, evaluation: Evaluation) -> None:
     """Print what a release lost, and how its cells were read."""
-    from incrowd.cli.tables import loss_table
+    from incrowd.cli.tables import loss_table, number
 
     out.print(
         f"{evaluation.records:,} records in {evaluation.classes:,} equivalence classes, "
         f"{evaluation.suppressed:,} suppressed"
     )
+    if evaluation.people is not None:
+        out.print(
+            f"they stand for {number(evaluation.people['before'])} people, an estimate by the sampling "
+            f"weights; {number(evaluation.people['suppressed'])} of them are suppressed"
+        )
     for name, records in evaluation.summarized.items():
         if records:
             out.print(
@@ -99,15 +104,20 @@ def show_fidelity(out: Console, kept: Fidelity, learned: Sequence[LearningResult
     from incrowd.cli.tables import number, percent
 
     out.print()
-    table = Table(title="Distributions, before and after", title_justify="left", box=None, pad_edge=False)
-    table.add_column("column")
-    for name in ("total variation", "hellinger", "wasserstein"):
-        table.add_column(name, justify="right")
-    for marginal in kept.marginals:
-        far = (marginal.total_variation, marginal.hellinger, marginal.wasserstein)
-        table.add_row(Text(marginal.column), *map(number, far))
-    out.print(table)
-    out.print()
+    for title, marginals in (
+        ("Distributions, before and after", kept.marginals),
+        ("The same by sampling weights, an estimate", kept.weighted),
+    ):
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table.add_column("column")
+        for name in ("total variation", "hellinger", "wasserstein"):
+            table.add_column(name, justify="right")
+        for marginal in marginals:
+            far = (marginal.total_variation, marginal.hellinger, marginal.wasserstein)
+            table.add_row(Text(marginal.column), *map(number, far))
+        if marginals:
+            out.print(table)
+            out.print()
     table = Table(title="Associations, before -> after", title_justify="left", box=None, pad_edge=False)
     table.add_column("columns")
     for name in ("cramer's v", "mutual information", "correlation"):
