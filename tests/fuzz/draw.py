@@ -99,6 +99,7 @@ IN_MEMORY = (*FRAMES, *FILES)
 ORDERED = (*IN_MEMORY, *STREAMS)
 LISTED = 1000
 """A limit of listed values that no case meets."""
+WILDCARDS = ("value", "matches-any", "conservative")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -175,7 +176,16 @@ class Draw:
         if any(needs_population(model) for model in case["models"]):
             self.people(case)
         self.batch(case)
+        if r.random() < 0.3 and source != "spark":
+            self.wildcards(case)
         return case
+
+    def wildcards(self, case: Case) -> None:
+        """Let `*` and missing cells match anything or nothing, if all models know what that means."""
+        case["wildcards"] = self.rarest("wildcards", WILDCARDS)
+        asked = [*case["models"], *(model for each in case.get("attackers", []) for model in each["models"])]
+        if any(_needs_value(model, case["wildcards"]) for model in asked):
+            del case["wildcards"]
 
     # --- tables
 
@@ -531,6 +541,18 @@ class Draw:
                 if name == "datafly" and r.random() < 0.2:
                     settings["suppress_k"] = True
         return {"name": name} | settings
+
+
+def _needs_value(model: dict[str, Any], wildcards: str) -> bool:
+    """Whether a model is not defined for what `*` matches."""
+    if wildcards == "value":
+        return False
+    return (
+        model["model"] in ("km-anonymity", "p29")
+        or model.get("definition") == "table"
+        or (wildcards == "matches-any" and model["model"] == "delta-presence")
+        or (wildcards == "conservative" and model.get("over") == "mean")
+    )
 
 
 def needs_population(model: dict[str, Any]) -> bool:

@@ -25,6 +25,7 @@ from incrowd.jobs import apply, checks
 from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
 from incrowd.privacy.attacker import Attacker
 from incrowd.recoding import Recoding
+from incrowd.table import matching
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 from incrowd.table.schema import Schema
@@ -136,6 +137,9 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "attackers see nothing": (
         (Attacker, "holds", lambda f: lambda self, classes: np.ones(len(classes), np.bool_)),
         (Attacker, "measure", lambda f: lambda self, classes, **named: []),
+    ),
+    "a star matches nothing but itself": (
+        (matching, "matched", lambda f: lambda classes, wildcards: classes),
     ),
     "whoever knows several rows is taken to know one": (
         (KMAnonymity, "_values", lambda f: lambda self, classes: classes.sizes),

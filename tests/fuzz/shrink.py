@@ -54,6 +54,8 @@ def _simpler(case: Case) -> Iterator[Case]:
             name == "others" and any(c["role"] == "other" for c in case["columns"])
         ):
             yield case | {name: value}
+    if "wildcards" in case:
+        yield {name: value for name, value in case.items() if name != "wildcards"}
     for place, value in enumerate(case["null_values"]):
         if len(case["null_values"]) > 1:
             yield case | {

@@ -199,6 +199,7 @@ def test_counts_and_plain_dict(check):
         "suppressed_share": 1 / 6,
         "max_suppression": 0.2,
         "classes": 2,
+        "wildcards": "value",
         "smallest": 2,
         "findings": [
             {

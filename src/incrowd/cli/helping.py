@@ -17,7 +17,7 @@ HEADINGS = {
         "--identifying", "--person", "--household", "--weights", "--insensitive", "--unlisted",
         "--hierarchies", "--null-value",
     ),
-    "Privacy": ("-l", "-t", "--model", "--max-suppression", "--population"),
+    "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--population"),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Writing": (

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
     from incrowd.table.schema import Attribute, Schema, Style
+    from incrowd.table.wildcards import Wildcards
 
 
 _sessions: list[Database] = []
@@ -177,6 +178,14 @@ SetLimit = Annotated[
     int | None,
     typer.Option(
         "--set-limit", min=1, help="Most values that a cell may list, as {a, b} does; 8 by default."
+    ),
+]
+WildcardName = Annotated[
+    str | None,
+    typer.Option(
+        "--wildcards",
+        metavar="MEANING",
+        help="What a * or a missing cell matches: value (itself), matches-any or conservative (nothing).",
     ),
 ]
 Seed = Annotated[
@@ -411,6 +420,19 @@ class ModelOptions:
     l: L = None  # noqa: E741
     t: T = None
     model: Models = None
+    wildcards: WildcardName = None
+
+    def asked_of(self, policy: Policy) -> Policy:
+        """Let the models and what a `*` matches win over the settings of a policy file.
+
+        Raises
+        ------
+        ParameterError, PolicyError
+        """
+        policy = policy.with_models(self.models())
+        return (
+            policy if self.wildcards is None else replace(policy, wildcards=cast("Wildcards", self.wildcards))
+        )
 
     def models(self) -> list[PrivacyModel]:
         """Put them together.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.wildcards import Wildcards
 
 __all__ = ["anonymize", "explore"]
 
@@ -49,6 +50,7 @@ def anonymize(  # noqa: PLR0913
     keep_order: bool = False,
     seed: int = 0,
     set_limit: int = 8,
+    wildcards: Wildcards = "value",
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -84,6 +86,8 @@ def anonymize(  # noqa: PLR0913
     set_limit
         Largest number of values that a cell may list. A column of categories without a hierarchy gets cells
         such as ``{a, b}``. A longer list is refused, and any list in a column that is nearly unique.
+    wildcards
+        What a ``*`` or a missing cell matches where the release is judged, see `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -126,7 +130,15 @@ def anonymize(  # noqa: PLR0913
         schema = as_schema(schema, " or a Policy")
         chosen = Mondrian() if algorithm is None else as_algorithm(algorithm)
         policy = Policy(
-            schema, as_models(models), chosen, max_suppression, output, keep_order, seed, set_limit
+            schema,
+            as_models(models),
+            chosen,
+            max_suppression,
+            output,
+            keep_order,
+            seed,
+            set_limit,
+            wildcards,
         )
     if levels:
         policy = policy.with_levels(levels)
@@ -145,7 +157,7 @@ def anonymize(  # noqa: PLR0913
     if policy.keep_order:
         telling = telling_columns(engine, leaving, frequency, force=force)
     with clock.stage("assess"):
-        before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models)
+        before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models, policy.wildcards)
     start = start.prepared(policy)
     with clock.stage("search"):
         solution = _search(start, policy, clock)
@@ -167,6 +179,7 @@ def anonymize(  # noqa: PLR0913
             driver_keys=driver_keys,
             progress=clock.progress,
             made_from=(frequency, recoding),
+            wildcards=policy.wildcards,
         )
     judge(after, policy)
     with clock.stage("measure loss"):

@@ -361,7 +361,7 @@ def _judged(
     counted, _ = together([_written(table, policy) for table in tables], policy.schema.without_perturbed())
     if made_from is not None:
         counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
-    assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models)
+    assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models, policy.wildcards)
     judge(assessment, replace(policy, max_suppression=1.0))
     return assessment
 

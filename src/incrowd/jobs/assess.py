@@ -20,6 +20,7 @@ from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
+from incrowd.table.wildcards import WILDCARD, wildcard_sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,6 +166,9 @@ class Assessment:
         risks are of people then. The other figures are of records.
     estimates
         Which figures are estimates by sampling weights, where a column holds such; else None.
+    wildcards
+        What a ``*`` or a missing cell matched in models and risks: ``value``, ``matches-any`` or
+        ``conservative``. The sizes of classes are by their cells alone.
     """
 
     quasi: tuple[str, ...]
@@ -182,7 +186,8 @@ class Assessment:
     notes: tuple[str, ...] = ()
     people: PeopleFigures | None = None
     estimates: Estimates | None = None
-    _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...]] | None = field(
+    wildcards: str = "value"
+    _measured: tuple[EquivalenceClasses, tuple[PrivacyModel, ...], str] | None = field(
         default=None, repr=False, compare=False
     )
 
@@ -245,6 +250,7 @@ class Assessment:
             "title": "Privacy of a table as it stands",
             "verdict": {"holds": self.holds if asked else None, "text": verdict(asked, what="table")},
             "sentences": self.sentences(),
+            "wildcards": self.wildcards,
             "records": self.records,
             "suppressed": self.suppressed,
             "columns": {"released": [{"name": name, "role": roles[name]} for name in shown], "dropped": 0},
@@ -328,6 +334,7 @@ class Assessment:
         return {
             "quasi": list(self.quasi),
             "sensitive": list(self.sensitive),
+            "wildcards": self.wildcards,
             "records": self.records,
             "suppressed": self.suppressed,
             "suppressed_share": self.suppressed_share,
@@ -359,6 +366,7 @@ def assess(
     csv_format: CsvFormat | None = None,
     driver_keys: int | None = None,
     progress: Progress | None = None,
+    wildcards: str = "value",
 ) -> Assessment:
     """Measure a table as it stands under every registered privacy and risk model.
 
@@ -382,6 +390,9 @@ def assess(
         As in `anonymize`.
     progress
         Told how far the counting is, where the engine knows.
+    wildcards
+        What a ``*`` or a missing cell matches, as in `Policy`: ``value``, ``matches-any`` or
+        ``conservative``.
 
     Raises
     ------
@@ -390,10 +401,14 @@ def assess(
     """
     models = as_models(models)
     schema = as_schema(schema)
+    wildcards = WILDCARD.check(wildcards, "assess", "wildcards")
+    for model in models:
+        model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
     told = (*repeated_ids(engine_for(table), schema), *doubts(classes.frequency, schema))
-    return replace(assess_classes(classes, models), notes=told, _measured=(classes, models))
+    assessment = assess_classes(classes, models, wildcards)
+    return replace(assessment, notes=told, _measured=(classes, models, wildcards))
 
 
 def assess_table(
@@ -405,6 +420,7 @@ def assess_table(
     driver_keys: int | None = None,
     progress: Progress | None = None,
     made_from: tuple[FrequencyTable, Recoding] | None = None,
+    wildcards: str = "value",
 ) -> Assessment:
     """Measure a table for an account that is kept: as `assess`, but without the classes.
 
@@ -412,9 +428,11 @@ def assess_table(
     ----------
     made_from
         As in `incrowd.engines.read_classes`.
+    wildcards
+        As in `assess`.
     """
     classes = _read(table, schema, models, population, None, driver_keys, progress, made_from)
-    return assess_classes(classes, models)
+    return assess_classes(classes, models, wildcards)
 
 
 def _read(
@@ -446,20 +464,25 @@ def _read(
     return classes
 
 
-def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] = ()) -> Assessment:
-    """Measure equivalence classes."""
+def assess_classes(
+    classes: EquivalenceClasses, models: Sequence[PrivacyModel] = (), wildcards: str = "value"
+) -> Assessment:
+    """Measure equivalence classes: their sizes by their cells, models and risks by what these match."""
+    from incrowd.table.matching import matched
+
     frequency = classes.frequency
     sizes = classes.sizes
     records = classes.records
-    privacy = [measured for model in models for measured in model.measure(classes)]
+    seen = matched(classes, wildcards)
+    privacy = [measured for model in models for measured in model.measure(seen)]
     asked = {_identity(measured) for measured in privacy}
     privacy += [
         measured
-        for variant in _unasked(frequency)
-        for measured in variant.measure(classes, asked=False)
+        for variant in _unasked(frequency, wildcards)
+        for measured in variant.measure(seen, asked=False)
         if _identity(measured) not in asked
     ]
-    risk = {risk.name: risk().measure(classes.counted) for risk in RISKS if risk().applies(classes.counted)}
+    risk = {risk.name: risk().measure(seen.counted) for risk in RISKS if risk().applies(seen.counted)}
     return Assessment(
         quasi=tuple(domain.name for domain in frequency.domains),
         sensitive=tuple(counts.name for counts in frequency.sensitive),
@@ -475,6 +498,7 @@ def assess_classes(classes: EquivalenceClasses, models: Sequence[PrivacyModel] =
         risk=risk,
         people=people_figures(classes),
         estimates=estimates_of(frequency, risk),
+        wildcards=wildcards,
     )
 
 
@@ -483,31 +507,34 @@ def _variants(entry: type[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     return tuple(entry.variants())
 
 
-def _unasked(frequency: FrequencyTable) -> Iterator[PrivacyModel]:
+def _unasked(frequency: FrequencyTable, wildcards: str) -> Iterator[PrivacyModel]:
     """Go through the models that say something although nobody asked."""
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
             for variant in _variants(entry):
-                if variant.knows_population(frequency):
+                if wildcards in variant.wildcards and variant.knows_population(frequency):
                     yield variant
 
 
-def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> ClassFigures:
+def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str) -> ClassFigures:
     import numpy as np
 
+    from incrowd.table.matching import matched
+
+    seen = matched(classes, wildcards).counted
     frequency = classes.frequency
     # Of a table as it stands every class is one key.
     keys = classes.members
     order = np.lexsort([codes[keys] for codes in reversed(frequency.codes)])
     figures: dict[tuple[object, ...], tuple[ClassMeasure, NDArray[Any]]] = {}
-    for number, model in enumerate((*models, *_unasked(frequency))):
+    for number, model in enumerate((*models, *_unasked(frequency, wildcards))):
         if not model.by_class:
             continue
         for part, attribute, settings in model.aspects(frequency.counted, asked=number < len(models)):
             name = None if attribute is None else frequency.sensitive[attribute].name
             measure = ClassMeasure(model.name, part.limit_name, settings, name)
             if _identity(measure) not in figures:
-                figures[_identity(measure)] = measure, part.values(classes.counted, attribute)[order]
+                figures[_identity(measure)] = measure, part.values(seen, attribute)[order]
     return ClassFigures(
         {
             domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]
@@ -547,4 +574,4 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
             f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
         )
     found += survey_sentences(assessment.estimates, assessment.risk)
-    return [*found, *assessment.notes]
+    return [*found, wildcard_sentence(assessment.wildcards), *assessment.notes]

@@ -60,6 +60,12 @@ def judge(assessment: Assessment, policy: Policy) -> None:
         Which says what failed, by how much, and what would help.
     """
     problems = [_shortfall(measured) for measured in assessment.privacy if measured.holds is False]
+    if problems and assessment.wildcards != "value":
+        problems.append(
+            f"wildcards are {assessment.wildcards!r}, and a search counts * as a value: use a full-domain "
+            "algorithm on a table without missing cells, name fewer quasi-identifiers, or set "
+            f"{setting('wildcards', '--wildcards')} to 'value'"
+        )
     if assessment.suppressed and assessment.suppressed_share > policy.max_suppression:
         problems.insert(
             0,

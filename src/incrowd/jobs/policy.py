@@ -18,6 +18,7 @@ from incrowd.parameters import COUNT, SEED, SHARE, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
+from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import treatment_of
 
@@ -56,6 +57,10 @@ class Policy:
         Seed of what is random in the search.
     set_limit
         Largest number of values that a cell may list, as ``{a, b}`` lists two.
+    wildcards
+        What a ``*`` or a missing cell matches where the release is judged: ``value`` (itself alone),
+        ``matches-any`` or ``conservative`` (nothing). A search counts by ``value`` all the same. So a release
+        may be refused that another algorithm could make.
 
     Raises
     ------
@@ -71,6 +76,7 @@ class Policy:
     keep_order: bool = parameter("whether the rows keep their order", kind=bool, default=False)
     seed: int = SEED.field(0)
     set_limit: int = COUNT.field(8)
+    wildcards: Wildcards = WILDCARD.field("value")
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -81,6 +87,8 @@ class Policy:
         object.__setattr__(self, "models", as_models(self.models))
         object.__setattr__(self, "algorithm", as_algorithm(self.algorithm))
         check_fields(self, "policy")
+        for model in self.models:
+            model.check_wildcards(self.wildcards)
 
     def with_levels(self, levels: Mapping[str, int]) -> Policy:
         """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
@@ -175,6 +183,7 @@ class Policy:
                 checked.keep_order,
                 checked.seed,
                 checked.set_limit,
+                checked.wildcards,
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -188,7 +197,7 @@ class Policy:
             File of each column whose hierarchy is a tree and no recipe; see `write`.
         """
         lines = [f"version = {POLICY_VERSION}"]
-        settings = ("max_suppression", "output", "keep_order", "seed", "set_limit")
+        settings = ("max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards")
         lines += toml_settings({name: getattr(self, name) for name in settings})
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")

@@ -24,6 +24,7 @@ from incrowd.errors import PolicyError, named, open_roles
 from incrowd.io.addresses import read_bytes
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 from incrowd.table.spellings import open_spelling
+from incrowd.table.wildcards import Wildcards
 
 __all__ = ["AttackerTable", "PolicyFile", "read_toml", "validate"]
 
@@ -68,6 +69,7 @@ class PolicyFile(BaseModel):
     keep_order: StrictBool = False
     seed: StrictInt = Field(0, ge=0)
     set_limit: StrictInt = Field(8, ge=1)
+    wildcards: Wildcards = "value"
     null_values: list[StrictStr] = []
     unlisted: Literal["drop", "keep"] | None = Field(
         None, validation_alias=AliasChoices("unlisted", "others")

@@ -24,6 +24,7 @@ from incrowd.jobs.statements import model_entry, model_sentence, percent, verdic
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
 from incrowd.table.documents import envelope, to_json
+from incrowd.table.wildcards import wildcard_sentence
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Release:
             "algorithm": str(self.policy.algorithm),
             "models": [str(model) for model in self.policy.models],
             "max_suppression": self.policy.max_suppression,
+            "wildcards": self.policy.wildcards,
             "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
             "before": self.before.to_dict(cells=False),
             "after": self.privacy.to_dict(cells=False),
@@ -240,6 +242,7 @@ class Release:
             "title": "Release of an anonymized table",
             "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
             "sentences": self.sentences(),
+            "wildcards": policy.wildcards,
             "records": after.records,
             "suppressed": after.suppressed,
             "columns": self._columns,
@@ -365,6 +368,7 @@ class Release:
             population=self.population,
             driver_keys=self.driver_keys,
             made_from=(self.frequency, self.recoding),
+            wildcards=self.policy.wildcards,
         )
 
     def save(
@@ -479,10 +483,9 @@ def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
             f"it than its cells do. Leave {setting('keep_order', '--keep-order')} out."
         )
     found += [*release.notes, *doubts(release.frequency, release.policy.schema)]
-    if columns["dropped"]:
-        number = columns["dropped"]
-        found.append(f"{number} identifying {'columns were' if number > 1 else 'column was'} left out.")
-    return found
+    number = columns["dropped"]
+    dropped = f"{number} identifying {'columns were' if number > 1 else 'column was'} left out. "
+    return [*found, (dropped if number else "") + wildcard_sentence(after.wildcards)]
 
 
 def _floor(policy: Policy) -> int:
@@ -499,6 +502,7 @@ def _policy(policy: Policy) -> dict[str, Any]:
         "max_suppression": policy.max_suppression,
         "output": policy.output,
         "keep_order": policy.keep_order,
+        "wildcards": policy.wildcards,
         "columns": [
             {
                 "name": attribute.name,

@@ -10,6 +10,7 @@ from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.parameters import Parameter
 from incrowd.privacy.base import Monotone, PrivacyModel
 from incrowd.privacy.results import ModelResult
+from incrowd.table.wildcards import WILDCARDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,6 +139,11 @@ class Attacker(PrivacyModel):
         self._positions([domain.name for domain in frequency.domains])
         for model in self.models:
             model.check_table(frequency)
+
+    @property
+    def wildcards(self) -> Sequence[str]:
+        """What all of its models know."""
+        return [each for each in WILDCARDS if all(each in model.wildcards for model in self.models)]
 
     def for_classes(self) -> Sequence[PrivacyModel]:
         """Return the models, for an attacker who knows everything."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, SchemaError, TableError, setting
 from incrowd.parameters import Configured, parameter
 from incrowd.privacy.results import EquivalenceClass, ModelResult
+from incrowd.table.wildcards import WILDCARDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +60,9 @@ def joint_parameter() -> Any:
     return parameter(
         "whether the other sensitive attributes count as quasi-identifiers", kind=bool, default=False
     )
+
+
+_Measure = Callable[["EquivalenceClasses", int], "NDArray[Any]"]
 
 
 class Monotone(NamedTuple):
@@ -174,6 +178,25 @@ class PrivacyModel(Configured, ABC):
     def is_joint(self) -> bool:
         """Whether the other sensitive attributes count as quasi-identifiers."""
         return False
+
+    @property
+    def wildcards(self) -> Sequence[str]:
+        """What a `*` or a missing cell may match where the model is measured; see `WILDCARDS`."""
+        return WILDCARDS
+
+    def check_wildcards(self, wildcards: str) -> None:
+        """Refuse a meaning of `*` that the model does not know.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if wildcards not in self.wildcards:
+            known = " or ".join(repr(each) for each in self.wildcards)
+            raise ParameterError(
+                f"{self.name} is not defined where wildcards are {wildcards!r}; leave the model out, or set "
+                f"{setting('wildcards', '--wildcards')} to {known}"
+            )
 
     @property
     def monotone_by_people(self) -> Monotone:
@@ -422,12 +445,41 @@ class SensitiveModel(PrivacyModel):
             )
         if not len(classes):
             return np.zeros(0)
+        if self.needs_cells:
+            return self._values(classes, attribute)
+        return self.with_singles(classes, attribute, self._among_others(classes, attribute), self._values)
+
+    def with_singles(
+        self, classes: EquivalenceClasses, attribute: int, values: NDArray[Any], measure: _Measure
+    ) -> NDArray[Any]:
+        """Give classes of which each record counts alone the value of the worst of their records.
+
+        Parameters
+        ----------
+        values
+            The value of each class as it is.
+        measure
+            What gives a class its value.
+        """
+        singles = classes.singles(attribute)
+        if singles is None:
+            return values
+        values = values.copy()
+        values[singles.alone] = self._worst(measure(singles.classes, 0), singles.first)
+        return values
+
+    def _worst(self, values: NDArray[Any], first: NDArray[np.int64]) -> NDArray[Any]:
+        import numpy as np
+
+        worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
+        return worst(values, first)
+
+    def _among_others(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
+        """Measure every class; where the model is joint, by the other sensitive attributes, too."""
         if not self.is_joint or len(classes.frequency.sensitive) < 2:
             return self._values(classes, attribute)
         parts, first = classes.joined(attribute)
-        values = self._values(parts, 0)
-        worst = np.minimum.reduceat if self.more_is_safer else np.maximum.reduceat
-        return worst(values, first)
+        return self._worst(self._values(parts, 0), first)
 
     @abstractmethod
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:

@@ -101,6 +101,11 @@ class DeltaPresence(IdentityModel):
         return self.delta_min > 0
 
     @property
+    def wildcards(self) -> Sequence[str]:
+        """A share of the population cannot count records that another class covers."""
+        return ("value", "conservative")
+
+    @property
     def monotone(self) -> Monotone:
         """A merged class's share lies between those of its parts; a suppressed class leaves a share of 0."""
         return Monotone(generalization=True, suppression=self.delta_min == 0)

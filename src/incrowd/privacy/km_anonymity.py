@@ -74,6 +74,11 @@ class KMAnonymity(IdentityModel):
         return self.k
 
     @property
+    def wildcards(self) -> Sequence[str]:
+        """A class is one of a history, so `*` counts as a value."""
+        return ("value",)
+
+    @property
     def monotone(self) -> Monotone:
         """A set of merged classes has everybody whom a set of their parts has."""
         return Monotone(generalization=True, suppression=True)

@@ -124,8 +124,12 @@ class LKCPrivacy(SensitiveModel):
 
         largest = np.zeros(len(classes))
         for group, merged in _groups(classes, self.L):
-            largest = np.maximum(largest, largest_shares(merged, attribute, self.value)[group])
+            shares = self.with_singles(merged, attribute, self._shares(merged, attribute), self._shares)
+            largest = np.maximum(largest, shares[group])
         return largest
+
+    def _shares(self, classes: EquivalenceClasses, attribute: int) -> NDArray[Any]:
+        return largest_shares(classes, attribute, self.value)
 
 
 @dataclass(frozen=True)

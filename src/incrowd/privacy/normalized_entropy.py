@@ -80,6 +80,11 @@ class NormalizedEntropy(SensitiveModel):
         return self.over == "mean"
 
     @property
+    def wildcards(self) -> Sequence[str]:
+        """A mean over classes cannot have a record as a class of its own."""
+        return ("value", "matches-any") if self.over == "mean" else super().wildcards
+
+    @property
     def monotone(self) -> Monotone:
         """Two even classes of different values merge to an uneven one."""
         return Monotone(generalization=False, suppression=self.over == "minimum")

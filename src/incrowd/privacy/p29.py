@@ -164,6 +164,11 @@ class P29(SensitiveModel):
         return True
 
     @property
+    def wildcards(self) -> Sequence[str]:
+        """It is defined by the classes as they are written."""
+        return ("value",)
+
+    @property
     def monotone(self) -> Monotone:
         """Neither the entropies nor the scaled distances are."""
         return Monotone(generalization=False, suppression=False)

@@ -124,6 +124,11 @@ class Profitability(IdentityModel):
         return self.definition == "table"
 
     @property
+    def wildcards(self) -> Sequence[str]:
+        """A sum over classes counts each record once, so no class may match others."""
+        return ("value",) if self.definition == "table" else super().wildcards
+
+    @property
     def monotone(self) -> Monotone:
         """A record's payoff grows with its class; the table's loses what suppressed classes brought."""
         return Monotone(generalization=True, suppression=self.definition == "record")

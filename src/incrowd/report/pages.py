@@ -168,7 +168,7 @@ def _tables(document: Mapping[str, Any]) -> list[tuple[str, Row, list[Row]]]:
         rows = [["models", "; ".join(policy["models"])]]
         rows += [
             [name.replace("_", " "), _number(policy[name])]
-            for name in ("algorithm", "max_suppression", "output", "keep_order")
+            for name in ("algorithm", "max_suppression", "output", "keep_order", "wildcards")
         ]
         rows += [
             [

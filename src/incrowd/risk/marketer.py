@@ -45,5 +45,8 @@ class Marketer(RiskModel):
         if not len(classes):
             return {"expected": 0.0}
         people = people_of(classes, self.fraction)
-        sizes = classes.sizes
-        return {"expected": float((sizes / (sizes if people is None else people)).sum()) / int(sizes.sum())}
+        sizes = classes.own.sizes
+        return {
+            "expected": float((sizes / (classes.sizes if people is None else people)).sum())
+            / int(sizes.sum())
+        }

@@ -18,7 +18,7 @@ from incrowd.table.survey import UNIT
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
-__all__ = ["EquivalenceClasses", "QuasiValues"]
+__all__ = ["EquivalenceClasses", "QuasiValues", "Singles"]
 
 
 class QuasiValues(NamedTuple):
@@ -35,6 +35,28 @@ class QuasiValues(NamedTuple):
 
     def __repr__(self) -> str:
         return f"QuasiValues({len(self.lo):,} classes)"
+
+
+class Singles(NamedTuple):
+    """Records that count alone, by a sensitive attribute.
+
+    Attributes
+    ----------
+    alone
+        bool[classes]: the classes of which each record counts alone.
+    classes
+        A class of one record for each value that occurs in one of those; their frequency table has the one
+        attribute, at position 0.
+    first
+        int64[alone classes]: the first of `classes` for each of them; they stand together.
+    """
+
+    alone: NDArray[np.bool_]
+    classes: EquivalenceClasses
+    first: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Singles({len(self.classes):,} classes)"
 
 
 class EquivalenceClasses:
@@ -164,6 +186,11 @@ class EquivalenceClasses:
         classes._people = self._people
         classes.rows = self
         return classes
+
+    @property
+    def own(self) -> EquivalenceClasses:
+        """The classes by their cells alone: themselves, unless cells match others; see `WildcardClasses`."""
+        return self
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -574,6 +601,10 @@ class EquivalenceClasses:
         if self.rows is not None:
             merged.rows = EquivalenceClasses(self.rows.frequency, merged.indptr, merged.members)
         return group, merged
+
+    def singles(self, attribute: int) -> Singles | None:
+        """Return records that count alone although their class has more; see `WildcardClasses`."""
+        return None
 
     def lifts(self, attribute: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compare each class's values with the whole table.

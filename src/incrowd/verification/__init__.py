@@ -226,8 +226,10 @@ def _checked(
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
     population = None if people is None else People(con, people, quasi, policy.null_values)
     weighted = bool(policy.named("weight"))
-    measuring = Measuring(con, len(quasi), classes, attributes, population, persons, weighted)
-    findings = [measuring.find(demand) for demand in policy.demands]
+    measuring = Measuring(
+        con, len(quasi), classes, attributes, population, persons, weighted, policy.wildcards
+    )
+    findings = measuring.find_all(policy.demands)
     for attacker in policy.attackers:
         findings += measuring.find_against(attacker, [names.index(name) for name in attacker.knows])
     problems = [
@@ -267,6 +269,7 @@ def _checked(
         suppressed=suppressed,
         max_suppression=policy.max_suppression,
         classes=classes,
+        wildcards=policy.wildcards,
         findings=tuple(findings),
         problems=tuple(problems),
         unchecked=tuple(unchecked),

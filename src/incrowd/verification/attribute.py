@@ -122,7 +122,8 @@ class Attribute:
                 "sign, sign * places, CASE WHEN sign > 0 THEN digits END, "
                 "CASE WHEN sign < 0 THEN digits END DESC"
             )
-        distinct = f"SELECT DISTINCT {self.cell} AS value FROM member"
+        # All values of the table, whichever classes are looked at.
+        distinct = f"SELECT DISTINCT {self.cell} AS value FROM main.member"
         if numbers_as_text:
             distinct = _spelled_out(distinct)
         self.con.execute(
@@ -131,14 +132,13 @@ class Attribute:
         )
         same = f"member.{self.cell} IS NOT DISTINCT FROM texts.value"
         joined = f"member JOIN texts_{ending} AS texts ON {same}"
-        amount, total = "count(*)", "size"
+        amount, total = ("count(DISTINCT person)" if self.by_person else "count(*)"), "size"
+        self.con.execute(
+            f"CREATE TABLE whole_{ending} AS SELECT v, {amount}::HUGEINT AS n FROM main.{joined} GROUP BY v"
+        )
         if self.by_person:
             self.con.execute(f"CREATE TABLE held_{ending} AS SELECT DISTINCT class, v, person FROM {joined}")
-            joined = f"held_{ending}"
-            amount, total = "count(DISTINCT person)", "(sum(n) OVER (PARTITION BY class))::HUGEINT"
-        self.con.execute(
-            f"CREATE TABLE whole_{ending} AS SELECT v, {amount}::HUGEINT AS n FROM {joined} GROUP BY v"
-        )
+            joined, total = f"held_{ending}", "(sum(n) OVER (PARTITION BY class))::HUGEINT"
         self.con.execute(
             f"CREATE TABLE counts_{ending} AS SELECT class AS part, class AS home, size, {total} AS total, "
             f"v, n FROM (SELECT class, v, count(*)::HUGEINT AS n FROM {joined} WHERE class IS NOT NULL "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -12,12 +13,13 @@ from incrowd.errors import PolicyError, setting
 from incrowd.verification import quantities
 from incrowd.verification.attackers import Attacker
 from incrowd.verification.attribute import Attribute, split_by_others
-from incrowd.verification.classes import fetch_row, seen_by, smallest_class
+from incrowd.verification.classes import fetch_row, smallest_class
 from incrowd.verification.demands import Demand
 from incrowd.verification.histories import fewest_who_share
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons
 from incrowd.verification.result import Finding
+from incrowd.verification.wildcards import alone, check_known, matching
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,6 +52,8 @@ class Measuring:
         The population, where one was named.
     weighted
         Whether the policy names sampling weights, by which a population is estimated.
+    wildcards
+        What a `*` or a missing cell matches.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -59,6 +63,28 @@ class Measuring:
     people: People | None = None
     persons: Persons | None = None
     weighted: bool = False
+    wildcards: str = "value"
+
+    def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
+        """Measure what must hold against somebody who knows every quasi-identifier; see `find`."""
+        for demand in demands:
+            check_known(demand, self.wildcards)
+        if self.wildcards == "value":
+            return [self.find(demand) for demand in demands]
+        # Whoever knows few cells compares these alone.
+        found = {at: self.find(demand) for at, demand in enumerate(demands) if demand.model == "lkc-privacy"}
+        with self._seen(range(self.quasi)) as groups:
+            found |= {at: groups.find(demand) for at, demand in enumerate(demands) if at not in found}
+        return [found[at] for at in range(len(demands))]
+
+    @contextmanager
+    def _seen(self, known: Sequence[int]) -> Iterator[Measuring]:
+        """Measure the groups of records that match in the quasi-identifiers that are known."""
+        cells = [attribute.cell for attribute in self.attributes.values()]
+        with matching(self.con, known, cells, self.wildcards, by_person=self._by_person):
+            yield replace(
+                self, attributes={name: attribute.again() for name, attribute in self.attributes.items()}
+            )
 
     def find(self, demand: Demand) -> Finding:
         """Measure what a demand asks for, and compare.
@@ -104,10 +130,9 @@ class Measuring:
         known
             Numbers of the quasi-identifiers that the attacker knows.
         """
-        cells = [attribute.cell for attribute in self.attributes.values()]
-        with seen_by(self.con, known, cells, by_person=self._by_person):
-            attributes = {name: attribute.again() for name, attribute in self.attributes.items()}
-            groups = replace(self, attributes=attributes)
+        for demand in attacker.demands:
+            check_known(demand, self.wildcards)
+        with self._seen(known) as groups:
             found = [groups.find(demand) for demand in attacker.demands]
         return [replace(finding, attacker=attacker.name, knows=attacker.knows) for finding in found]
 
@@ -169,9 +194,17 @@ class Measuring:
         """Return the largest share in any group of records that agree in L quasi-identifiers."""
         assert demand.attribute is not None
         attribute = self.attributes[demand.attribute]
+        value = demand.settings["value"]
         largest = 0.0
+        if self.wildcards != "value":
+            for subset in self._subsets(demand.settings["L"]):
+                with self._seen(subset) as groups:
+                    own = groups.attributes[demand.attribute]
+                    query = quantities.share(own, f"counts_{own.coded()}", value)
+                    largest = max(largest, float(fetch_row(self.con, f"SELECT max(value) FROM ({query})")[0]))
+            return largest
         for group in self._known(demand.settings["L"]):
-            query = quantities.share(attribute, self._merged(attribute, group), demand.settings["value"])
+            query = quantities.share(attribute, self._merged(attribute, group), value)
             (share,) = fetch_row(self.con, f"SELECT max(value) FROM ({query})")
             largest = max(largest, float(share))
         return largest
@@ -200,16 +233,16 @@ class Measuring:
 
     def _known(self, known: int) -> Sequence[str]:
         """List what an attacker may know: for each set of quasi-identifiers their columns."""
+        return [", ".join(f"classes.q{number}" for number in subset) for subset in self._subsets(known)]
+
+    def _subsets(self, known: int) -> Sequence[tuple[int, ...]]:
         known = min(known, self.quasi)
         if math.comb(self.quasi, known) > _MOST_SUBSETS:
             raise PolicyError(
                 f"lkc-privacy: {math.comb(self.quasi, known):,} sets of {known} quasi-identifiers are more "
                 f"than the {_MOST_SUBSETS:,} that are looked at"
             )
-        return [
-            ", ".join(f"classes.q{number}" for number in subset)
-            for subset in combinations(range(self.quasi), known)
-        ]
+        return list(combinations(range(self.quasi), known))
 
     # --- classes alone ----------------------------------------------------------------------------------
 
@@ -229,14 +262,7 @@ class Measuring:
                 worst = self._worst_sizes()
                 return math.fsum(n / size for size, n in worst) / sum(n for _, n in worst)
             case "lkc-privacy":
-                amount, rows = "sum(size)", "classes"
-                if self._by_person:
-                    amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
-                queries = (
-                    f"SELECT min(n) FROM (SELECT {amount} AS n FROM {rows} GROUP BY {group})"
-                    for group in self._known(settings["L"])
-                )
-                return min(int(fetch_row(self.con, query)[0]) for query in queries)
+                return self._fewest_alike(settings["L"])
             case "records-at-risk":
                 worst = self._worst_sizes()
                 risky = sum(n for size, n in worst if 1 / size > float(settings["threshold"]))
@@ -253,9 +279,26 @@ class Measuring:
                 return self._payoff(demand)
         raise PolicyError(f"verify cannot measure {demand.model}")
 
+    def _fewest_alike(self, known: int) -> int:
+        """Return how many agree at least in any so many quasi-identifiers."""
+        if self.wildcards != "value":
+            return min(self._smallest_of(subset) for subset in self._subsets(known))
+        amount, rows = "sum(size)", "classes"
+        if self._by_person:
+            amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
+        queries = (
+            f"SELECT min(n) FROM (SELECT {amount} AS n FROM {rows} GROUP BY {group})"
+            for group in self._known(known)
+        )
+        return min(int(fetch_row(self.con, query)[0]) for query in queries)
+
+    def _smallest_of(self, known: Sequence[int]) -> int:
+        with self._seen(known):
+            return smallest_class(self.con) or 0
+
     def _worst_sizes(self) -> list[tuple[int, int]]:
         """Return sizes of classes, and how many records are in such, or people have no smaller class."""
-        worst = "SELECT size AS least, sum(size) FROM classes GROUP BY size"
+        worst = "SELECT size AS least, sum(records) FROM classes GROUP BY size"
         if self._by_person:
             worst = (
                 "SELECT least, count(*) FROM (SELECT person, min(size) AS least FROM crowd JOIN classes "
@@ -265,7 +308,11 @@ class Measuring:
 
     def _sizes_and_people(self) -> list[tuple[int, int]]:
         assert self.people is not None
-        return self.people.sizes_and_people()
+        found: list[tuple[int]] = []
+        if self.wildcards == "conservative":
+            which = alone(self.con, range(self.quasi))
+            found = self.con.execute(f"SELECT class FROM main.classes WHERE {which}").fetchall()
+        return self.people.sizes_and_people({name for (name,) in found})
 
     def _payoff(self, demand: Demand) -> float:
         """Return what the publisher, or the attacker, is left with; see Wan et al. 2015."""

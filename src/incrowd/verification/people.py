@@ -6,7 +6,7 @@ for each. A cell covers a set of combinations. A class covers those that all of 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -143,9 +143,18 @@ class People:
             [reader.covers for reader in readers],
         )
 
-    def sizes_and_people(self) -> list[tuple[int, int]]:
-        """Return for every class its records, and the people whom its cells cover."""
-        return [(size, self._coverage.people(name)) for name, size in self._sizes.items()]
+    def sizes_and_people(self, alone: Collection[int] = ()) -> list[tuple[int, int]]:
+        """Return for every class its records, and the people whom its cells cover.
+
+        Parameters
+        ----------
+        alone
+            Classes of which each record counts alone, and so does whoever it is.
+        """
+        found = {name: (size, self._coverage.people(name)) for name, size in self._sizes.items()}
+        return [
+            (1, min(people, 1)) if name in alone else (size, people) for name, (size, people) in found.items()
+        ]
 
     def outside(self) -> int:
         """Return how many people no class covers."""

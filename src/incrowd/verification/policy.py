@@ -26,10 +26,11 @@ SUPPRESSED = "*"
 ROLES = ("identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive")
 UNRELEASED = ("identifying", "person", "household", "weight")
 KINDS = ("auto", "number", "date", "category")
+WILDCARDS = ("value", "matches-any", "conservative")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit", "null_values",
-    "unlisted", "others", "columns", "models", "attackers", "algorithm",
+    "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit", "wildcards",
+    "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands",
@@ -105,6 +106,8 @@ class Policy:
         file of version 1, which knew no other order unless it asked for one.
     set_limit
         Largest number of values that a cell may list; None for no limit, as in files of version 1.
+    wildcards
+        What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
     """
 
     columns: tuple[Column, ...]
@@ -116,6 +119,7 @@ class Policy:
     keep_order: bool | None
     set_limit: int | None
     algorithm: dict[str, Any]
+    wildcards: str
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -193,6 +197,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         keep_order=_keep_order(data, version),
         set_limit=_set_limit(data, version),
         algorithm=algorithm,
+        wildcards=_choice(data.get("wildcards", "value"), WILDCARDS, "wildcards"),
     )
 
 

@@ -96,6 +96,8 @@ class Verification:
         Records of the smallest class; 0 if there is no class.
     people
         The people, where the policy names columns that say whose row it is and they could be counted.
+    wildcards
+        What a ``*`` or a missing cell matched: ``value`` (itself), ``matches-any`` or ``conservative``.
     """
 
     file: str
@@ -109,6 +111,7 @@ class Verification:
     notes: tuple[str, ...] = ()
     smallest: int = 0
     people: PeopleFound | None = None
+    wildcards: str = "value"
 
     @property
     def suppressed_share(self) -> float:
@@ -137,6 +140,7 @@ class Verification:
             "suppressed_share": self.suppressed_share,
             "max_suppression": self.max_suppression,
             "classes": self.classes,
+            "wildcards": self.wildcards,
             "smallest": self.smallest,
             **({} if self.people is None else {"people": asdict(self.people)}),
             "findings": [_plain(finding) for finding in self.findings],

@@ -32,8 +32,9 @@ def account(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
 
 
 def _risks(made: Made, told: dict[str, Any]) -> Iterator[Finding]:
-    crowds = made.classes.crowds
-    risks = made.classes.worst([Fraction(1, size) for size in crowds])
+    classes = made.classes.seen(made.case.get("wildcards", "value"))
+    crowds = classes.crowds
+    risks = classes.worst([Fraction(1, size) for size in crowds])
     expected = {
         "prosecutor": {
             "max": max(risks),
@@ -42,7 +43,7 @@ def _risks(made: Made, told: dict[str, Any]) -> Iterator[Finding]:
         }
     }
     if made.sensitive:
-        expected["attribute-disclosure"] = _confidence(made.classes)
+        expected["attribute-disclosure"] = _confidence(classes)
     for name, figures in expected.items():
         for figure, value in figures.items():
             if (
@@ -120,6 +121,7 @@ def _measured(made: Made, measured: dict[str, Any]) -> Iterator[Finding]:
         )
         names = list(made.quasi)
         classes = classes.known_by([names.index(name) for name in measured["attacker"]["knows"]])
+    classes = classes.seen(made.case.get("wildcards", "value"))
     for model in models:
         if model["model"] == measured["model"] and "limit" in measured:
             settings = {name: value for name, value in model.items() if name != "model"} | settings

@@ -120,7 +120,7 @@ def policy_of(case: Case) -> Policy:
         (*map(_model_of, case["models"]), *attackers),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
-        case.get("set_limit", LISTED),
+        case.get("set_limit", LISTED), case.get("wildcards", "value"),
     )  # fmt: skip
 
 
@@ -158,10 +158,11 @@ def people_of(case: Case, place: Placed) -> pl.DataFrame | None:
 def asked_of(case: Case, classes: Classes) -> Iterator[tuple[str, dict[str, Any], Classes]]:
     """Every model that is asked for: its name, its settings, and the groups that it judges."""
     quasi = [column["name"] for column in case["columns"] if column["role"] == "quasi"]
-    asked = [(case["models"], classes)]
+    wildcards = case.get("wildcards", "value")
+    asked = [(case["models"], classes.seen(wildcards))]
     for attacker in case.get("attackers", []):
         known = [quasi.index(name) for name in attacker["knows"]]
-        asked.append((attacker["models"], classes.known_by(known)))
+        asked.append((attacker["models"], classes.known_by(known).seen(wildcards)))
     for models, groups in asked:
         for model in models:
             yield model["model"], {name: value for name, value in model.items() if name != "model"}, groups
@@ -194,6 +195,7 @@ def met_in(case: Case) -> list[tuple[str, str]]:
         met.append(("spelled", case["source"]))
     if max(rows_of_people(case).values(), default=0) > 1:
         met.append(("person", case["source"]))
+    met.append(("wildcards", case.get("wildcards", "value")))
     met += [("power", str(model["power"])) for model in case["models"] if "power" in model]
     met += [
         ("attacker", model["model"]) for attacker in case.get("attackers", []) for model in attacker["models"]

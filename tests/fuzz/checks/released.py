@@ -148,7 +148,8 @@ def suppression(made: Made, services: Services, outcome: Outcome) -> Iterator[Fi
 
 def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
     """Every model holds in the table that leaves."""
-    for name, settings, groups in asked_of(made.case, made.classes):
-        against = "" if groups is made.classes else " against an attacker"
+    asked = list(asked_of(made.case, made.classes))
+    for place, (name, settings, groups) in enumerate(asked):
+        against = "" if place < len(made.case["models"]) else " against an attacker"
         for problem in oracle.holds(name, settings, groups):
             yield Finding(f"model {name}{against}", problem)

@@ -45,7 +45,8 @@ class Classes:
     """Equivalence classes: the rows of each, the values of sensitive columns, the whole table's counts.
 
     `whose` is the person of each row; empty where every row is a person. `people`, `outside` and `everybody`
-    are of a population.
+    are of a population. `plain` are the classes by their cells alone, where `rows` are those that each matches
+    by `wildcards`.
     """
 
     rows: list[list[int]]
@@ -57,6 +58,8 @@ class Classes:
     outside: int = 0
     everybody: int = 0
     whose: list[Hashable] = field(default_factory=list)
+    plain: Classes | None = None
+    wildcards: str = "value"
 
     @property
     def sizes(self) -> list[int]:
@@ -90,7 +93,8 @@ class Classes:
     def worst(self, values: Sequence[Any]) -> list[Any]:
         """For everybody in a class the largest value of their classes."""
         found: dict[Hashable, Any] = {}
-        for rows, value in zip(self.rows, values, strict=True):
+        own = self.rows if self.plain is None or self.wildcards == "conservative" else self.plain.rows
+        for rows, value in zip(own, values, strict=True):
             for person in self.people_of(rows):
                 found[person] = max(found.get(person, value), value)
         return list(found.values())
@@ -124,10 +128,57 @@ class Classes:
 
     def known_by(self, columns: Sequence[int]) -> Classes:
         """Groups of rows that look alike to somebody who knows some of the columns, by their positions."""
+        if self.plain is not None:
+            return self.plain.known_by(columns).seen(self.wildcards)
         groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for cells, rows in zip(self.cells, self.rows, strict=True):
             groups[tuple(cells[j] for j in columns)] += rows
         return replace(self, rows=list(groups.values()), cells=list(groups), people=None)
+
+    def seen(self, wildcards: str) -> Classes:
+        """Let each class have the rows that it matches where ``*`` and missing cells match anything or nothing."""
+        if wildcards == "value":
+            return self
+        if wildcards == "matches-any":
+            rows = [
+                [
+                    row
+                    for other, held in zip(self.cells, self.rows, strict=True)
+                    if _may_be(cells, other)
+                    for row in held
+                ]
+                for cells in self.cells
+            ]
+            return replace(self, rows=rows, plain=self, wildcards=wildcards)
+        tells = [
+            j for j in range(len(self.cells[0]) if self.cells else 0)
+            if any(not _hides(cells[j]) for cells in self.cells)
+        ]  # fmt: skip
+        rows, cells, people = [], [], []
+        for place, (key, held) in enumerate(zip(self.cells, self.rows, strict=True)):
+            alone = any(_hides(key[j]) for j in tells)
+            rows += [[row] for row in held] if alone else [held]
+            many = len(held) if alone else 1
+            cells += [key] * many
+            if self.people is not None:
+                covered = self.people[place]
+                people += [min(covered, 1) if alone else covered] * many
+        return replace(
+            self,
+            rows=rows,
+            cells=cells,
+            people=None if self.people is None else people,
+            plain=self,
+            wildcards=wildcards,
+        )
+
+
+def _hides(cell: Any) -> bool:
+    return cell is None or cell == STAR
+
+
+def _may_be(cells: Sequence[Any], others: Sequence[Any]) -> bool:
+    return all(a == b or _hides(a) or _hides(b) for a, b in zip(cells, others, strict=True))
 
 
 def group(

@@ -25,7 +25,7 @@ def anatomize(
     ],
     source: options.CsvOptions,
     columns: options.UnrecodedColumns,
-    limits: Annotated[options.ModelOptions, Without("k", "t")],
+    limits: Annotated[options.ModelOptions, Without("k", "t", "wildcards")],
     seed: options.Seed = None,
     escape_formulas: options.Escape = False,
     force: options.Force = False,

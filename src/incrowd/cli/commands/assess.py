@@ -45,15 +45,22 @@ def assess(
     from incrowd.cli.tables import console, progress, show_assessment
     from incrowd.jobs.assess import assess as measure
 
-    models = limits.models()
+    limits.models()  # A slip is told before the table is read.
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     page = outputs.added_report(written, report)
     with progress() as shown, written:
         shown.stage("read")
         rows, _, names = source.open(data, shown)
-        policy = columns.policy_for(names, lenient=True).with_models(models)
+        policy = limits.asked_of(columns.policy_for(names, lenient=True))
         shown.stage("assess")
-        assessment = measure(rows, policy.schema, policy.models, population=population, progress=shown)
+        assessment = measure(
+            rows,
+            policy.schema,
+            policy.models,
+            population=population,
+            progress=shown,
+            wildcards=policy.wildcards,
+        )
         if page is not None:
             shown.stage("report")
             assessment.report(page, policy.schema)

@@ -50,7 +50,7 @@ def compare(
     ],
     source: options.CsvOptions,
     columns: options.MeasuredColumns,
-    limits: Annotated[options.ModelOptions, Without("k", "l", "t")],
+    limits: Annotated[options.ModelOptions, Without("k", "l", "t", "wildcards")],
     k: Annotated[str | None, typer.Option("-k", metavar="K,...", help="Limits of k-anonymity.")] = None,
     l: Annotated[  # noqa: E741
         str | None, typer.Option("-l", metavar="L,...", help="Limits of distinct l-diversity.")

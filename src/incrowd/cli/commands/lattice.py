@@ -22,7 +22,7 @@ def lattice(
     data: options.FileOrAddress,
     source: options.TableOptions,
     columns: options.MeasuredColumns,
-    limits: options.ModelOptions,
+    limits: Annotated[options.ModelOptions, Without("wildcards")],
     search: Annotated[options.SearchOptions, Without("style")],
     population: options.People = None,
     output: Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.parsing import file_or_address, listed, named
+from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,6 +91,7 @@ def _show(result: Verification) -> None:
         f"{result.file}: {result.records:,} records{whose} in {result.classes:,} classes, "
         f"{result.suppressed:,} suppressed",
     )
+    out.print(wildcard_sentence(result.wildcards))
     if people is not None:
         _show_people(out, result, people)
     by_people = people is not None or any(finding.holds is None for finding in result.findings)

@@ -26,7 +26,7 @@ from incrowd.engines.spark import (
 )
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
-from incrowd.errors import ParameterError, TableError, named
+from incrowd.errors import ParameterError, TableError, named, setting
 from incrowd.jobs.distributed.check import measure
 from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
@@ -137,6 +137,7 @@ class DistributedRelease:
             "algorithm": str(self.policy.algorithm),
             "models": [str(model) for model in self.policy.models],
             "max_suppression": self.policy.max_suppression,
+            "wildcards": self.policy.wildcards,
             "blocks": {"count": self.blocks, "largest": self.sizes[0], "smallest": self.sizes[-1]},
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
@@ -192,6 +193,11 @@ def refuse_divided(policy: Policy) -> None:
             raise ParameterError(f"blocks: mondrian with {what} cannot work block by block; leave it out")
     if policy.keep_order:
         raise no_order(SparkEngine.whose)
+    if policy.wildcards != "value":
+        raise ParameterError(
+            f"blocks: records of all blocks are compared where wildcards are {policy.wildcards!r}; set "
+            f"{setting('wildcards', '--wildcards')} to 'value'"
+        )
     if not policy.models:
         raise ParameterError("name at least one privacy model, e.g. models=[ic.KAnonymity(5)] or -k 5")
     for model in policy.models:
