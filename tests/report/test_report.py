@@ -62,7 +62,10 @@ def test_the_report_of_a_release(release):
         "loss"
     ].value
     assert "every record looks like at least" in document["sentences"][1]
-    assert document["sentences"][-1] == "3 identifying columns were left out. A * or a missing cell counts as a value."
+    assert (
+        document["sentences"][-1]
+        == "3 identifying columns were left out. A * or a missing cell counts as a value."
+    )
 
 
 def test_the_sentences_of_the_conditions_can_be_left_out(table, schema, release):

@@ -225,6 +225,38 @@ def test_individual_risk_gives_the_figures_of_sdcmicro(exact, three):
     assert found == pytest.approx(expected, abs=1e-8)
 
 
+# The second table of the same tests has missing values, which match anything there.
+GAPS = SURVEY.with_columns(
+    a=pl.Series([2, 3, 2, 2, 3, 3, 1, None]), c=pl.Series([1, 3, None, 2, 1, 1, None, 1])
+)
+# Of the third and the last record, with four and five that match, sdcMicro sums the whole series, where we
+# take the approximation.
+EXACT = [
+    0.013552968, 0.085791288, 0.010554090, 0.032466112, 0.009756889, 0.009756889, 0.039316254, 0.005973716
+]  # fmt: skip
+APPROXIMATE = [
+    0.013698630, 0.085791288, 0.010554090, 0.032466112, 0.009836066, 0.009836066, 0.039316254, 0.005973716
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("exact", "expected"), [(True, EXACT), (False, APPROXIMATE)])
+def test_individual_risk_with_missing_values_gives_the_figures_of_sdcmicro(exact, expected):
+    found = individual_risk(GAPS, ["a", "b", "c"], "w", exact=exact, wildcards="matches-any")
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_whoever_counts_alone_has_the_risk_of_a_record_alone():
+    alone = individual_risk(GAPS, ["a", "b", "c"], "w", wildcards="conservative")
+    apart = individual_risk(GAPS.with_columns(a=pl.int_range(8)), ["a"], "w")
+    missing = [2, 6, 7]
+    assert alone[missing].tolist() == apart[missing].tolist()
+    schema = ic.Schema(quasi=["a", "b", "c"], weights="w")
+    assert "individual" not in ic.assess(GAPS, schema, wildcards="conservative").risk
+    found = ic.assess(GAPS, schema, wildcards="matches-any").risk["individual"]
+    assert found["max"] == pytest.approx(max(EXACT), abs=1e-9)
+    assert found["mean"] == pytest.approx(sum(EXACT) / 8, abs=1e-9)
+
+
 def test_weights_below_one_make_a_class_all_there_is():
     table = pl.DataFrame({"q": ["a", "a", "b"]})
     assert individual_risk(table, ["q"], [0.5, 0.25, 0.9]).tolist() == [0.5, 0.5, 1.0]

@@ -117,8 +117,8 @@ def _room_for(indptr: NDArray[np.int64]) -> Counts:
 def class_sums(
     indptr: NDArray[np.int64], members: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Add up the amounts of each class's members: int64[classes]."""
-    sums = np.zeros(len(indptr) - 1, np.int64)
+    """Add up the amounts of each class's members: int64[classes], or float64[classes]."""
+    sums = np.zeros(len(indptr) - 1, np.result_type(amounts.dtype, np.int64))
     if len(amounts):
         over_ranges(_sum, indptr, indptr, members, amounts, sums)
     return sums

@@ -10,12 +10,14 @@ from incrowd.parameters import parameter
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.risk.base import RiskModel
+from incrowd.table.wildcards import WILDCARD
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from incrowd.table.classes import EquivalenceClasses
+    from incrowd.table.wildcards import Wildcards
 
 __all__ = ["Individual", "individual_figures", "individual_risk", "risk_of_classes"]
 
@@ -47,8 +49,8 @@ class Individual(RiskModel):
     paper: ClassVar[str] = "Benedetti and Franconi 1998"
 
     def applies(self, classes: EquivalenceClasses) -> bool:
-        """Say whether the rows have sampling weights."""
-        return classes.frequency.sampling is not None
+        """Say whether the sampling weights of what each class has are known."""
+        return classes.represented is not None
 
     def measure(self, classes: EquivalenceClasses) -> dict[str, float]:
         """Return the largest and least risk, its mean over records, and the share of records at risk."""
@@ -65,7 +67,12 @@ class Individual(RiskModel):
 
 
 def individual_risk(
-    table: Any, quasi: Columns, weights: ArrayLike | str, *, exact: bool = True
+    table: Any,
+    quasi: Columns,
+    weights: ArrayLike | str,
+    *,
+    exact: bool = True,
+    wildcards: Wildcards = "value",
 ) -> NDArray[np.float64]:
     """Estimate the risk of every row of a survey: the expectation of 1 / F given the f records of its class.
 
@@ -85,6 +92,8 @@ def individual_risk(
     exact
         Whether classes of three records have the exact expectation, too. The approximation is that of larger
         classes, as in `indivRisk` of sdcMicro by default.
+    wildcards
+        What a ``*`` or a missing cell matches, as in `Policy`. sdcMicro lets it match anything.
 
     Returns
     -------
@@ -106,9 +115,12 @@ def individual_risk(
     import numpy as np
 
     from incrowd.engines import loaded
+    from incrowd.table.matching import matched
 
+    wildcards = WILDCARD.check(wildcards, "individual_risk", "wildcards")
     table = loaded(table)
-    frequency = read_for(KAnonymity(1), table, quasi).frequency
+    own = read_for(KAnonymity(1), table, quasi)
+    classes, frequency = matched(own, wildcards), own.frequency
     rows = frequency.key_of_row("individual_risk")
     if isinstance(weights, str):
         weights = _column(table, weights)
@@ -117,7 +129,11 @@ def individual_risk(
         raise ParameterError(f"weights must be {len(rows)} numbers above 0, one per row")
     live = rows >= 0
     people = np.bincount(rows[live], stands_for[live], frequency.keys).astype(np.float64)
-    return np.append(risk_of_classes(frequency.weights, people, exact=exact), 0.0)[rows]
+    risk = risk_of_classes(classes.sizes, classes.matched_sums(people), exact=exact)
+    risk = np.append(risk, 0.0)[rows]
+    alone = np.append(classes.alone, False)[rows]
+    risk[alone] = risk_of_classes(np.ones(int(alone.sum()), np.int64), stands_for[alone], exact=exact)
+    return risk
 
 
 def individual_figures(classes: EquivalenceClasses) -> dict[str, float]:

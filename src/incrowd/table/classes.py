@@ -602,6 +602,15 @@ class EquivalenceClasses:
             merged.rows = EquivalenceClasses(self.rows.frequency, merged.indptr, merged.members)
         return group, merged
 
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """Classes of which each record counts alone, none unless cells match nothing: bool[classes]."""
+        return np.zeros(len(self), np.bool_)
+
+    def matched_sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Add up an amount of each class over those that it matches: itself, unless cells match others."""
+        return amounts
+
     def singles(self, attribute: int) -> Singles | None:
         """Return records that count alone although their class has more; see `WildcardClasses`."""
         return None

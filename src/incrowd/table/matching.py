@@ -127,10 +127,30 @@ class WildcardClasses(EquivalenceClasses):
         """Records that each class matches, or people: int64[classes]."""
         return np.where(self.alone, 1, self._wide.sizes)
 
-    @cached_property
-    def population(self) -> NDArray[np.int64]:
-        """Records of the population that each class covers. To cover any, `*` needs no wildcard."""
-        return np.where(self.alone, np.minimum(self.own.population, 1), self.own.population)
+    @property
+    def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """People of the population whom each class covers. To cover any, `*` needs no wildcard.
+
+        An estimate by sampling weights is of the records that match. Who counts alone is one person at most.
+        """
+        people = self.own.population
+        if self._counted_population().weights is not None:
+            people = self.matched_sums(people)
+        return np.where(self.alone, np.minimum(people, 1), people)
+
+    @property
+    def represented(self) -> NDArray[np.float64] | None:
+        """People whom the records of each class stand for, an estimate: float64[classes].
+
+        None where no column holds sampling weights, or where some records count alone: their own weights are
+        not known any more.
+        """
+        people = self.own.represented
+        return None if people is None or self.alone.any() else self.matched_sums(people)
+
+    def matched_sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Add up an amount of each class over the classes that it matches."""
+        return amounts if self._matches is None else self._matches.sums(amounts)
 
     @property
     def outside(self) -> int:
@@ -246,6 +266,12 @@ class _Matches(NamedTuple):
             _listed(np.concatenate(group), np.concatenate(member), groups),
             _listed(np.concatenate(holder), np.concatenate(held), classes),
         )
+
+    def sums(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Add up an amount of each class over the classes that each matches."""
+        from incrowd.kernels.counting import class_sums
+
+        return class_sums(*self.groups, class_sums(*self.members, amounts))
 
     def classes(self, own: EquivalenceClasses) -> EquivalenceClasses:
         """Return classes that hold the keys of every class that matches; the keys are made for them."""
