@@ -91,8 +91,6 @@ def test_spark_counts_the_same_people(spark, tmp_path):
     in_memory = ic.anonymize(TABLE, SCHEMA, MODELS, "optimal", max_suppression=0.1)
     same(release.privacy, in_memory.privacy)
     release.write(tmp_path / "out")
-    with pytest.raises(ic.ParameterError, match="cut into blocks counts rows"):
-        ic.anonymize(rows, SCHEMA, MODELS, blocks=2)
 
 
 @pytest.mark.parametrize("place", ["parquet", "lazy"])

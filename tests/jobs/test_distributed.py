@@ -148,7 +148,7 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
         | {f"s{j}": frame[a.name].to_arrow() for j, a in enumerate(schema.sensitive)}
         | {f"p{j}": frame[name].to_arrow() for j, name in enumerate(passed)}
     )
-    shared = (scale, tree, False, first, len(schema.sensitive), len(passed))
+    shared = (scale, tree, False, first, len(schema.sensitive), len(passed), 0)
     encoded = pa.Table.from_batches(
         list(rows.encode_batches(shared, raw.combine_chunks().to_batches(max_chunksize=7)))
     )

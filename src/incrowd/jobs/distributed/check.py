@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.class_sizes import size_bins
-from incrowd.jobs.distributed.rows import FIGURES
+from incrowd.jobs.distributed.people import nobody
+from incrowd.jobs.distributed.rows import FIGURES, rows_of
+from incrowd.jobs.people import PeopleFigures
 from incrowd.kernels.counting import counts_per_key
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
@@ -25,10 +28,13 @@ from incrowd.table.frequency import FrequencyTable, smallest_codes
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from incrowd.jobs.distributed.people import WholePeople
     from incrowd.jobs.distributed.scale import TableStatistics
     from incrowd.jobs.policy import Policy
 
-__all__ = ["check_in_parts", "check_part", "measure"]
+__all__ = ["check_in_parts", "check_part", "measure", "refuse_other_rows"]
 
 _CHECKED_TOGETHER = 200_000
 """Combinations of a part, about."""
@@ -43,6 +49,25 @@ def measure(table: Any, policy: Policy, driver_keys: int, scale: TableStatistics
             raise
         with guarded():
             return check_in_parts(table, policy, scale, error.found)
+
+
+def refuse_other_rows(written: Any, named: Any, names: Sequence[str]) -> None:
+    """Refuse what was written if it has other rows, in some columns, than those whose people are known.
+
+    Raises
+    ------
+    TableError
+    """
+    from pyspark.sql import functions as sf
+
+    counted = []
+    for table in (written, named):
+        frame, _ = positional(table)
+        places = [f"c{table.columns.index(name)}" for name in names]
+        counted.append(frame.groupBy(*places).agg(sf.count(sf.lit(1)).alias("n")))
+    one, other = counted
+    if one.subtract(other).count() or other.subtract(one).count():
+        raise TableError("what was written does not hold the rows that were recoded; nothing is kept")
 
 
 def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: int) -> Assessment:
@@ -69,6 +94,10 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
             for j, name in enumerate(quasi)
         ),
         *(sf.col(f"c{engine.columns.index(name)}").alias(f"s{j}") for j, name in enumerate(sensitive)),
+        *(
+            sf.col(f"c{engine.columns.index(name)}").alias(f"w{j}")
+            for j, name in enumerate(policy.schema.person)
+        ),
     )
     cells = [f"q{j}" for j in range(len(quasi))]
     parts = math.ceil(found / _CHECKED_TOGETHER)
@@ -82,18 +111,14 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         return check_part((scale, models, quasi, policy.schema.null_values), part)
 
     schema = st.StructType([st.StructField(FIGURES, st.StringType())])
+    people = None if scale.people is None else _Found.of(grouped.filter("not gone"), cells, scale.people)
     fetched = to_polars(grouped.repartition(parts, "part").groupBy("part").applyInArrow(check, schema))
     figures = [json.loads(text) for text in fetched[FIGURES]]
     records = sum(part["records"] for part in figures)
     suppressed = sum(part["suppressed"] for part in figures)
     if records + suppressed != scale.rows:
         raise TableError("the release has not as many rows as the table; nothing was released")
-    histogram: dict[int, int] = {}
-    for part in figures:
-        for size, classes in part["sizes"]:
-            histogram[size] = histogram.get(size, 0) + classes
-    sizes = np.array(sorted(histogram), np.int64)
-    classes = np.array([histogram[size] for size in sizes.tolist()], np.int64)
+    sizes, classes = _histogram([part["sizes"] for part in figures])
     measured = [
         _together([part["privacy"][j] for part in figures if part["records"]]) for j in range(_asked(figures))
     ]
@@ -106,11 +131,62 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         smallest=int(sizes[0]) if len(sizes) else 0,
         largest=int(sizes[-1]) if len(sizes) else 0,
         mean_size=records / int(classes.sum()) if len(sizes) else 0.0,
-        unique=histogram.get(1, 0),
+        unique=int(classes[sizes == 1].sum()),
         distribution=size_bins(sizes, classes),
         privacy=tuple(measured),
         risk={},
+        people=None if people is None or scale.people is None else people.figures(scale.people, figures),
     )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """People of released rows: who is there, and who is alone in a class."""
+
+    present: int
+    alone: int
+
+    @classmethod
+    def of(cls, live: Any, cells: Sequence[str], whole: WholePeople) -> _Found:
+        """Count them on the executors."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sf
+
+        names = [f"w{j}" for j in range(len(whole.columns))]
+        missing = nobody(names)
+        own = sf.when(missing, sf.sum("n")).otherwise(sf.lit(1)).alias("own")
+        pairs = live.groupBy(*cells, *names).agg(own)
+        pairs = pairs.withColumn("size", sf.sum("own").over(Window.partitionBy(*cells)))
+
+        def people(frame: Any) -> int:
+            unnamed = frame.filter(missing).agg(sf.coalesce(sf.sum("own"), sf.lit(0))).first()[0]
+            return int(frame.filter(~missing).select(*names).distinct().count() + unnamed)
+
+        return cls(people(pairs), people(pairs.filter("size = 1")))
+
+    def figures(self, whole: WholePeople, parts: Sequence[Mapping[str, Any]]) -> PeopleFigures:
+        """Put them together with the sizes of classes in people."""
+        sizes, classes = _histogram([part["people"] for part in parts])
+        return PeopleFigures(
+            columns=whole.columns,
+            people=whole.people,
+            unnamed=whole.unnamed,
+            suppressed=whole.people - self.present,
+            smallest=int(sizes[0]) if len(sizes) else 0,
+            largest=int(sizes[-1]) if len(sizes) else 0,
+            mean_size=float((sizes * classes).sum() / classes.sum()) if len(sizes) else 0.0,
+            alone=self.alone,
+            distribution=size_bins(sizes, classes),
+        )
+
+
+def _histogram(parts: Sequence[Sequence[tuple[int, int]]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Add up how many classes have each size: int64[sizes], ascending, and int64[sizes]."""
+    found: dict[int, int] = {}
+    for size, classes in (entry for part in parts for entry in part):
+        found[size] = found.get(size, 0) + classes
+    sizes = np.array(sorted(found), np.int64)
+    return sizes, np.array([found[size] for size in sizes.tolist()], np.int64)
 
 
 def _asked(figures: Sequence[Mapping[str, Any]]) -> int:
@@ -128,7 +204,9 @@ def check_part(shared: Any, table: Any) -> Any:
     frame = pl.DataFrame(pl.from_arrow(table))
     suppressed = int(frame.filter(frame["gone"])["n"].sum())
     frame = frame.filter(~frame["gone"])
-    figures: dict[str, Any] = {"records": 0, "suppressed": suppressed, "sizes": [], "privacy": []}
+    figures: dict[str, Any] = {
+        "records": 0, "suppressed": suppressed, "sizes": [], "people": [], "privacy": [],
+    }  # fmt: skip
     if len(frame):
         rows = frame["n"].to_numpy()
         domains, codes = [], []
@@ -138,11 +216,10 @@ def check_part(shared: Any, table: Any) -> Any:
             domains.append(domain)
             codes.append(smallest_codes(ranks[places], max(domain.size, 1)))
         ids, first = group_columns(codes, [domain.size for domain in domains], len(frame))
+        told = [coder.codes(frame[f"s{j}"].to_arrow()) for j, coder in enumerate(scale.sensitive_coders)]
         keys = [
-            counts_per_key(
-                ids.astype(np.int64), coder.codes(frame[f"s{j}"].to_arrow()), rows, len(first), domain.size
-            )
-            for j, (coder, domain) in enumerate(zip(scale.sensitive_coders, scale.sensitive, strict=True))
+            counts_per_key(ids.astype(np.int64), own, rows, len(first), domain.size)
+            for own, domain in zip(told, scale.sensitive, strict=True)
         ]
         frequency = FrequencyTable(
             tuple(domains),
@@ -151,14 +228,23 @@ def check_part(shared: Any, table: Any) -> Any:
             scale.counted(keys),
             in_order=False,
         )
+        if scale.people is not None:
+            named = rows_of(frame.to_arrow(), len(scale.people.columns), ids, told)
+            frequency = scale.people.counted(frequency, named._replace(rows=rows.astype(np.int64)))
         classes = EquivalenceClasses.of_keys(frequency)
-        sizes, many = np.unique(classes.sizes, return_counts=True)
         figures |= {
             "records": frequency.records,
-            "sizes": list(zip(sizes.tolist(), many.tolist(), strict=True)),
+            "sizes": _sizes(classes.sizes),
+            "people": _sizes(classes.counted.sizes),
             "privacy": [_plainly(measured) for model in models for measured in model.measure(classes)],
         }
     return pa.table({FIGURES: pa.array([json.dumps(figures)], pa.string())})
+
+
+def _sizes(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Say how many classes have each size."""
+    found, many = np.unique(sizes, return_counts=True)
+    return list(zip(found.tolist(), many.tolist(), strict=True))
 
 
 def _plainly(measured: ModelResult) -> dict[str, Any]:

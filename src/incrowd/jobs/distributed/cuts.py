@@ -18,7 +18,11 @@ from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Attribute
 
-__all__ = ["Cut", "cut_tree", "join_failing"]
+__all__ = ["BLOCK", "Cut", "cut_tree", "join_failing"]
+
+
+BLOCK = "block"
+"""Column of a row's block."""
 
 
 @dataclass(eq=False)

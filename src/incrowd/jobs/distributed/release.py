@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms import Mondrian
+from incrowd.algorithms.base import all_hold
 from incrowd.engines import DRIVER_KEYS, EngineSettings, SparkEngine
 from incrowd.engines.base import no_order
 from incrowd.engines.grouped import CHANGED
@@ -27,11 +28,11 @@ from incrowd.engines.spark import (
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.errors import ParameterError, TableError, named, setting
-from incrowd.jobs.distributed.check import measure
-from incrowd.jobs.distributed.cuts import Cut, cut_tree, join_failing
-from incrowd.jobs.distributed.rows import BLOCK, FIGURES, added, alone, encode_batches, losses, recode_block
+from incrowd.jobs.distributed.check import measure, refuse_other_rows
+from incrowd.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
+from incrowd.jobs.distributed.people import WholePeople, listed_people, people_of_blocks, person_columns
+from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches, losses, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
-from incrowd.jobs.people import refuse_people
 from incrowd.jobs.set_limit import check_values
 from incrowd.jobs.survey import refuse_survey
 from incrowd.kernels.counting import counts_per_key
@@ -96,6 +97,7 @@ class DistributedRelease:
     driver_keys: int = field(default=DRIVER_KEYS, repr=False, kw_only=True)
     source: Any = field(default=None, repr=False, kw_only=True)
     kept: Any = field(default=None, repr=False, kw_only=True)
+    named: Any = field(default=None, repr=False, kw_only=True)
     scale: TableStatistics | None = field(default=None, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
@@ -156,13 +158,15 @@ class DistributedRelease:
         """
         from incrowd.jobs.checks import judge
 
-        replace_folder(
-            self.table,
-            path,
-            lambda written: judge(measure(written, self.policy, self.driver_keys, self.scale), self.policy),
-            force=force,
-            source=self.source,
-        )
+        def check(written: Any) -> None:
+            if self.policy.schema.person:
+                # What was written names nobody: it has to hold the rows of those who are counted.
+                names = [a.name for a in self.policy.schema.attributes if a.role in ("quasi", "sensitive")]
+                refuse_other_rows(written, self.named, names)
+                written = self.named
+            judge(measure(written, self.policy, self.driver_keys, self.scale), self.policy)
+
+        replace_folder(self.table, path, check, force=force, source=self.source)
 
     def unpersist(self) -> None:
         """Let Spark forget the rows that it keeps; whoever asks the table again has them made again."""
@@ -176,7 +180,6 @@ def refuse_divided(policy: Policy) -> None:
     ------
     ParameterError
     """
-    refuse_people(policy.schema, "a table that is cut into blocks")
     refuse_survey(policy.schema, "a table that is cut into blocks")
     algorithm = policy.algorithm
     if not isinstance(algorithm, Mondrian):
@@ -206,6 +209,7 @@ def refuse_divided(policy: Policy) -> None:
             (model.needs_population, "compares with a population"),
             (model.is_joint, "looks at several sensitive attributes together"),
             (model.needs_cells, "looks at released cells"),
+            (model.needs_every_class, "looks at what people have in several classes"),
             (model.of_table or model.needs_table or overall, "is a limit on the whole table"),
         ):
             if wrong:
@@ -248,6 +252,8 @@ def in_blocks(
                 tree = job.cut(scale, blocks)
             encoded = job.encoded(scale, tree).persist()
             held.append(encoded)
+            with clock.stage("count"):
+                scale = job.people(encoded, scale)
             with clock.stage("join blocks"):
                 unit_of_block, sizes = job.units(encoded, scale, tree)
             kept = job.recoded(encoded, scale, unit_of_block).persist()
@@ -256,8 +262,11 @@ def in_blocks(
                 utility = job.losses(kept, scale)
             names = job.released
             released = kept.select(*(f"o{j}" for j in range(len(names)))).toDF(*names)
+            # Who the released rows are of is told to the check alone.
+            columns = [f"o{j}" for j in range(len(names))] + [f"w{j}" for j in range(len(job.person))]
+            named = kept.select(*columns).toDF(*names, *job.person)
             with clock.stage("check"):
-                after = measure(released, policy, driver_keys, scale)
+                after = measure(named, policy, driver_keys, scale)
             judge(after, policy)
             released = in_random_order(released)
             held.remove(kept)
@@ -275,6 +284,7 @@ def in_blocks(
         driver_keys=driver_keys,
         source=table,
         kept=kept,
+        named=named,
         scale=scale,
     )
 
@@ -296,7 +306,8 @@ class _Blocks:
         names = [attribute.name for attribute in (*self.quasi, *self.sensitive)]
         if not self.quasi:
             engine.count(searched)  # which refuses it in its own words
-        engine.check_types(names)
+        self.person = policy.schema.person
+        engine.check_types([*names, *self.person])
         frame, schema = positional(table)
         self.session = table.sparkSession
         columns = []
@@ -320,6 +331,8 @@ class _Blocks:
             place = engine.columns.index(name)
             kind = schema[place].dataType
             columns.append(without_comments(sf.col(f"c{place}"), kind).alias(f"p{j}"))
+        places = [f"c{engine.columns.index(name)}" for name in self.person]
+        columns += person_columns(frame, places, self.person, self.null_values)
         self.frame = frame.select(*columns)
         if as_arrow(self.frame) is None:
             wrong = [
@@ -444,9 +457,11 @@ class _Blocks:
                 *(st.StructField(f"q{j}", st.IntegerType()) for j in range(quasi)),
                 *(st.StructField(f"s{j}", st.IntegerType()) for j in range(sensitive)),
                 *(self.frame.schema[f"p{j}"] for j in range(len(self.passed))),
+                *(self.frame.schema[f"w{j}"] for j in range(len(self.person))),
             ]
         )
-        shared = self._shared((scale, tree[0], self.all_text, quasi, sensitive, len(self.passed)))
+        counts = quasi, sensitive, len(self.passed), len(self.person)
+        shared = self._shared((scale, tree[0], self.all_text, *counts))
 
         def encode(batches: Iterator[Any]) -> Iterator[Any]:
             return encode_batches(shared(), batches)
@@ -484,9 +499,29 @@ class _Blocks:
         if weights.sum() != scale.records:
             raise TableError(CHANGED)
         table = FrequencyTable((), (), weights, scale.counted(keys))
-        units = join_failing(root, EquivalenceClasses.of_keys(table), self.policy.models)
+        units = self._units(live, table, scale, root)
         sizes = np.bincount(units, weights).astype(np.int64)
         return units, sizes.tolist()
+
+    def _units(
+        self, live: Any, table: FrequencyTable, scale: TableStatistics, root: Cut
+    ) -> NDArray[np.int32]:
+        """Join blocks; their people are listed only if some block does not hold by itself."""
+        models = self.policy.models
+        if scale.people is not None and scale.people.several:
+            people = people_of_blocks(live, table, scale.people)
+            there = table.weights > 0
+            if all_hold(models, EquivalenceClasses.of_keys(people))[there].all():
+                return np.where(there, np.cumsum(there) - 1, 0).astype(np.int32)
+            table = listed_people(live, table, scale.people, self.driver_keys)
+        return join_failing(root, EquivalenceClasses.of_keys(table), models)
+
+    def people(self, encoded: Any, scale: TableStatistics) -> TableStatistics:
+        """Count the people of the whole table, where columns name them."""
+        if not self.person:
+            return scale
+        found = WholePeople.of(encoded, self.person, [domain.size for domain in scale.sensitive])
+        return replace(scale, people=found)
 
     def recoded(self, encoded: Any, scale: TableStatistics, units: NDArray[np.int32]) -> Any:
         """Bring the rows of each unit together and recode them."""
@@ -503,6 +538,7 @@ class _Blocks:
                     for j, source in enumerate(sources)
                 ),
                 st.StructField(FIGURES, st.StringType()),
+                *(encoded.schema[f"w{j}"] for j in range(len(self.person))),
             ]
         )
         names = [attribute.name for attribute in self.quasi]

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from incrowd.engines.memory import number_persons
+from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import Counts
 from incrowd.progress import Silent
 from incrowd.recoding import SUPPRESSED, check_cells
 from incrowd.table.frequency import FrequencyTable
+from incrowd.table.people import PersonRows
 from incrowd.utility import METRICS, MetricResult
 
 if TYPE_CHECKING:
@@ -22,10 +25,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.distributed.scale import TableStatistics
     from incrowd.recoding import Recoding
 
-__all__ = ["BLOCK", "FIGURES", "added", "alone", "encode_batches", "losses", "recode_block"]
-
-BLOCK = "block"
-"""Column of a row's block."""
+__all__ = ["FIGURES", "added", "alone", "encode_batches", "losses", "recode_block", "rows_of"]
 
 FIGURES = "figures"
 """Column that has an account of a block in its first row."""
@@ -39,7 +39,7 @@ def encode_batches(shared: Any, batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    scale, tree, all_text, quasi, sensitive, passed = shared
+    scale, tree, all_text, quasi, sensitive, passed, person = shared
     for batch in batches:
         gone = np.zeros(batch.num_rows, np.bool_)
         if all_text:
@@ -61,14 +61,26 @@ def encode_batches(shared: Any, batches: Iterator[Any]) -> Iterator[Any]:
         columns += [
             pa.array(scale.sensitive_coders[j].codes(batch.column(f"s{j}"))) for j in range(sensitive)
         ]
-        columns += [batch.column(f"p{j}") for j in range(passed)]
+        others = [*(f"p{j}" for j in range(passed)), *(f"w{j}" for j in range(person))]
+        columns += [batch.column(name) for name in others]
         names = [
             BLOCK,
             *(f"q{j}" for j in range(quasi)),
             *(f"s{j}" for j in range(sensitive)),
-            *(f"p{j}" for j in range(passed)),
+            *others,
         ]
         yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def rows_of(
+    table: Any, columns: int, key: NDArray[np.integer], ranks: Sequence[NDArray[np.integer]]
+) -> PersonRows:
+    """Return the rows of people, whom the columns ``w0``, ... of an Arrow table name."""
+    import polars as pl
+
+    names = [f"w{j}" for j in range(columns)]
+    person = number_persons([pl.Series(pl.from_arrow(table.column(name))) for name in names], names, ())
+    return PersonRows(key, person, tuple(ranks))
 
 
 def recode_block(shared: Any, table: Any) -> Any:
@@ -76,6 +88,7 @@ def recode_block(shared: Any, table: Any) -> Any:
     import pyarrow as pa
 
     scale, policy, sources, order = shared
+    person = 0 if scale.people is None else len(scale.people.columns)
     rows = table.num_rows
     figures: str | None = None
     cells: list[Any] = []
@@ -88,7 +101,11 @@ def recode_block(shared: Any, table: Any) -> Any:
             np.zeros(rows, np.bool_),
         )
         # Every class is compared with the whole table, not with its block.
+        ranks = [counts.rank_of_row() for counts in frequency.sensitive]
         frequency = replace(frequency, sensitive=scale.counted([c.keys for c in frequency.sensitive]))
+        if scale.people is not None:
+            key = frequency.key_of_row("recoding a block")
+            frequency = scale.people.counted(frequency, rows_of(table, person, key, ranks))
         recoding = policy.algorithm.search(policy.problem(frequency, policy.schema.quasi, Silent())).recoding
         check_cells(recoding, policy.schema.null_values)
         lost = {
@@ -106,7 +123,9 @@ def recode_block(shared: Any, table: Any) -> Any:
         for source, position in zip(sources, order, strict=True)
     ]
     columns.append(pa.array([figures, *[None] * (rows - 1)], pa.string()))
-    return pa.table(columns, names=[*(f"o{j}" for j in range(len(sources))), FIGURES])
+    named = [f"w{j}" for j in range(person)]
+    columns += [_in_utc(table.column(name)) for name in named]
+    return pa.table(columns, names=[*(f"o{j}" for j in range(len(sources))), FIGURES, *named])
 
 
 def _in_utc(column: Any) -> Any:

@@ -18,6 +18,7 @@ from incrowd.table.frequency import SensitiveCounts
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.jobs.distributed.people import WholePeople
     from incrowd.table.schema import Attribute
 
 __all__ = ["Coder", "TableStatistics", "ranked"]
@@ -120,6 +121,8 @@ class TableStatistics:
         Records that have a key.
     suppressed
         Records suppressed before.
+    people
+        The people of the whole table, where columns name them.
     """
 
     quasi: tuple[Domain, ...]
@@ -129,6 +132,7 @@ class TableStatistics:
     totals: tuple[NDArray[np.int64], ...]
     records: int
     suppressed: int
+    people: WholePeople | None = None
 
     @property
     def rows(self) -> int:
