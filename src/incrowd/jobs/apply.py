@@ -232,10 +232,10 @@ def apply_recoding(
     plainly = Schema.of(
         [
             *(
-                replace(attribute.as_texts(), kind=kind, output=None, weight=1.0, levels=None)
+                replace(attribute.as_counted().as_texts(), kind=kind, output=None, weight=1.0, levels=None)
                 for attribute, kind in zip(schema.quasi, kinds, strict=True)
             ),
-            *schema.sensitive,
+            *(each.as_counted() for each in schema.sensitive),
             *schema.having("person"),
         ],
         null_values=schema.null_values,

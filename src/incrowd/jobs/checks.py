@@ -42,12 +42,12 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
 
 
 def styled(policy: Policy) -> Schema:
-    """Give every quasi-identifier the style it will get, for the engine to know."""
+    """Give every quasi-identifier the style it will get, for the engine to know; columns are as treated."""
     return policy.schema.with_attributes(
         replace(attribute, output=attribute.output or policy.output)
         if attribute.role == "quasi"
         else attribute
-        for attribute in policy.schema.attributes
+        for attribute in (each.as_counted() for each in policy.schema.attributes)
     )
 
 

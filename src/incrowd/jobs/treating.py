@@ -66,8 +66,11 @@ class Treating:
             before = None if decided is None else decided[column.name]["decided"]
             # Also of a batch all values are read beforehand, so that nothing is half written.
             found = column.distinct(*engine.values_of(column.name))
-            learned = column.treatment.learn(found, column.secret) if before is None else before
-            made.append(replace(column, decided=learned))
+            if before is None:
+                before = column.treatment.learn(found, column.secret)
+            else:
+                column.treatment.check_batch(found, before, column.secret)
+            made.append(replace(column, decided=before))
         first = [column for column in made if _is_counted(column)]
         return cls(
             engine,
@@ -109,6 +112,7 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
             schema.person,
             # A copy each: what one treatment has computed is not another's.
             None if source is None else secrets[source].copy(),
+            others=schema.attributes,
         )
         require_columns(column.columns, engine.columns, f"{where}: ", known=[attribute.name])
         found.append(column)

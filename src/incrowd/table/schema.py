@@ -141,6 +141,12 @@ class Attribute:
         """Whether equal values of it may be released otherwise, so that models judge those before."""
         return self.treatment is not None and self.treatment.perturbs
 
+    def as_counted(self) -> Attribute:
+        """Return how its values are read once they are treated; perturbed ones are counted as they came."""
+        if self.treatment is None or self.perturbed or self.treatment.gives == self.treatment.reads != "text":
+            return replace(self, treatment=None)
+        return replace(self.unspelled(), kind="auto", treatment=None)
+
     @property
     def spelling(self) -> Spelling:
         """How its texts are written, where that is declared."""
@@ -369,7 +375,7 @@ class Schema:
             roles = ("person", "household", "weight", *roles)
         kept = [attribute for attribute in self.attributes if attribute.role in roles]
         return Schema.of(
-            (replace(attribute.as_released(), treatment=None) for attribute in kept),
+            (attribute.as_counted().as_released() for attribute in kept),
             null_values=self.null_values,
         )
 

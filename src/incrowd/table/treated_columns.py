@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import SchemaError, null_values_setting
@@ -47,6 +47,8 @@ class TreatedColumn:
         The key, where the treatment has one.
     decided
         What was decided once.
+    others
+        What is known of further columns, which may be looked at.
     """
 
     attribute: Attribute
@@ -55,6 +57,7 @@ class TreatedColumn:
     person: tuple[str, ...] = ()
     secret: Secret | None = None
     decided: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    others: tuple[Attribute, ...] = ()
 
     @property
     def name(self) -> str:
@@ -108,12 +111,18 @@ class TreatedColumn:
         """Treat rows, which have `columns` at least."""
         read = self._read(nameless(rows[self.name]))
         beside = {
-            name: as_texts(nameless(rows[name]), self.null_values)
-            for name in self.columns
-            if name != self.name
+            name: self._beside(name, nameless(rows[name])) for name in self.columns if name != self.name
         }
         made = self.treatment.treat(Batch(read.values, beside, self.decided, self.secret, draws))
         return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
+
+    def _beside(self, name: str, series: pl.Series) -> pl.Series:
+        """Read another column, as that one writes its values."""
+        if self.treatment.reads_beside == "text":
+            return as_texts(series, self.null_values)
+        known = {each.name: each for each in self.others}
+        attribute = known[name] if name in known else replace(self.attribute, name=name, format=None)
+        return _days(series, replace(self, attribute=attribute)).values
 
     def _read(self, series: pl.Series) -> _Read:
         reader = {"text": _texts, "number": _numbers, "date": _days}[self.treatment.reads]
@@ -154,10 +163,10 @@ class _Read(NamedTuple):
 
     def written(self, made: pl.Series, kind: pl.DataType) -> pl.Series:
         """Write what a treatment made."""
-        reads = self.column.treatment.reads
-        if made.dtype == _text_type() or reads == "text":
+        gives = self.column.treatment.gives
+        if made.dtype == _text_type() or gives == "text":
             return made
-        return _numbers_written(self, made, kind) if reads == "number" else _days_written(self, made, kind)
+        return _numbers_written(self, made, kind) if gives == "number" else _days_written(self, made, kind)
 
 
 def _text_type() -> pl.DataType:
@@ -310,4 +319,9 @@ def _moved(spelling: Spelling, text: str, days: int, *, keeps: bool) -> str:
     assert spelling.format is not None
     if not keeps:
         moment = dt.datetime.combine(moment.date(), dt.time())
-    return (moment + dt.timedelta(days=days)).strftime(spelling.format)
+    try:
+        return (moment + dt.timedelta(days=days)).strftime(spelling.format)
+    except OverflowError:
+        raise SchemaError(
+            "a date is too near to the years 1 or 9999 to be shifted; correct it first"
+        ) from None

@@ -11,6 +11,11 @@ from incrowd.treatments.base import Treatment as Treatment
 # isort: off
 # fmt: off
 from incrowd.treatments.pseudonym import Pseudonym as Pseudonym
+from incrowd.treatments.format_preserving import FormatPreserving as FormatPreserving
+from incrowd.treatments.random_numbers import RandomNumbers as RandomNumbers
+from incrowd.treatments.shift_dates import ShiftDates as ShiftDates
+from incrowd.treatments.truncate_dates import TruncateDates as TruncateDates
+from incrowd.treatments.age_at import AgeAt as AgeAt
 from incrowd.treatments.keep_first import KeepFirst as KeepFirst
 from incrowd.treatments.keep_last import KeepLast as KeepLast
 from incrowd.treatments.mask import Mask as Mask

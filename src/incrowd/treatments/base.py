@@ -141,6 +141,11 @@ class Treatment(Configured):
         """Further columns that it looks at; `PERSON` stands for those that say whose row it is."""
         return ()
 
+    @property
+    def reads_beside(self) -> Reads:
+        """How it reads those columns."""
+        return "text"
+
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide what is decided once, of the distinct values of the first table: plain data.
 
@@ -150,6 +155,19 @@ class Treatment(Configured):
             When the column cannot be treated so.
         """
         return {}
+
+    @property
+    def gives(self) -> Reads:
+        """What it gives back: what it reads, unless it says otherwise."""
+        return self.reads
+
+    def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
+        """Refuse the distinct values of a later table that do not go with what was decided of the first.
+
+        Raises
+        ------
+        ParameterError
+        """
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
         """Return the type of a column of numbers or days after it was treated."""

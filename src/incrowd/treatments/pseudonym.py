@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -106,6 +107,10 @@ class Pseudonym(Treatment):
                 "give a larger length"
             )
         return {}
+
+    def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
+        """Refuse the same as of the first table."""
+        self.learn(found, secret)
 
     def treat(self, batch: Batch) -> pl.Series:
         """Replace the rows."""

@@ -7,6 +7,7 @@ raw table it can be told besides that no raw value is left where none may be.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -92,12 +93,24 @@ def treated_unchecked(name: str, role: str, treatment: Treatment) -> list[str]:
 
 
 def _form(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+    return (
+        _form_of_texts(treatment)
+        or _form_of_dates(treatment, spelling)
+        or _form_of_numbers(treatment, spelling)
+    )
+
+
+def _form_of_texts(treatment: Treatment) -> Form | None:
     first, settings = treatment.first, treatment.settings
     match treatment.name:
         case "pseudonym":
             letters = {"base32": "A-Z2-7", "digits": "0-9"}.get(settings.get("form", "hex"), "0-9a-f")
-            token = re.compile(f"[{letters}]{{{int(settings.get('length', 16))}}}")
-            return lambda text, _: token.fullmatch(text) is not None
+            return _like(f"[{letters}]{{{int(settings.get('length', 16))}}}")
+        case "random-numbers":
+            return _like(f"[0-9]{{{8 if first is True else int(first)}}}")
+        case "format-preserving":
+            letters = "0-9A-Za-z" if first == "alphanumeric" else "0-9"
+            return _like(rf"[{letters} \-./+()_:#]+")
         case "keep-first" | "keep-last":
             return _masked(int(first), settings.get("keep_length", True), last=treatment.name == "keep-last")
         case "mask":
@@ -109,11 +122,33 @@ def _form(treatment: Treatment, spelling: Spelling | None) -> Form | None:
             return lambda text, _: text == "[redacted]"
         case "constant":
             return lambda text, _: text == first
+    return None
+
+
+def _form_of_dates(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+    match treatment.name:
+        case "shift-dates":
+            return lambda text, _: _day(text, spelling) is not None
+        case "truncate-dates":
+            return _first_days("month" if treatment.first is True else str(treatment.first), spelling)
+        case "age-at":
+            oldest = int(treatment.settings.get("over", 89)) + 1
+            return lambda text, _: text.isdecimal() and int(text) <= oldest
+    return None
+
+
+def _form_of_numbers(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+    match treatment.name:
         case "round":
-            return _multiples(Decimal(str(first)), spelling)
+            return _multiples(Decimal(str(treatment.first)), spelling)
         case "top" | "bottom":
             return _within(treatment, spelling)
     return None
+
+
+def _like(pattern: str) -> Form:
+    compiled = re.compile(pattern)
+    return lambda text, _: compiled.fullmatch(text) is not None
 
 
 def _masked(kept: int, keep_length: bool, *, last: bool) -> Form:
@@ -131,6 +166,27 @@ def _without(pattern: str, mark: str) -> Form | None:
     except re.error:
         return None
     return lambda text, _: mark in text and not found.search(text)
+
+
+def _day(text: str, spelling: Spelling | None) -> datetime.date | None:
+    plain = text if spelling is None else spelling.plain(text) or text
+    try:
+        return datetime.date.fromisoformat(plain[:10])
+    except ValueError:
+        return None
+
+
+def _first_days(to: str, spelling: Spelling | None) -> Form:
+    def fits(text: str, _: int) -> bool:
+        day = _day(text, spelling)
+        if day is None:
+            return False
+        if to == "week":
+            return day.weekday() == 0
+        months = {"month": range(1, 13), "quarter": (1, 4, 7, 10)}.get(to, (1,))
+        return day.day == 1 and day.month in months
+
+    return fits
 
 
 def _decimal(text: str, spelling: Spelling | None) -> Decimal | None:

@@ -271,6 +271,9 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
             recipe_named(hierarchy, name)
         elif hierarchy is not None:
             raise PolicyError(f"{where}: hierarchy must be a file or a builder such as {{ flat = true }}")
+        treatment = read_treatment(entry.get("treat"), where)
+        changed = treatment is not None and treatment.changes_kind
+        kind = "auto" if changed else kind
         _number(entry.get("weight", 1), f"weight of {where}", math.inf)
         columns.append(
             Column(
@@ -280,8 +283,8 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
                 hierarchy=hierarchy,
                 style=_choice(entry.get("output", style), STYLES, f"output of {where}"),
                 levels=_levels(entry.get("levels"), where),
-                spelling=spelling,
-                treatment=read_treatment(entry.get("treat"), where),
+                spelling=None if changed else spelling,
+                treatment=treatment,
             )
         )
     return tuple(columns)

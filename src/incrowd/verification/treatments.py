@@ -12,6 +12,11 @@ __all__ = ["Treatment", "read_treatment"]
 _CODING = ("limits", "instead")
 _SETTINGS: dict[str, tuple[str, ...]] = {
     "pseudonym": ("key", "length", "form"),
+    "format-preserving": ("key",),
+    "random-numbers": (),
+    "shift-dates": ("by", "key", "keep_weekday"),
+    "truncate-dates": (),
+    "age-at": ("over",),
     "keep-first": ("keep_length",),
     "keep-last": ("keep_length",),
     "mask": ("mark",),
@@ -23,8 +28,10 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "bottom": _CODING,
 }
 """Every treatment and its settings beside the first, which its name has."""
-_PERTURBING: frozenset[str] = frozenset()
-_HIDING = ("pseudonym", "keep-first", "keep-last")
+_PERTURBING = frozenset({"shift-dates"})
+_KEEPING = frozenset({"round", "top", "bottom", "shift-dates", "truncate-dates"})
+"""Those after which numbers are numbers and dates are dates, written as before."""
+_HIDING = ("pseudonym", "format-preserving", "keep-first", "keep-last")
 """Those after which no raw value may be left."""
 
 
@@ -50,6 +57,11 @@ class Treatment:
     def perturbs(self) -> bool:
         """Whether equal values may have become others, so that models judged those before."""
         return self.name in _PERTURBING or self.settings.get("how") == "random"
+
+    @property
+    def changes_kind(self) -> bool:
+        """Whether numbers and dates have become something else."""
+        return self.name not in _KEEPING
 
     @property
     def hides(self) -> bool:

@@ -1,0 +1,136 @@
+"""Dates that are shifted by one offset for each person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.treatments.base import PERSON, Batch, Reads, Treatment, by_value
+from incrowd.treatments.keys import KEY_MEANING, check_source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.treatments.keys import Secret
+
+__all__ = ["ShiftDates"]
+
+_WEEK = 7
+
+
+@dataclass(frozen=True)
+class ShiftDates(Treatment):
+    """Shift all dates of a person by the same number of days, which follows from the person and a key.
+
+    Intervals between dates of one person stay exact, in all columns and tables that are shifted with the
+    same key and range. No date stays where it was. Times of the day stay as they are.
+
+    A row that does not say whose it is has no offset, so its date becomes missing.
+
+    Parameters
+    ----------
+    days
+        Dates move by at most so many days, back or forth, and by one at least.
+    by
+        The column that says whose date it is; ``person`` for the columns of that role.
+    key
+        Where the key is, as for `Pseudonym`.
+    keep_weekday
+        Whether dates move by whole weeks.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> ic.ShiftDates(30, key="env:CLINIC_KEY").spec()
+    {'shift-dates': 30, 'key': 'env:CLINIC_KEY'}
+
+    References
+    ----------
+    Johnson et al., MIMIC-III, a freely accessible critical care database, Scientific Data 3, 2016 (dates
+    shifted by one offset per patient); RFC 2104 (the offset is drawn with HMAC-SHA-256).
+    """
+
+    days: int = parameter("most days that a date moves, back or forth", kind=int, low=1, high=36500)
+    by: str = parameter("column that says whose date it is", kind=str, default=PERSON)
+    key: str = parameter(KEY_MEANING, kind=str, default="prompt")
+    keep_weekday: bool = parameter("whether dates move by whole weeks", kind=bool, default=False)
+
+    name: ClassVar[str] = "shift-dates"
+    summary: ClassVar[str] = "shifts all dates of a person by one number of days, drawn from a key"
+    paper: ClassVar[str] = "Johnson et al. 2016"
+    reads: ClassVar[Reads] = "date"
+    no_promise: ClassVar[str] = (
+        "Intervals are exact, and whoever knows one date of a person knows all of them. Seasons stay visible "
+        "where the range is short."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_source(self.key, self.name)
+        if self.keep_weekday and self.days < _WEEK:
+            raise ParameterError(f"{self.name}: days must be at least {_WEEK} where the weekday is kept")
+
+    @property
+    def promise(self) -> str:
+        """Say how far dates move."""
+        weeks = " by whole weeks" if self.keep_weekday else ""
+        return f"is shifted{weeks} by up to {self.days} days, by the same for all dates of one {self.by}"
+
+    @property
+    def perturbs(self) -> bool:
+        """People of one date get different ones."""
+        return True
+
+    @property
+    def key_source(self) -> str:
+        """Where the key is."""
+        return self.key
+
+    @property
+    def keeps_time(self) -> bool:
+        """A shifted time keeps the time of the day."""
+        return True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Whose date it is."""
+        return (self.by,)
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Shift the rows."""
+        import polars as pl
+
+        assert batch.secret is not None
+        secret = batch.secret.for_purpose(self.name)
+        people = list(batch.beside.values())
+        whose = people[0] if len(people) == 1 else _together(people)
+        offsets = by_value(whose, lambda texts: self._offsets(texts, secret))
+        return pl.select(pl.lit(batch.values) + pl.lit(offsets)).to_series()
+
+    def _offsets(self, people: pl.Series, secret: Secret) -> pl.Series:
+        """Return the offset of each person: from -most to most steps, but never none."""
+        import polars as pl
+
+        step = _WEEK if self.keep_weekday else 1
+        most = self.days // step
+        found = []
+        for digest in secret.digests([person.encode() for person in people]):
+            drawn = int.from_bytes(digest, "big") % (2 * most) - most
+            found.append((drawn if drawn < 0 else drawn + 1) * step)
+        return pl.Series(found, dtype=pl.Int64)
+
+
+def _together(people: list[pl.Series]) -> pl.Series:
+    """Write several columns as one text from which each can be told; missing where all are."""
+    import polars as pl
+
+    parts = [
+        pl.when(pl.lit(each).is_null())
+        .then(pl.lit("-"))
+        .otherwise(pl.format("{}:{}", pl.lit(each).str.len_bytes(), pl.lit(each)))
+        for each in people
+    ]
+    gone = pl.all_horizontal(pl.lit(each).is_null() for each in people)
+    return pl.select(pl.when(~gone).then(pl.concat_str(parts, separator=","))).to_series()

@@ -1,0 +1,61 @@
+"""Dates that are cut to the first day of their month, quarter or year."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.treatments.base import Batch, Reads, Treatment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["TruncateDates"]
+
+_EVERY = {"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
+
+
+@dataclass(frozen=True)
+class TruncateDates(Treatment):
+    """Replace a date by the first day of its week, month, quarter or year. Weeks begin on Mondays.
+
+    Parameters
+    ----------
+    to
+        ``week``, ``month``, ``quarter`` or ``year``.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [1, 1], "seen": ["2020-03-05", "2020-03-31"]})
+    >>> schema = ic.Schema(["age"], insensitive=["seen"], treatments={"seen": ic.TruncateDates("month")})
+    >>> ic.anonymize(table, schema, "k-anonymity:2").table["seen"].to_list()
+    ['2020-03-01', '2020-03-01']
+
+    References
+    ----------
+    45 CFR 164.514(b)(2) (HIPAA Safe Harbor): of dates only the year may stay.
+    """
+
+    to: str = parameter("what dates are cut to", kind=str, choices=tuple(_EVERY), default="month")
+
+    name: ClassVar[str] = "truncate-dates"
+    summary: ClassVar[str] = "replaces dates by the first day of their week, month, quarter or year"
+    paper: ClassVar[str] = "HIPAA Safe Harbor"
+    reads: ClassVar[Reads] = "date"
+    no_promise: ClassVar[str] = "HIPAA Safe Harbor lets only years stay."
+    for_quasi: ClassVar[bool] = True
+
+    @property
+    def promise(self) -> str:
+        """Say what dates are cut to."""
+        return f"is the first day of its {self.to}"
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Cut the rows."""
+        import polars as pl
+
+        days = batch.values.cast(pl.Int32).cast(pl.Date)
+        return days.dt.truncate(_EVERY[self.to]).cast(pl.Int32).cast(pl.Int64)
