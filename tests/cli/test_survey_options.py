@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from people_readings import people_table
 from survey_readings import survey_table
 
 TABLE = survey_table(3, 300)
@@ -51,3 +52,19 @@ def test_utility_by_weights_on_the_command_line(run, tmp_path):
     loss = next(each for each in told["utility"] if each["metric"] == "loss")
     assert loss["weighted"] == pytest.approx(release.utility["loss"].weighted)
     assert len(told["statistics"]["weighted_marginals"]) == 2
+
+
+def test_linked_rows_on_the_command_line(run, tmp_path):
+    people_table(3, people=60).write_csv(tmp_path / "t.csv")
+    asked = (str(tmp_path / "t.csv"), "--qi", "age,town", "--person", "person", "--linked", "-k", "3")
+    shown = " ".join(run("assess", *asked, "--full").out.split())
+    assert "rows of a person can be joined: at least 1 people share a whole history" in shown
+    assert "km-anonymity (power=0)" in shown
+    told = json.loads(run("assess", *asked, "--json").out)
+    assert told["people"]["histories"]["fewest"] == 1
+    refused = run("anonymize", *asked, "--unlisted", "drop", "-o", str(tmp_path / "out.csv"))
+    assert refused.status == 2
+    assert "--linked (linked = true in a policy file): mondrian decides" in " ".join(refused.err.split())
+    refused = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "--linked")
+    assert refused.status == 2
+    assert "name it (--person)" in refused.err

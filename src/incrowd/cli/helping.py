@@ -14,7 +14,7 @@ __all__ = ["CommandHelp", "GroupHelp"]
 HEADINGS = {
     "Most used": ("--output", "--policy", "--qi", "--sensitive", "-k", "--algorithms"),
     "Roles of columns": (
-        "--identifying", "--person", "--household", "--weights", "--insensitive", "--unlisted",
+        "--identifying", "--person", "--household", "--weights", "--linked", "--insensitive", "--unlisted",
         "--hierarchies", "--null-value",
     ),
     "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--population"),

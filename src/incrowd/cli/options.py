@@ -80,6 +80,12 @@ Unlisted = Annotated[
         help="What becomes of columns without a role; refused by default.",
     ),
 ]
+Linked = Annotated[
+    bool,
+    typer.Option(
+        "--linked", help="Rows of a person can be joined: limits hold for all rows of a person together."
+    ),
+]
 Hierarchies = Annotated[
     Path | None,
     typer.Option("--hierarchies", metavar="DIR", help="Folder of hierarchy files named after the columns."),
@@ -332,6 +338,7 @@ class ColumnOptions:
     weights: Weights = None
     insensitive: Insensitive = None
     unlisted: Unlisted = None
+    linked: Linked = False
     hierarchies: Hierarchies = None
     null_value: NullValues = None
     treat: Treats = None
@@ -342,7 +349,7 @@ class ColumnOptions:
         given = [
             f"--{option.name.replace('_', '-')}"
             for option in fields(self)
-            if option.name != "policy" and getattr(self, option.name) not in (None, [])
+            if option.name != "policy" and getattr(self, option.name) not in (None, [], False)
         ]
         if given:
             raise ParameterError(
@@ -394,6 +401,7 @@ class ColumnOptions:
             [_attribute(name, role, files) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
             unlisted=cast("Literal['drop', 'keep'] | None", unlisted),
+            linked=self.linked,
             treatments=treatment_texts(self.treat or ()),
         )
 

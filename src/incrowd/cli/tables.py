@@ -155,12 +155,7 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         f"records, {assessment.mean_size:.2f} on average; {assessment.unique:,} records are unique"
     )
     if people is not None:
-        out.print(
-            f"by {', '.join(people.columns)}: {people.smallest:,} to {people.largest:,} people in a class, "
-            f"{people.mean_size:.2f} on average; {people.alone:,} people are alone in a class"
-        )
-        if people.unnamed:
-            out.print(f"{people.unnamed:,} rows do not say whose they are; each counts as a person")
+        _show_people(out, people)
     out.print()
     what = "records" if people is None else "people"
     sizes = Table(title=f"Class sizes in {what}", title_justify="left", box=None, pad_edge=False)
@@ -200,6 +195,20 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
     out.print(risk_table(assessment.risk))
     if assessment.estimates is not None:
         out.print(Text(str(assessment.estimates)))
+
+
+def _show_people(out: Console, people: PeopleFigures) -> None:
+    out.print(
+        f"by {', '.join(people.columns)}: {people.smallest:,} to {people.largest:,} people in a class, "
+        f"{people.mean_size:.2f} on average; {people.alone:,} people are alone in a class"
+    )
+    if people.histories is not None:
+        out.print(
+            f"rows of a person can be joined: at least {people.histories.fewest:,} people share a whole "
+            f"history; {people.histories.alone:,} people share theirs with nobody"
+        )
+    if people.unnamed:
+        out.print(f"{people.unnamed:,} rows do not say whose they are; each counts as a person")
 
 
 def risk_table(risks: Mapping[str, Mapping[str, float]]) -> Table:
@@ -281,6 +290,11 @@ def _people_rows(before: PeopleFigures | None, after: PeopleFigures | None) -> l
         ("smallest class in people", before.smallest, after.smallest),
         ("people alone in a class", before.alone, after.alone),
         ("people without a row left", before.suppressed, after.suppressed),
+        *(
+            []
+            if before.histories is None or after.histories is None
+            else [("people alone with their history", before.histories.alone, after.histories.alone)]
+        ),
     ]
 
 

@@ -14,6 +14,7 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
+from incrowd.jobs.linked import with_histories
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
 from incrowd.jobs.repeats import repeated_ids
@@ -142,6 +143,7 @@ def anonymize(  # noqa: PLR0913
         )
     if levels:
         policy = policy.with_levels(levels)
+    policy = with_histories(policy)
     clock = Clock(progress or Silent())
     if blocks is not None:
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
@@ -157,7 +159,8 @@ def anonymize(  # noqa: PLR0913
     if policy.keep_order:
         telling = telling_columns(engine, leaving, frequency, force=force)
     with clock.stage("assess"):
-        before = assess_classes(EquivalenceClasses.of_keys(frequency), policy.models, policy.wildcards)
+        classes = EquivalenceClasses.of_keys(frequency)
+        before = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
     start = start.prepared(policy)
     with clock.stage("search"):
         solution = _search(start, policy, clock)
@@ -267,7 +270,7 @@ def explore(
     InfeasibleError
         When no node satisfies the policy.
     """
-    policy = policy.with_levels({})
+    policy = with_histories(policy.with_levels({}))
     clock = Clock(progress or Silent())
     start = _start(table, policy, population, csv_format, clock)
     with clock.stage("search"):

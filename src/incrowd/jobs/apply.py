@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.checks import styled, telling_columns
+from incrowd.jobs.linked import with_histories
 from incrowd.jobs.people import refuse_people
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.jobs.types import with_types
@@ -210,7 +211,7 @@ def apply_recoding(
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
     came = engine_for(loaded(table, csv_format))
-    schema = policy.schema
+    schema = (policy := with_histories(policy, searching=False)).schema
     if previous_release is not None:
         refuse_people(schema, "apply with an earlier release")
         refuse_perturbed(schema, "apply with an earlier release")
@@ -361,7 +362,8 @@ def _judged(
     counted, _ = together([_written(table, policy) for table in tables], policy.schema.without_perturbed())
     if made_from is not None:
         counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
-    assessment = assess_classes(EquivalenceClasses.of_keys(counted), policy.models, policy.wildcards)
+    classes = EquivalenceClasses.of_keys(counted)
+    assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
     judge(assessment, replace(policy, max_suppression=1.0))
     return assessment
 

@@ -13,11 +13,13 @@ from incrowd.errors import ParameterError, listed
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.class_sizes import SizeBin, size_distribution
 from incrowd.jobs.doubts import doubts
+from incrowd.jobs.linked import of_histories
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
 from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
+from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
 from incrowd.table.wildcards import WILDCARD, wildcard_sentence
@@ -399,15 +401,15 @@ def assess(
     InputError
         When a table cannot be read or does not fit the schema.
     """
-    models = as_models(models)
     schema = as_schema(schema)
+    models = of_histories(as_models(models), schema)
     wildcards = WILDCARD.check(wildcards, "assess", "wildcards")
     for model in models:
         model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
     told = (*repeated_ids(engine_for(table), schema), *doubts(classes.frequency, schema))
-    assessment = assess_classes(classes, models, wildcards)
+    assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
     return replace(assessment, notes=told, _measured=(classes, models, wildcards))
 
 
@@ -432,7 +434,7 @@ def assess_table(
         As in `assess`.
     """
     classes = _read(table, schema, models, population, None, driver_keys, progress, made_from)
-    return assess_classes(classes, models, wildcards)
+    return assess_classes(classes, models, wildcards, linked=schema.joined)
 
 
 def _read(
@@ -465,9 +467,19 @@ def _read(
 
 
 def assess_classes(
-    classes: EquivalenceClasses, models: Sequence[PrivacyModel] = (), wildcards: str = "value"
+    classes: EquivalenceClasses,
+    models: Sequence[PrivacyModel] = (),
+    wildcards: str = "value",
+    *,
+    linked: bool = False,
 ) -> Assessment:
-    """Measure equivalence classes: their sizes by their cells, models and risks by what these match."""
+    """Measure equivalence classes: their sizes by their cells, models and risks by what these match.
+
+    Parameters
+    ----------
+    linked
+        Whether rows of a person can be joined, so that whole histories are measured, too.
+    """
     from incrowd.table.matching import matched
 
     frequency = classes.frequency
@@ -478,7 +490,7 @@ def assess_classes(
     asked = {_identity(measured) for measured in privacy}
     privacy += [
         measured
-        for variant in _unasked(frequency, wildcards)
+        for variant in _unasked(frequency, wildcards, linked=linked)
         for measured in variant.measure(seen, asked=False)
         if _identity(measured) not in asked
     ]
@@ -496,7 +508,7 @@ def assess_classes(
         distribution=size_distribution(sizes),
         privacy=tuple(privacy),
         risk=risk,
-        people=people_figures(classes),
+        people=people_figures(classes, linked=linked and wildcards in KMAnonymity(1, 0).wildcards),
         estimates=estimates_of(frequency, risk),
         wildcards=wildcards,
     )
@@ -507,13 +519,15 @@ def _variants(entry: type[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     return tuple(entry.variants())
 
 
-def _unasked(frequency: FrequencyTable, wildcards: str) -> Iterator[PrivacyModel]:
-    """Go through the models that say something although nobody asked."""
+def _unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) -> Iterator[PrivacyModel]:
+    """Go through the models that say something although nobody asked, and through whole histories."""
     for entry in MODELS:
         if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
             for variant in _variants(entry):
                 if wildcards in variant.wildcards and variant.knows_population(frequency):
                     yield variant
+    if linked and frequency.persons is not None and wildcards in KMAnonymity(1, 0).wildcards:
+        yield KMAnonymity(1, 0)
 
 
 def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str) -> ClassFigures:

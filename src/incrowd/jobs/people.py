@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, named
 from incrowd.jobs.class_sizes import SizeBin, size_distribution
 from incrowd.jobs.statements import percent
+from incrowd.privacy.km_anonymity import KMAnonymity, lone_histories
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.schema import Schema
 
 __all__ = [
+    "Histories",
     "PeopleFigures",
     "of_people",
     "people_entry",
@@ -21,6 +23,22 @@ __all__ = [
     "people_sentences",
     "refuse_people",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """What the whole history of a person tells: all equivalence classes with rows of theirs.
+
+    Attributes
+    ----------
+    fewest
+        The fewest people who have rows in all classes of somebody; 0 where there is no class.
+    alone
+        People who have rows in all classes of theirs alone.
+    """
+
+    fewest: int
+    alone: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +61,8 @@ class PeopleFigures:
         People who are alone in an equivalence class.
     distribution
         Classes by their number of people. A person counts in each class that they have a row in.
+    histories
+        What whoever knows all rows of a person faces, where rows can be joined; else None.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +74,7 @@ class PeopleFigures:
     mean_size: float
     alone: int
     distribution: tuple[SizeBin, ...]
+    histories: Histories | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -70,11 +91,18 @@ class PeopleFigures:
                 {"least": each.least, "most": each.most, "classes": each.classes, "people": each.records}
                 for each in self.distribution
             ],
+            **({} if self.histories is None else {"histories": asdict(self.histories)}),
         }
 
 
-def people_figures(classes: EquivalenceClasses) -> PeopleFigures | None:
-    """Count the people of a table's classes; None where no column names a person."""
+def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> PeopleFigures | None:
+    """Count the people of a table's classes; None where no column names a person.
+
+    Parameters
+    ----------
+    linked
+        Whether rows of a person can be joined.
+    """
     persons, counted = classes.frequency.persons, classes.counted
     if persons is None:
         return None
@@ -89,7 +117,14 @@ def people_figures(classes: EquivalenceClasses) -> PeopleFigures | None:
         mean_size=float(sizes.mean()) if many else 0.0,
         alone=counted.within(sizes == 1),
         distribution=size_distribution(sizes),
+        histories=_histories(counted) if linked else None,
     )
+
+
+def _histories(classes: EquivalenceClasses) -> Histories:
+    if not len(classes):
+        return Histories(0, 0)
+    return Histories(int(KMAnonymity(1, 0).values(classes).min()), lone_histories(classes))
 
 
 def of_people(people: PeopleFigures | None) -> str:
@@ -113,6 +148,13 @@ def people_sentences(people: PeopleFigures | None) -> list[str]:
         f"records. {people.alone:,} people ({percent(people.alone / there)}) are alone in an equivalence "
         "class."
     ]
+    if people.histories is not None:
+        told = people.histories
+        found.append(
+            "Released rows of a person can be joined. Whoever knows all rows of a person finds at least "
+            f"{told.fewest:,} {'person' if told.fewest == 1 else 'people'} with rows like all of these. "
+            f"{told.alone:,} people ({percent(told.alone / there)}) share their whole history with nobody."
+        )
     if people.unnamed:
         found.append(
             f"{people.unnamed:,} rows do not say whose they are. Each counts as a person of its own, so a "

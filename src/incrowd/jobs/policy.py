@@ -169,6 +169,7 @@ class Policy:
                 ),
                 null_values=checked.null_values,
                 unlisted=checked.unlisted,
+                linked=checked.linked,
             )
             algorithm = dict(checked.algorithm)
             return cls(
@@ -203,6 +204,8 @@ class Policy:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
         if self.schema.unlisted is not None:
             lines.append(f"unlisted = {toml_value(self.schema.unlisted)}")
+        if self.schema.linked:
+            lines.append("linked = true")
         for attribute in self.schema.attributes:
             lines += _column_lines(attribute, hierarchies or {})
         for model in self.models:

@@ -67,6 +67,7 @@ class PolicyFile(BaseModel):
     max_suppression: float = Field(0.0, ge=0, le=1, strict=True)
     output: Style = "auto"
     keep_order: StrictBool = False
+    linked: StrictBool = False
     seed: StrictInt = Field(0, ge=0)
     set_limit: StrictInt = Field(8, ge=1)
     wildcards: Wildcards = "value"

@@ -153,7 +153,12 @@ def treatment_sentences(schema: Schema) -> list[str]:
     for each in schema.treated:
         assert each.treatment is not None
         found.append(each.treatment.sentence(each.name))
-        if each.role == "person":
+        if each.role == "person" and schema.linked:
+            found.append(
+                f"Rows of one person can be joined by {each.name}, and limits on class sizes hold for all of "
+                "them together. The release is pseudonymous: whoever has the key finds everybody."
+            )
+        elif each.role == "person":
             found.append(
                 f"Rows of one person can be joined by {each.name}. The models judge every row by itself, so "
                 "whoever joins them may know more than the models allow for. The release is pseudonymous, "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["KMAnonymity", "km_anonymity"]
+__all__ = ["KMAnonymity", "km_anonymity", "lone_histories"]
 
 _MOST_SETS = 50_000_000
 """Sets of classes that are looked at, which take some gigabytes."""
@@ -170,6 +170,24 @@ def _by_history(
     """Lower the values to the people who share all classes of somebody."""
     import numpy as np
 
+    flat, sizes, shared, _ = _shared(indptr, classes, many)
+    np.minimum.at(values, flat, np.repeat(shared, sizes))
+
+
+def _shared(
+    indptr: NDArray[np.int64], classes: NDArray[np.int64], many: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Count who shares each history of several classes.
+
+    Returns
+    -------
+    classes, sizes
+        The classes of each history, one after the other, and how many these are: int64[...] each.
+    shared, times
+        int64[histories]: people who have rows in all of them, and people who have rows in just these.
+    """
+    import numpy as np
+
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import supersets
 
@@ -180,13 +198,27 @@ def _by_history(
         ids, first = group_columns(list(rows.T), [many] * length, len(rows))
         parts.append(rows[first])
         times.append(np.bincount(ids))
+    none = np.zeros(0, np.int64)
     if not parts:
-        return
-    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
+        return none, none, none, none
+    sizes = np.concatenate([np.full(len(part), part.shape[1], np.int64) for part in parts])
     ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     flat = np.concatenate([part.ravel() for part in parts])
-    shared = supersets(ends, flat, np.concatenate(times).astype(np.int64), many)
-    np.minimum.at(values, flat, np.repeat(shared, sizes))
+    just = np.concatenate(times).astype(np.int64)
+    return flat, sizes, supersets(ends, flat, just, many), just
+
+
+def lone_histories(classes: EquivalenceClasses) -> int:
+    """Count the people of whom nobody else has rows in all classes of theirs."""
+    import numpy as np
+
+    alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
+    if classes.frequency.spread is None:
+        return alone
+    indptr, of_person = classes.histories()
+    single = of_person[indptr[:-1][np.diff(indptr) == 1]]
+    _, _, shared, times = _shared(indptr, of_person, len(classes))
+    return alone + int((classes.sizes[single] == 1).sum()) + int(times[shared == 1].sum())
 
 
 def km_anonymity(table: Any, quasi: Columns, person: str | Sequence[str], *, power: int = 2) -> int:

@@ -53,6 +53,7 @@ UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
 OPEN_ROLE: Literal["?"] = "?"
 """The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
 STYLE = Parameter(str, "output style", choices=STYLES)
+_LINKED = Parameter(bool, "whether rows of a person can be joined in the release")
 WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
 
 
@@ -198,6 +199,9 @@ class Schema:
     others
         What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
         them out of the release, ``"keep"`` releases them as they are.
+    linked
+        Whether rows of a person can be joined in the release, as by a case number or pseudonym that is kept.
+        It needs a `person`. Limits on the size of classes then hold for all rows of a person together.
     treatments
         What becomes of columns besides recoding, by name: ``{"salary": ic.Round(500)}``. A text such as
         ``"round:500"`` stands for its treatment.
@@ -220,6 +224,7 @@ class Schema:
         weights: str | Mapping[str, object] | None = None,
         null_values: Iterable[str] = (),
         unlisted: Literal["drop", "keep"] | None = None,
+        linked: bool = False,
         treatments: Mapping[str, object] | None = None,
     ) -> None:
         attributes: dict[str, Attribute] = {}
@@ -256,6 +261,12 @@ class Schema:
         self._attributes = attributes
         self.null_values: tuple[str, ...] = _null_values(null_values)
         self.unlisted: Literal["drop", "keep"] | None = unlisted
+        self.linked = _LINKED.check(linked, "schema", "linked")
+        if linked and not self.person:
+            raise SchemaError(
+                f"{setting('linked', '--linked')}: rows of a person can be joined, and no column says whose "
+                f"row it is; name it ({setting('person=', '--person')})"
+            )
 
     @classmethod
     def of(
@@ -264,6 +275,7 @@ class Schema:
         *,
         null_values: Iterable[str] = (),
         unlisted: Literal["drop", "keep"] | None = None,
+        linked: bool = False,
         treatments: Mapping[str, object] | None = None,
     ) -> Schema:
         """Make a schema from attributes."""
@@ -274,12 +286,17 @@ class Schema:
             roles[attribute.role][attribute.name] = attribute
         weights = roles.pop("weight")
         return cls(
-            **roles, weights=weights, null_values=null_values, unlisted=unlisted, treatments=treatments
+            **roles,
+            weights=weights,
+            null_values=null_values,
+            unlisted=unlisted,
+            linked=linked,
+            treatments=treatments,
         )
 
     def with_attributes(self, attributes: Iterable[Attribute]) -> Schema:
-        """Return a schema of other columns that says the same of missing values and unnamed columns."""
-        return Schema.of(attributes, null_values=self.null_values, unlisted=self.unlisted)
+        """Return a schema of other columns with the same settings."""
+        return Schema.of(attributes, null_values=self.null_values, unlisted=self.unlisted, linked=self.linked)
 
     def __getitem__(self, name: str) -> Attribute:
         return self._attributes[name]
@@ -293,7 +310,7 @@ class Schema:
             for role in ROLES
             if role not in ("person", "household", "weight") or self.having(role)
         )
-        return f"Schema({'; '.join(parts)})"
+        return f"Schema({'; '.join(parts)}{'; linked' if self.linked else ''})"
 
     def _repr_html_(self) -> str:
         from incrowd.table.markup import table
@@ -318,6 +335,11 @@ class Schema:
     def person(self) -> tuple[str, ...]:
         """The columns that say whose row it is; empty where every row is a person."""
         return tuple(attribute.name for attribute in self.having("person"))
+
+    @property
+    def joined(self) -> bool:
+        """Whether rows of a person can be joined: it is said so, or a pseudonym of the person leaves."""
+        return self.linked or any(attribute.leaves for attribute in self.having("person"))
 
     @property
     def household(self) -> tuple[str, ...]:
@@ -381,10 +403,8 @@ class Schema:
 
     def without_perturbed(self) -> Schema:
         """Return the schema without sensitive attributes that leave with other values than were judged."""
-        return Schema.of(
-            (each for each in self.attributes if each.role != "sensitive" or not each.perturbed),
-            null_values=self.null_values,
-            unlisted=self.unlisted,
+        return self.with_attributes(
+            each for each in self.attributes if each.role != "sensitive" or not each.perturbed
         )
 
     def target(self, name: str, columns: Sequence[str]) -> Attribute:

@@ -9,7 +9,7 @@ from typing import Any
 
 from incrowd.errors import PolicyError, named
 
-__all__ = ["MODELS", "Demand", "Parameter", "read_demands"]
+__all__ = ["MODELS", "Demand", "Parameter", "of_histories", "read_demands"]
 
 
 @dataclass(frozen=True)
@@ -299,3 +299,33 @@ def _attributes(name: str | None, sensitive: Sequence[str], where: str) -> Seque
     if name not in sensitive:
         raise PolicyError(f"{where}: attribute {name!r} is no column of role 'sensitive'")
     return (name,)
+
+
+def of_histories(demands: Sequence[Demand]) -> tuple[Demand, ...]:
+    """Return what is asked where rows of a person can be joined: that histories are shared by as many people.
+
+    Raises
+    ------
+    PolicyError
+        Nothing says how many these are.
+    """
+    least = [_people_asked(demand) for demand in demands]
+    k = max(least, default=1)
+    if k == 1:
+        if any(demand.model == "km-anonymity" and demand.settings["power"] == 0 for demand in demands):
+            return tuple(demands)
+        raise PolicyError(
+            "linked = true, and no model says how many people have to share a history: ask for k-anonymity, "
+            "or for km-anonymity with power = 0"
+        )
+    kept = [each for each in demands if each.model != "km-anonymity" or each.settings["power"] != 0]
+    return (*kept, Demand("km-anonymity", "k", None, k, at_least=True, settings={"power": 0}))
+
+
+def _people_asked(demand: Demand) -> int:
+    """Return how many people a demand asks for in a class, 1 where it does not say."""
+    if demand.quantity == "k" and demand.model in ("k-anonymity", "km-anonymity", "alpha-k-anonymity"):
+        return int(demand.limit)
+    if demand.model == "maximum-risk":
+        return math.ceil(1 / demand.limit - 1e-9) if demand.limit > 0 else 1
+    return 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from incrowd.errors import PolicyError, named, open_roles
 from incrowd.verification.attackers import Attacker, read_attackers
-from incrowd.verification.demands import Demand, read_demands
+from incrowd.verification.demands import Demand, of_histories, read_demands
 from incrowd.verification.recipes import recipe_named
 from incrowd.verification.spellings import Spelling, spelling_of
 from incrowd.verification.treatments import Treatment, read_treatment
@@ -29,8 +29,8 @@ KINDS = ("auto", "number", "date", "category")
 WILDCARDS = ("value", "matches-any", "conservative")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
-    "version", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit", "wildcards",
-    "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
+    "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
+    "wildcards", "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands",
@@ -212,6 +212,12 @@ def _asked(
     demands: tuple[Demand, ...] = ()
     if "models" in data or not attackers:
         demands = read_demands(data.get("models"), sensitive)
+    if not isinstance(data.get("linked", False), bool):
+        raise PolicyError("linked must be true or false")
+    if data.get("linked"):
+        if attackers:
+            raise PolicyError("linked = true: attackers are not judged by whole histories, take them out")
+        demands = of_histories(demands)
     if any(demand.model == "km-anonymity" for demand in demands) and not any(
         column.role == "person" for column in columns
     ):

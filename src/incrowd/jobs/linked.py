@@ -1,0 +1,82 @@
+"""Rows of a person that can be joined: limits then have to hold for whole histories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from incrowd.errors import ParameterError, setting
+from incrowd.privacy.attacker import Attacker
+from incrowd.privacy.base import IdentityModel, PrivacyModel
+from incrowd.privacy.km_anonymity import KMAnonymity
+
+if TYPE_CHECKING:
+    from incrowd.jobs.policy import Policy
+    from incrowd.table.schema import Schema
+
+__all__ = ["of_histories", "with_histories"]
+
+
+def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[PrivacyModel, ...]:
+    """Return models with what they ask of whole histories beside them, where rows can be joined.
+
+    Whoever joins the rows of a person knows all of them. So as many people as a class needs have to share
+    each history. Examples: k-anonymity with k=5, or maximum-risk with 0.2, asks for 5.
+
+    Raises
+    ------
+    ParameterError
+        When attackers who know single columns are asked for, too.
+    """
+    if not schema.linked:
+        return tuple(models)
+    if any(isinstance(model, Attacker) for model in models):
+        raise ParameterError(
+            f"{_linked()}: attackers who know some of the columns are not judged by whole histories; leave "
+            "the attackers out, and ask for the largest of their limits against everybody"
+        )
+    k = max((_size(model) for model in models), default=1)
+    if k == 1:
+        return tuple(models)
+    kept = (model for model in models if not (isinstance(model, KMAnonymity) and model.power == 0))
+    return (*kept, KMAnonymity(k, 0))
+
+
+def with_histories(policy: Policy, *, searching: bool = True) -> Policy:
+    """Return a policy with what its models ask of whole histories; see `of_histories`.
+
+    Parameters
+    ----------
+    searching
+        Whether the policy's algorithm is to enforce it.
+
+    Raises
+    ------
+    ParameterError
+        When no model limits whole histories, or the algorithm cannot.
+    """
+    if not policy.schema.linked:
+        return policy
+    models = of_histories(policy.models, policy.schema)
+    if not any(isinstance(model, KMAnonymity) and model.power == 0 for model in models):
+        raise ParameterError(
+            f"{_linked()}: no model says how many people have to share a history; ask for k-anonymity, which "
+            "then holds for all rows of a person together, or for km-anonymity with power=0"
+        )
+    if searching and not policy.algorithm.full_domain:
+        raise ParameterError(
+            f"{_linked()}: {policy.algorithm.name} decides about few classes at a time, and a history is "
+            "about all that a person has rows in; use optimal or another full-domain algorithm"
+        )
+    return replace(policy, models=models)
+
+
+def _size(model: PrivacyModel) -> int:
+    """Return how many people have to share a class, 1 where the model does not say."""
+    parts = (part for part in model.parts() if isinstance(part, IdentityModel))
+    return max((part.least_size for part in parts), default=1)
+
+
+def _linked() -> str:
+    return setting("linked=True", "--linked (linked = true in a policy file)")
