@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from incrowd.recoding.base import Recoding
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
-__all__ = ["carry_people", "carry_sensitive"]
+__all__ = ["carry_people", "carry_sensitive", "same_values"]
 
 _OTHER = (
     "the released table does not hold the rows that were recoded, so its people, households and "
@@ -158,6 +158,12 @@ def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bo
             _tally(counts, counts.codes, size), _tally(after.keys, ranks[after.keys.codes], size), strict=True
         )
     )
+
+
+def same_values(before: SensitiveCounts, after: SensitiveCounts) -> bool:
+    """Say whether the rows of two tables in memory have the same sensitive values, in the same order."""
+    ranks = _ranks(before, after)
+    return ranks is not None and np.array_equal(before.rank_of_row(), ranks[after.rank_of_row()])
 
 
 def _tally(

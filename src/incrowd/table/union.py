@@ -11,6 +11,7 @@ from incrowd.kernels.counting import counts_per_key
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts, smallest_codes
+from incrowd.table.people import PersonRows
 from incrowd.table.schema import Attribute, Schema
 
 __all__ = ["Part", "Shown", "together"]
@@ -21,15 +22,19 @@ Shown = list[tuple[NDArray[np.integer], Sequence[str | None]]]
 Part = tuple[Shown, NDArray[np.bool_], FrequencyTable]
 
 
-def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDArray[np.int64]]:
+def together(
+    parts: Sequence[Part], schema: Schema, people: Sequence[NDArray[np.int32]] | None = None
+) -> tuple[FrequencyTable, NDArray[np.int64]]:
     """Count the cells of several tables as those of one.
 
     Parameters
     ----------
     parts
         Per table the cells of its keys, which of them count (the others are suppressed), and its counts with
-        the schema's sensitive attributes. People are counted where there is one table; nobody knows who of
-        one table is in another.
+        the schema's sensitive attributes. Of one table, its people are counted, too.
+    people
+        Per table int32[rows]: a number of each row's person, over all tables and without gaps, -1 for
+        nobody. The rows are in memory then. Without it nobody knows who of one table is in another.
 
     Returns
     -------
@@ -108,7 +113,30 @@ def together(parts: Sequence[Part], schema: Schema) -> tuple[FrequencyTable, NDA
     )
     if len(parts) == 1:
         table = EquivalenceClasses.from_assignment(parts[0][2], keys, table.keys).with_people(table)
+    if people is not None:
+        rows = _person_rows(parts, people, np.split(keys, starts[1:-1]), ranks_of)
+        if joint is not None:
+            rows = rows._replace(combination=joint.numbers(rows.ranks))
+        table = table.with_person_rows(rows, schema.person)
     return table, keys[: len(parts[0][1])]
+
+
+def _person_rows(
+    parts: Sequence[Part],
+    people: Sequence[NDArray[np.int32]],
+    keys: Sequence[NDArray[np.int64]],
+    ranks_of: Sequence[Sequence[NDArray[np.int64]]],
+) -> PersonRows:
+    """Return the rows of all tables, given the new key of each key and the new ranks of each attribute."""
+    tables = [table for _, _, table in parts]
+    rows = [table.key_of_row("counting the people of two tables") for table in tables]
+    # A suppressed row has number -1, which picks the entry that is appended here.
+    key = [np.append(own, -1)[of_row] for own, of_row in zip(keys, rows, strict=True)]
+    ranks = []
+    for position, renamed in enumerate(ranks_of):
+        old = [table.sensitive[position].rank_of_row() for table in tables]
+        ranks.append(np.concatenate([new[each] for new, each in zip(renamed, old, strict=True)]))
+    return PersonRows(np.concatenate(key), np.concatenate(people), tuple(ranks))
 
 
 def _owners(indptr: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -32,6 +32,22 @@ def apply(
             help="The earlier release; classes are those of both.",
         ),
     ] = None,
+    previous_table: Annotated[
+        Path | None,
+        typer.Option(
+            "--previous-table",
+            metavar="RAW",
+            help="The raw table of the earlier release, to count people over both.",
+        ),
+    ] = None,
+    previous_row_map: Annotated[
+        Path | None,
+        typer.Option(
+            "--previous-row-map",
+            metavar="FILE",
+            help="Which row of it each earlier released row is (internal/rows.parquet).",
+        ),
+    ] = None,
     rows: Annotated[
         Path | None,
         typer.Option("--rows", metavar="CSV", help="Also write which rows were suppressed and why."),
@@ -55,7 +71,8 @@ def apply(
     from incrowd.jobs.apply import apply_recoding
     from incrowd.jobs.policy import Policy
 
-    written = outputs.outputs_of(data, previous_release, policy=policy, recoding=recoding, force=force)
+    earlier_files = (previous_release, previous_table, previous_row_map)
+    written = outputs.outputs_of(data, *earlier_files, policy=policy, recoding=recoding, force=force)
     released = outputs.released_file(written, output, data, stream=source.stream)
     numbers = outputs.added(written, rows)
     loaded = Policy.read(policy)
@@ -72,7 +89,14 @@ def apply(
         )
         shown.stage("apply")
         applied = apply_recoding(
-            recoding, table, loaded, previous_release=earlier, csv_format=csv_format, force=force
+            recoding,
+            table,
+            loaded,
+            previous_release=earlier,
+            previous_table=previous_table,
+            previous_row_map=previous_row_map,
+            csv_format=csv_format,
+            force=force,
         )
         shown.stage("write")
         if numbers is not None:

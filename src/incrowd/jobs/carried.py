@@ -1,0 +1,239 @@
+"""The cells of new rows by a recoding that was made for others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
+from incrowd.recoding.observed import literal
+from incrowd.table.domain import Domain
+from incrowd.table.exact import moment_of, number_of
+from incrowd.table.frequency import FrequencyTable, smallest_codes
+
+__all__ = ["Carried", "Labels", "labels_of", "numbered"]
+
+_CELLS = 8_000_000
+
+Labels = list[list[str | None]]
+
+
+def labels_of(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Find the cells of new keys: per quasi-identifier the text of each, and which keys some cell covers."""
+    if isinstance(recoding, FullDomain):
+        return _levels(recoding, frequency)
+    if isinstance(recoding, SingleDimensional):
+        return _rounds(recoding, frequency)
+    return _covered(recoding, frequency)
+
+
+class Carried(Recoding):
+    """The cells of other keys than those for which a recoding was made."""
+
+    kind: ClassVar[str] = "carried over"
+
+    def decisions(self) -> dict[str, Any]:
+        """Return nothing: it is not stored."""
+        return {}
+
+    @classmethod
+    def build(
+        cls,
+        domains: tuple[Domain, ...],
+        frequency: FrequencyTable,
+        labels: Labels,
+        kept: NDArray[np.bool_],
+    ) -> Carried:
+        """Release each key as some texts, or as suppressed unless it is kept."""
+        cells = []
+        for column in labels:
+            numbers, texts = numbered(
+                [label if good else SUPPRESSED for label, good in zip(column, kept.tolist(), strict=True)]
+            )
+            nothing = np.zeros(len(texts), np.int32)
+            cells.append(
+                Cells(
+                    smallest_codes(numbers, max(len(texts), 1)),
+                    tuple(texts),
+                    nothing,
+                    nothing,
+                    nothing.astype(np.float64),
+                    nothing,
+                )
+            )
+        return cls(domains, frequency.codes, tuple(cells), ~kept)
+
+
+# --- which cells a key gets --------------------------------------------------------------------------
+
+
+def _places(known: Domain, new: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each new value the ranks on either side of it, -1 where it is outside.
+
+    A known value is on both sides of itself; a number between two known ones is covered by what covers both.
+    """
+    rank = {value: place for place, value in enumerate(known.values)}
+    if known.kind != new.kind or not (known.ordered and new.ordered):
+        low = np.array([rank.get(value, -1) for value in new.values], np.int64)
+        return low, low
+    read: Any = moment_of if known.kind == "date" else number_of
+    sides = [
+        (rank[value], rank[value]) if value in rank else known.line.around(read(value))
+        for value in new.values
+    ]
+    low, high = np.array(sides, np.int64).reshape(-1, 2).T
+    return low, high
+
+
+def _exactly(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ranks of known values, -1 for what is between two or outside."""
+    return np.where(low == high, low, -1)
+
+
+def numbered(column: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Give each distinct text of a column a number."""
+    distinct = {label: number for number, label in enumerate(dict.fromkeys(column))}
+    return np.array([distinct[label] for label in column], np.int64), list(distinct)
+
+
+def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Take every value to its column's level; a key that was suppressed stays so."""
+    labels: Labels = []
+    covered = np.ones(frequency.keys, np.bool_)
+    known = []
+    for domain, new, codes, level in zip(
+        recoding.domains, frequency.domains, frequency.codes, recoding.levels, strict=True
+    ):
+        own = _exactly(*_places(domain, new))
+        if domain.hierarchy is None:
+            texts = [SUPPRESSED if level else value for value in new.values]
+            reached = np.ones(new.size, np.bool_)
+        else:
+            names = node_labels(domain, domain.hierarchy.climb(level))
+            reached = own >= 0
+            texts = [names[place] if place >= 0 else None for place in own.tolist()]
+        labels.append([texts[code] for code in codes.tolist()])
+        covered &= reached[codes]
+        known.append(own[codes])
+    again = _gone(recoding, np.column_stack(known))
+    for column in labels:
+        for key in np.flatnonzero(again).tolist():
+            column[key] = SUPPRESSED
+    return labels, covered
+
+
+def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Give every key the cells of the class that covers it, as its texts say, and loses least."""
+    live = np.flatnonzero(~recoding.suppressed)
+    entries = np.column_stack([cells.codes[live].astype(np.int64) for cells in recoding.cells])
+    entries = np.unique(entries, axis=0)
+    loss = [cells.loss[entries[:, j]] for j, cells in enumerate(recoding.cells)]
+    entries = entries[np.argsort(np.sum(loss, axis=0), kind="stable")]
+    columns = [
+        _Column(domain, cells, entries[:, j]) for j, (domain, cells) in enumerate(_columns_of(recoding))
+    ]
+    sides = _sides(recoding, frequency)
+    chosen = np.full(frequency.keys, -1)
+    block = max(_CELLS // max(len(entries), 1), 1)
+    for start in range(0, frequency.keys if len(entries) else 0, block):
+        here = slice(start, start + block)
+        inside = np.logical_and.reduce(
+            [column.holds(low[here], high[here]) for column, (low, high) in zip(columns, sides, strict=True)]
+        )
+        chosen[here] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
+    covered = chosen >= 0
+    labels: Labels = []
+    for j, cells in enumerate(recoding.cells):
+        column: list[str | None] = [SUPPRESSED] * frequency.keys
+        for key in np.flatnonzero(covered).tolist():
+            column[key] = cells.labels[entries[chosen[key], j]]
+        labels.append(column)
+    return labels, covered
+
+
+def _columns_of(recoding: Recoding) -> Iterator[tuple[Domain, Cells]]:
+    return zip(recoding.domains, recoding.cells, strict=True)
+
+
+def _sides(
+    recoding: Recoding, frequency: FrequencyTable
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return for each quasi-identifier the ranks on either side of each key's value; see `_places`."""
+    sides = []
+    for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True):
+        low, high = _places(domain, new)
+        sides.append((low[codes], high[codes]))
+    return sides
+
+
+class _Column:
+    """What the cells of some classes cover in one column: nothing but what their texts say.
+
+    Parameters
+    ----------
+    entries
+        int[classes]: the cell of each class.
+    """
+
+    def __init__(self, domain: Domain, cells: Cells, entries: NDArray[np.int64]) -> None:
+        said = literal(domain, cells)
+        self.lo, self.hi = said.lo[entries], said.hi[entries]
+        self.sets = np.isin(entries, list(said.named))
+        self.classes_of: dict[int, list[int]] = {}
+        for number in np.flatnonzero(self.sets).tolist():
+            for rank in said.named[int(entries[number])]:
+                self.classes_of.setdefault(rank, []).append(number)
+
+    def holds(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say which class covers which values, given the ranks on either side: bool[values, classes]."""
+        a, b = low[:, None], high[:, None]
+        inside = (a >= 0) & (self.lo <= a) & (b <= self.hi)
+        if self.sets.any():
+            ranks, place = np.unique(_exactly(low, high), return_inverse=True)
+            named = np.zeros((len(ranks), len(self.lo)), np.bool_)
+            for row, rank in enumerate(ranks.tolist()):
+                named[row, self.classes_of.get(rank, [])] = True
+            inside &= ~self.sets | named[place]
+        return np.asarray(inside)
+
+
+def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
+    """Take every value to its cell in the first round that had a class for the key, or the last that fits."""
+    sides = _sides(recoding, frequency)
+    said = [literal(domain, cells) for domain, cells in _columns_of(recoding)]
+    chosen = np.full((frequency.keys, len(sides)), -1, np.int64)
+    settled = np.zeros(frequency.keys, np.bool_)
+    for number in range(recoding.count):
+        own = np.flatnonzero(recoding.round_of_key == number)
+        entries = []
+        for j, (domain, cells) in enumerate(_columns_of(recoding)):
+            entry = np.full(domain.size + 1, -1, np.int64)
+            entry[recoding.keys[j][own]] = cells.codes[own]
+            low, high = sides[j]
+            # A value between two known ones has their cell where that is one, and says that it covers it.
+            both = entry[low] == entry[high]
+            both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
+            entries.append(np.where(both, entry[low], -1))
+        found = np.column_stack(entries)
+        fits = (found >= 0).all(axis=1) & ~settled
+        chosen[fits] = found[fits]
+        live = {
+            tuple(row) for row in np.column_stack([cells.codes[own] for cells in recoding.cells]).tolist()
+        }
+        settled |= fits & np.array([tuple(row) in live for row in found.tolist()], np.bool_)
+    covered = (chosen >= 0).all(axis=1)
+    gone = _gone(recoding, np.column_stack([_exactly(*side) for side in sides]))
+    labels: Labels = []
+    for j, cells in enumerate(recoding.cells):
+        texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]
+        labels.append([SUPPRESSED if out else text for text, out in zip(texts, gone.tolist(), strict=True)])
+    return labels, covered | gone
+
+
+def _gone(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which keys, given by the ranks of their values, the recoding suppressed."""
+    gone = {tuple(key) for key in np.column_stack(recoding.keys)[recoding.suppressed].tolist()}
+    return np.array([tuple(key) in gone for key in ranks.tolist()], np.bool_)
