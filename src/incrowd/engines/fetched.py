@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from incrowd.engines.base import Engine
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["FetchedEngine", "PeopleFetched"]
 
@@ -72,10 +75,13 @@ class FetchedEngine(GroupedEngine):
         # The keys as they were fetched, before missing values and the like were made the same.
         self._fetched: pl.DataFrame | None = None
         self._fetched_rows = 0
+        # What is treated before rows are counted, and what is treated when they leave.
+        self._treated: tuple[TreatedColumn, ...] = ()
+        self._leaving: tuple[TreatedColumn, ...] = ()
 
     @abstractmethod
-    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows by some columns and fetch the distinct combinations.
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows by some columns, as they are, and fetch the distinct combinations.
 
         Returns
         -------
@@ -86,6 +92,64 @@ class FetchedEngine(GroupedEngine):
         TooManyKeysError
             When there are more than `driver_keys`; they are counted where they are, before any is fetched.
         """
+
+    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows by some columns, of which some are treated; see `raw_combinations`."""
+        treated = [column for column in self._treated if column.name in names]
+        if not treated:
+            return self.raw_combinations(names)
+        beside = [name for column in treated for name in column.columns]
+        raw = self.raw_combinations(list(dict.fromkeys([*names, *beside])))
+        columns = columns_named(names)
+        made = raw.with_columns(column.of(raw) for column in treated)
+        return made.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+
+    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Count the values of a column where they are; see `Engine.values_of`."""
+        counted = self.raw_combinations([column])
+        return counted.to_series(), counted[ROWS].to_numpy()
+
+    def treated(self, columns: Sequence[TreatedColumn]) -> FetchedEngine:
+        """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`.
+
+        Raises
+        ------
+        TableError
+            When a column is a quasi-identifier, by whose values rows are found, or needs random numbers: rows
+            that have no order would get others whenever they are asked for.
+        """
+        for column in columns:
+            where = f"column {column.name!r}: {column.treatment.name}"
+            if column.attribute.role == "quasi":
+                raise TableError(
+                    f"{where}: a quasi-identifier of {self.whose} cannot be treated yet; fetch the rows "
+                    "into a frame or a file, or give it a hierarchy"
+                )
+            if column.treatment.is_random:
+                raise TableError(
+                    f"{where} is random, and rows of {self.whose} have no order by which what is drawn would "
+                    "stay the same; fetch the rows into a frame or a file"
+                )
+        moved = copy.copy(self)
+        moved._treated = tuple(columns)
+        return moved
+
+    def with_rows(self, other: Engine) -> FetchedEngine:
+        """Keep what was counted; see `Engine.with_rows`."""
+        assert isinstance(other, FetchedEngine)
+        moved = copy.copy(self)
+        moved._leaving = other._treated
+        return moved
+
+    def lookup(self, column: TreatedColumn) -> pl.DataFrame:
+        """Return what the values of a column become: a row for each combination with what is beside it.
+
+        Returns
+        -------
+        The values of ``column.columns`` as they are fetched, and the treated value (`CELL`).
+        """
+        raw = self.raw_combinations(column.columns).drop(ROWS)
+        return raw.with_columns(column.of(raw).alias(CELL.format(column.name)))
 
     def _check_keys(self, found: int, names: Sequence[str]) -> None:
         """Refuse more combinations than may be fetched."""
@@ -156,6 +220,9 @@ class FetchedEngine(GroupedEngine):
 
     def _told(self, asked: PeopleAsked) -> PeopleTold | None:
         """Read what the other system tells of people; see `GroupedEngine._told`."""
+        if any(column.name in asked.own for column in self._treated):
+            # The other system knows the values before alone.
+            return None
         found = self.reduced(asked.names, asked.own, asked.lists, asked.schema)
         if found is None:
             return None

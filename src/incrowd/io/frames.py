@@ -75,9 +75,11 @@ def with_columns(frame: nw.DataFrame[Any], columns: Mapping[str, pl.Series]) -> 
 def _pandas_like(series: pl.Series, came: Any) -> Any:
     """Return an array of pandas for a column, of the type that it came in where that holds the values."""
     import pandas as pd
+    import polars as pl
 
     made = series.to_arrow().to_pandas()
-    if made.dtype == came:
+    # Texts stay texts, where 007 would become a number.
+    if made.dtype == came or (series.dtype == pl.String and pd.api.types.is_numeric_dtype(came)):
         return made.array
     try:
         return pd.array(made, dtype=came)

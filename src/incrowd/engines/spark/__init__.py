@@ -90,6 +90,7 @@ class SparkEngine(FetchedEngine):
         wanted += [*schema.person, *of_survey(schema)]
         if target is not None:
             wanted.append(schema.target(target, self._names).name)
+        wanted += [name for column in self._treated for name in column.columns]
         wanted = list(dict.fromkeys(wanted))
         self.check_types(wanted)
         with guarded():
@@ -102,7 +103,7 @@ class SparkEngine(FetchedEngine):
                 self._base.unpersist()
                 self._base = None
 
-    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns and fetch the combinations; see `FetchedEngine`."""
         from pyspark.sql import functions as sf
 
@@ -180,6 +181,7 @@ class SparkEngine(FetchedEngine):
                 frame, cells = self._by_value(schema, table)
             else:
                 frame, cells = self._by_key(schema, table)
+            frame, cells = self._with_treated(frame, cells)
             return self._released(frame, released, cells)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
@@ -314,11 +316,36 @@ class SparkEngine(FetchedEngine):
             known = known & sf.col(_KNOWN.format("")).isNull()
         return frame, {name: sf.when(known, cell).otherwise(_star()) for name, cell in found.items()}
 
-    def _joined(self, frame: Any, names: Sequence[str], table: pl.DataFrame, mark: str) -> Any:
+    def _with_treated(self, frame: Any, cells: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Join rows with what the values of treated columns become.
+
+        That is computed where the key is, so no executor gets it. A value that was not there when the rows
+        were counted becomes missing.
+        """
+        from pyspark.sql import functions as sf
+        from pyspark.sql import types as st
+
+        for number, column in enumerate(self._leaving):
+            table = self.lookup(column)
+            came = table.schema[column.name]
+            kind = column.type_of(came)
+            own = self._frame.schema.fields[self._names.index(column.name)].dataType
+            if kind != came:
+                own = st.LongType() if kind.is_integer() else st.StringType()
+            elif isinstance(own, st.StringType):
+                own = st.StringType()
+            frame = self._joined(frame, column.columns, table, f"t{number}", own)
+            cells[column.name] = sf.col(_CELL.format(f"t{number}_0"))
+        return frame, cells
+
+    def _joined(
+        self, frame: Any, names: Sequence[str], table: pl.DataFrame, mark: str, cell: Any = None
+    ) -> Any:
         """Join rows with a table from the driver by some columns, missing values being equal.
 
         The table has the columns' values and then cells, by place, whatever it calls them. What is
         found stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
+        Cells are texts unless `cell` is their type.
         """
         import polars as pl
         from pyspark.sql import functions as sf
@@ -336,7 +363,7 @@ class SparkEngine(FetchedEngine):
         fetched = st.StructType(
             [
                 *(st.StructField(key, kind) for key, kind in zip(keys, kinds, strict=True)),
-                *(st.StructField(name, st.StringType()) for name in made),
+                *(st.StructField(name, cell or st.StringType()) for name in made),
                 st.StructField(_KNOWN.format(mark), st.BooleanType()),
             ]
         )

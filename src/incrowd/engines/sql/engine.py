@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["RecodedEngine", "RecodedTable", "SqlEngine"]
 
 
 _KNOWN = "\0known"
 _PLACE = "\0place {}"
+_READ = "\0read {}"
 _UNNAMED = "\0unnamed"
 _ALL = "\0all rows"
 
@@ -78,8 +80,8 @@ class SqlEngine(FetchedEngine):
         self._snapshot = self.table.reading()
         return super().count(schema, joint=joint, target=target)
 
-    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group the rows where they are; see `FetchedEngine.combinations`."""
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group the rows where they are; see `FetchedEngine.raw_combinations`."""
         self.check_snapshot()
         columns = self._read(names)
         shown = [columns[name].key for name in names]
@@ -173,7 +175,7 @@ class SqlEngine(FetchedEngine):
         """Recode the rows when they are written, or give a relation for one; see `Engine.apply`."""
         released = schema.released(self.columns)
         names = [attribute.name for attribute in schema.quasi]
-        recoded = RecodedTable(self, names, released, self.recoded_keys(schema, recoding))
+        recoded = RecodedTable(self, names, released, self.recoded_keys(schema, recoding), self._leaving)
         return recoded if isinstance(self.table, DatabaseTable) else recoded.relation(self.table)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
@@ -219,12 +221,20 @@ class RecodedTable:
         Names of the columns, in order.
     keys
         Every combination of quasi-identifiers with the text that each is released as.
+    treated
+        What becomes of other columns.
     """
 
     def __init__(
-        self, engine: SqlEngine, names: Sequence[str], columns: Sequence[str], keys: pl.DataFrame
+        self,
+        engine: SqlEngine,
+        names: Sequence[str],
+        columns: Sequence[str],
+        keys: pl.DataFrame,
+        treated: Sequence[TreatedColumn] = (),
     ) -> None:
         self.engine = engine
+        self.treated = treated
         self.quasi = list(names)
         self.columns = list(columns)
         self.keys = keys
@@ -271,20 +281,32 @@ class RecodedTable:
         TableError
             When the snapshot that was counted has ended.
         """
+        import polars as pl
+
         engine = self.engine
         engine.check_snapshot()
-        names, passed = self.quasi, [name for name in self.columns if name not in self.quasi]
-        columns = engine.table.read([*names, *passed])
+        treated = {column.name: column for column in self.treated}
+        passed = [name for name in self.columns if name not in self.quasi and name not in treated]
+        # By key, columns are read as they were counted; what a treatment looks at need not be released.
+        beside = dict.fromkeys(name for column in self.treated for name in column.columns)
+        read = list(dict.fromkeys([*self.quasi, *beside]))
+        columns = engine.table.read([*read, *passed])
         engine.check_finite(passed)
-        shown = [columns[name].key for name in names] + [columns[name].plain for name in passed]
-        kinds = [columns[name].dtype for name in names] + [columns[name].plain_dtype for name in passed]
+        shown = [columns[name].key for name in read] + [columns[name].plain for name in passed]
+        kinds = [columns[name].dtype for name in read] + [columns[name].plain_dtype for name in passed]
+        places = [_READ.format(place) for place in range(len(read))]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
         query = f"SELECT {listed} FROM {engine.table.source} ORDER BY {Dialect.random}"
         for rows in engine.table.batches(query):
-            batch = cast_all(rows, [*names, *passed], kinds)
-            if names:
-                batch = self.recoded(batch, names)
-            yield batch.select(columns_named(self.columns))
+            batch = cast_all(rows, [*places, *passed], kinds)
+            came = batch.select(column_named(place) for place in places)
+            came.columns = read
+            made = [batch.select(columns_named(passed))]
+            if self.quasi:
+                made.append(self.recoded(came.select(columns_named(self.quasi)), self.quasi))
+            if treated:
+                made.append(pl.DataFrame([column.of(came) for column in self.treated]))
+            yield pl.concat(made, how="horizontal").select(columns_named(self.columns))
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows to a file while they stream, and open it."""
@@ -313,6 +335,9 @@ class RecodedTable:
         """Return the rows as a relation of the connection that those before recoding come from."""
         from incrowd.engines.sql.dialects.duckdb import KEYS, DuckDB
 
+        if self.treated:
+            # A relation is joined with one frame, which holds the rows then.
+            return table.joined(self.fetch(), f"SELECT * FROM {KEYS}")
         uploads, query = self.join(DuckDB, KEYS, by_column=False)
         return table.joined(uploads[KEYS].frame, query)
 
@@ -371,6 +396,11 @@ class RecodedTable:
             joins.append(f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}")
             cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
         texts = {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
+        for number, column in enumerate(self.treated):
+            uploaded, joined = self._joined(dialect, f"t{number}", column)
+            uploads[f"{name} t{number}"] = uploaded
+            joins.append(f"LEFT JOIN {dialect.quote(f'{name} t{number}')} AS t{number} ON {joined}")
+            texts[column.name] = f"t{number}.c0"
         listed = ", ".join(
             f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
             for column in self.columns
@@ -378,6 +408,35 @@ class RecodedTable:
         rows = f"{self.engine.table.source} {' '.join(joins)}"
         # A table has no order, but its rows lie in that in which they were written.
         return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
+
+    def _joined(
+        self, dialect: Dialect | type[Dialect], alias: str, column: TreatedColumn
+    ) -> tuple[Upload, str]:
+        """Return what the values of a column become as a table, and the condition that joins it."""
+        import polars as pl
+
+        columns = self.engine.table.read(column.columns)
+        frame = self.engine.lookup(column)
+        came = frame.schema[column.name]
+        keys = [f"k{i}" for i in range(len(column.columns))]
+        types = {key: columns[name].wire for key, name in zip(keys, column.columns, strict=True)}
+        kind = column.type_of(came)
+        types["c0"] = types["k0"] if kind == came else _sql_type(kind)
+        frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
+        as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
+        frame = frame.with_columns(pl.col(key).cast(pl.String) for key in as_text)
+        same = [
+            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
+            for key, name in zip(keys, column.columns, strict=True)
+        ]
+        return Upload(frame, types), " AND ".join(same)
+
+
+def _sql_type(kind: pl.DataType) -> str:
+    """Return the SQL type of what a treatment gives, where that is not the column's own."""
+    if kind.is_integer():
+        return "bigint"
+    return "double precision" if kind.is_numeric() else "text"
 
 
 def _by_column(
@@ -431,8 +490,8 @@ class RecodedEngine(FetchedEngine):
         """Names of the columns, in order."""
         return list(self.table.columns)
 
-    def combinations(self, names: Sequence[str]) -> pl.DataFrame:
-        """Recode combinations; see `FetchedEngine.combinations`."""
+    def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Recode combinations; see `FetchedEngine.raw_combinations`."""
         table = self.table
         quasi = table.quasi if set(names) & set(table.quasi) else []
         passed = [name for name in names if name not in quasi]

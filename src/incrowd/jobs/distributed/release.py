@@ -181,6 +181,11 @@ def refuse_divided(policy: Policy) -> None:
     ParameterError
     """
     refuse_survey(policy.schema, "a table that is cut into blocks")
+    if treated := [each.name for each in policy.schema.treated]:
+        raise ParameterError(
+            f"blocks: columns cannot be treated block by block ({named(treated)}); leave "
+            "blocks out, or raise driver_keys where memory allows"
+        )
     algorithm = policy.algorithm
     if not isinstance(algorithm, Mondrian):
         raise ParameterError(
