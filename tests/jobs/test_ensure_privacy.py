@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from fractions import Fraction
 from math import log2
 
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from people_readings import Reading, people_table
 
 SCHEMA = ic.Schema(quasi=["p", "q"], sensitive={"s": "category", "u": "category"}, unlisted="drop")
 
@@ -123,3 +125,53 @@ def test_wrong_calls():
         ic.ensure_privacy(table, ic.Schema(quasi=["p"], unlisted="drop"))
     with pytest.raises(ic.SchemaError, match="no role was given"):
         ic.ensure_privacy(table, ic.Schema(quasi=["p"], sensitive=["s"]))
+
+
+def plain_loop(table: pl.DataFrame, k: int, t: float) -> tuple[list[tuple[int, int]], list[int]]:
+    """Delete classes by people as sets: classes and rows of each round, and the rows that are left."""
+    rows, rounds = list(range(len(table))), []
+    while True:
+        left = table[rows]
+        cells = [left["age"].to_list(), left["town"].to_list()]
+        people = [name if name is not None else ("row", row) for name, row in zip(left["person"], rows, strict=True)]  # fmt: skip
+        reading = Reading(people, cells, {"ill": left["ill"].to_list()})
+        everybody = sum(map(len, reading.totals["ill"].values()))
+        bad = set()
+        for cell, members in reading.classes.items():
+            counts = reading.counts("ill", cell)
+            far = sum(
+                abs(Fraction(counts.get(value, 0), sum(counts.values())) - Fraction(len(held), everybody))
+                for value, held in reading.totals["ill"].items()
+            )
+            if len(members) <= k or len(counts) == 1 or far / 2 > t + 1e-12:
+                bad.add(cell)
+        if not bad or len(bad) == len(reading.classes):
+            return rounds, [] if bad else rows
+        gone = [cell in bad for cell in zip(*cells, strict=True)]
+        rounds.append((len(bad), sum(gone)))
+        rows = [row for row, out in zip(rows, gone, strict=True) if not out]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([0.3, 0.4, 0.6]))
+def test_classes_are_deleted_by_their_people(seed, k, t):
+    table = people_table(seed).with_columns(age=pl.col("age") // 8)
+    schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", insensitive=["cost"])
+    rounds, rows = plain_loop(table, k, t)
+    if not rows:
+        with pytest.raises(ic.InfeasibleError, match="no class is left"):
+            ic.ensure_privacy(table, schema, t=t, k=k)
+        return
+    left = ic.ensure_privacy(table, schema, t=t, k=k, keep_order=True, force=True)
+    assert [(each.classes, each.records) for each in left.rounds] == rounds
+    assert left.table["cost"].to_list() == table["cost"].gather(rows).to_list()
+    assert "person" not in left.table.columns
+
+
+def test_a_class_of_one_person_is_deleted():
+    table = pl.DataFrame({"who": ["a", "a", "b", "c"], "q": [1, 1, 2, 2], "s": ["x", "y", "x", "y"]})
+    by_rows = ic.Schema(quasi=["q"], sensitive=["s"], identifying=["who"])
+    by_people = ic.Schema(quasi=["q"], sensitive=["s"], person="who")
+    assert ic.ensure_privacy(table, by_rows).deleted == 0
+    left = ic.ensure_privacy(table, by_people)
+    assert (left.deleted, left.classes) == (2, 1)
+    assert left.table["q"].to_list() == [2, 2]

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError
+from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named
 from incrowd.io.addresses import file_path
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
-from incrowd.jobs.people import refuse_people
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.survey import refuse_survey
 from incrowd.table.documents import envelope
@@ -172,7 +171,13 @@ def anatomize(
         if isinstance(schema, Policy)
         else Policy(as_schema(schema, " or a Policy"), as_models(models), seed=seed)
     )
-    refuse_people(policy.schema, "anatomize")
+    if policy.schema.person:
+        raise ParameterError(
+            f"column {named(policy.schema.person)} has the role person, and anatomize releases the "
+            "quasi-identifiers as they are: rows of a person can be joined by them, and what their groups "
+            "have in common may be a single sensitive value; keep one row for each person and give the "
+            "column the role identifying, or use anonymize"
+        )
     refuse_survey(policy.schema, "anatomize")
     attribute = _sensitive(policy)
     source = None

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, SchemaError
-from incrowd.jobs.people import refuse_people
 from incrowd.jobs.survey import refuse_survey
 from incrowd.parameters import COUNT, SHARE
 from incrowd.table.documents import envelope
@@ -97,9 +96,9 @@ def ensure_privacy(
 ) -> ProcessedTable:
     """Delete every class that fails a condition, look at what is left anew, and repeat until none fails.
 
-    A class stays if it has more than `k` records. In every sensitive attribute it must also have a normalized
-    entropy above `l`, and a distance to the whole table of at most `t`. The distance is half the sum of
-    absolute differences.
+    A class stays if it has more than `k` records, or people where columns name a person. In every sensitive
+    attribute it must also have a normalized entropy above `l`, and a distance to the whole table of at most
+    `t`. The distance is half the sum of absolute differences.
 
     Deleting changes the whole table. So classes that held may fail, and the conditions are checked again.
     Each round deletes at least one class, so there are no more rounds than classes.
@@ -114,7 +113,7 @@ def ensure_privacy(
     t
         Largest distance that stays, 0..1.
     k
-        Largest size that is deleted, >= 0.
+        Largest size that is deleted, >= 0: in records, or in people where columns name a person.
     l
         Largest normalized entropy that is deleted, 0..1.
     max_rounds
@@ -151,7 +150,6 @@ def ensure_privacy(
     k = COUNT.within(low=0).check(k, "ensure_privacy", "k")
     if max_rounds is not None:
         max_rounds = COUNT.check(max_rounds, "ensure_privacy", "max_rounds")
-    refuse_people(schema, "ensure_privacy")
     refuse_survey(schema, "ensure_privacy")
     if not schema.quasi or not schema.sensitive:
         raise SchemaError("ensure_privacy: name a quasi-identifier and a sensitive attribute at least")
@@ -163,11 +161,12 @@ def ensure_privacy(
     if keep_order:
         telling_columns(engine, schema, frequency, force=force)
     records = frequency.rows
+    whole = frequency
     alive = np.arange(frequency.keys)
     rounds: list[Round] = []
     while True:
         classes = EquivalenceClasses.of_keys(frequency)
-        fails = _failing(classes, t, k, l)
+        fails = _failing(classes.counted, t, k, l)
         bad = np.logical_or.reduce(fails)
         if not bad.any() or (max_rounds is not None and len(rounds) >= max_rounds):
             break
@@ -180,13 +179,13 @@ def ensure_privacy(
                 "quasi-identifiers, or allow more (t), or less (k, l)"
             )
         alive = alive[~bad]
-        frequency = _of_what_is_left(frequency, ~bad)
+        frequency = _people_left(_of_what_is_left(frequency, ~bad), whole, alive)
     kept = np.isin(rows, np.append(alive, -1))
     frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
     left = without_traces(frame, {name: frame[name] for name in columns})
     if not keep_order:
         left = engine.reordered(left, RandomOrder())
-    score = P29(0.0).of(classes, describe=False)
+    score = P29(0.0).of(classes.counted, describe=False)
     return ProcessedTable(left, tuple(rounds), records, len(classes), not bad.any(), score)
 
 
@@ -223,3 +222,23 @@ def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> Freq
             for counts in left.sensitive
         ),
     )
+
+
+def _people_left(left: FrequencyTable, whole: FrequencyTable, alive: NDArray[np.int64]) -> FrequencyTable:
+    """Count the people of the keys that are left, whose rows in other keys are gone."""
+    import numpy as np
+
+    from incrowd.table.people import PersonRows
+
+    if whole.people is None or whole.persons is None or whole.persons.of_row is None:
+        return left
+    # A suppressed row has number -1, which picks the last entry.
+    number = np.full(whole.keys + 1, -1, np.int32)
+    number[alive] = np.arange(len(alive), dtype=np.int32)
+    key = number[whole.key_of_row("ensure_privacy")]
+    there = np.flatnonzero(key >= 0)
+    person = whole.persons.of_row[there]
+    named = person >= 0
+    person[named] = np.unique(person[named], return_inverse=True)[1]
+    ranks = tuple(counts.rank_of_row()[there] for counts in whole.sensitive)
+    return left.with_person_rows(PersonRows(key[there], person, ranks), whole.persons.columns)

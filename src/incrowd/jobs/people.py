@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import ParameterError, named
 from incrowd.jobs.class_sizes import SizeBin, size_distribution
 from incrowd.jobs.statements import percent
 from incrowd.privacy.km_anonymity import KMAnonymity, lone_histories
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
-    from incrowd.table.schema import Schema
 
 __all__ = [
     "Histories",
@@ -21,7 +19,6 @@ __all__ = [
     "people_entry",
     "people_figures",
     "people_sentences",
-    "refuse_people",
 ]
 
 
@@ -161,18 +158,3 @@ def people_sentences(people: PeopleFigures | None) -> list[str]:
             "class may have fewer people than it seems."
         )
     return found
-
-
-def refuse_people(schema: Schema, who: str) -> None:
-    """Refuse a schema that says whose row it is, where only rows are counted.
-
-    Raises
-    ------
-    ParameterError
-    """
-    if schema.person:
-        raise ParameterError(
-            f"{who} counts rows, and column {named(schema.person)} has the role person, so people with "
-            "several rows would be less safe than it says; keep one row for each person, or give the column "
-            "the role identifying and accept figures about rows"
-        )
