@@ -44,7 +44,7 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
         assert status == 2
         assert "records not checked" in out
         assert "the row map (--row-map)" in out
-        assert out.endswith("NOT verified: nothing is wrong so far, but people could not be counted")
+        assert out.endswith("NOT verified: nothing is wrong so far, but not every limit could be checked")
     finding = json.loads(verify("--json")[1])["findings"][0]
     assert (finding["unit"], finding["holds"], finding["reached"]) == (
         "records",
@@ -57,3 +57,40 @@ def test_people_on_the_command_line(run, tmp_path, monkeypatch):
     status, out = verify()
     assert status == 1
     assert out.endswith("NOT verified")
+
+
+def test_the_settings_of_a_model_are_shown(run, tmp_path, monkeypatch):
+    """Two km-anonymities, or diversities of two kinds, would look the same by their names alone."""
+    monkeypatch.chdir(tmp_path)
+    people_table(5, people=60).write_csv("raw.csv")
+    schema = ic.Schema(
+        quasi={"age": ic.Hierarchy.intervals(8, 32), "town": None}, sensitive=["ill"], person="person",
+        unlisted="drop",
+    )  # fmt: skip
+    models = [
+        "km-anonymity:k=2,power=2",
+        "km-anonymity:k=2,power=0",
+        "l-diversity:l=1,kind=entropy",
+        "l-diversity:1",
+        "t-closeness:0.9",
+        "alpha-k-anonymity:alpha=0.95,k=2",
+    ]
+    ic.anonymize("raw.csv", schema, models, "optimal", max_suppression=0.5).save("out")
+    asked = ("verify", "out/release.csv", "--policy", "out/policy.toml", *WHOLE)
+    shown = run(*asked)
+    assert shown.status == 0
+    lines = [" ".join(line.split()) for line in shown.out.splitlines()]
+    for start in (
+        "km-anonymity (power=2) ",
+        "km-anonymity (power=0) ",
+        "l-diversity (entropy) ill ",
+        "l-diversity (distinct) ill ",
+        "t-closeness (equal) ill ",
+        "alpha-k-anonymity, alpha ill ",
+        "alpha-k-anonymity, k ",
+    ):
+        assert sum(line.startswith(start) for line in lines) == 1, start
+    told = json.loads(run(*asked, "--json").out)["findings"]
+    assert [each["settings"] for each in told] == [
+        {"power": 2}, {"power": 0}, {"kind": "entropy"}, {"kind": "distinct"}, {"distance": "equal"}, {}, {},
+    ]  # fmt: skip

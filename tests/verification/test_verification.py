@@ -211,6 +211,7 @@ def test_counts_and_plain_dict(check):
                 "distance": None,
                 "quantity": "k",
                 "unit": "records",
+                "settings": {},
             },
             {
                 "model": "l-diversity",
@@ -221,6 +222,7 @@ def test_counts_and_plain_dict(check):
                 "distance": None,
                 "quantity": "l",
                 "unit": "records",
+                "settings": {"kind": "distinct"},
             },
             {
                 "model": "t-closeness",
@@ -231,6 +233,7 @@ def test_counts_and_plain_dict(check):
                 "distance": "equal",
                 "quantity": "t",
                 "unit": "records",
+                "settings": {"distance": "equal"},
             },
         ],
         "problems": [],

@@ -42,6 +42,16 @@ class Demand:
         """Whether it compares the table with a population."""
         return self.model in ("k-map", "delta-presence") or self.settings.get("attacker") == "journalist"
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The settings that say how it is measured: no limits, and nothing that is not set."""
+        limits = {self.quantity, "k", "K", "C", "alpha", "attribute"}
+        return {
+            name: value
+            for name, value in self.settings.items()
+            if name not in limits and value is not None and value is not False
+        }
+
     def same_by_people(self, *, holds: bool) -> bool:
         """Whether what was found by records is so by people, too, whoever they are.
 

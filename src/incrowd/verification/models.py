@@ -98,7 +98,9 @@ class Measuring:
         """
         if demand.model == "k-map" and self.people is None and self.weighted:
             # An estimate from weights that the release does not have.
-            return Finding(demand.model, None, demand.limit, None, None, None, demand.quantity)
+            return Finding(
+                demand.model, None, demand.limit, None, None, None, demand.quantity, settings=demand.shown
+            )
         if demand.needs_people and self.people is None:
             raise PolicyError(
                 f"{demand.model} compares the release with a population; name it with "
@@ -120,6 +122,7 @@ class Measuring:
             distance,
             demand.quantity,
             "records" if self.persons is None or by_records else "people",
+            settings=demand.shown | ({} if distance is None else {"distance": distance}),
         )
 
     def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:

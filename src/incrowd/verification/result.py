@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = ["Finding", "PeopleFound", "Verification"]
@@ -36,6 +36,9 @@ class Finding:
     attacker, knows
         Whom the limit is about, and the quasi-identifiers that this attacker knows. None and nothing where it
         is about somebody who knows every quasi-identifier.
+    settings
+        The model's other settings, as ``power`` or ``kind``: those that are set, or that count if they are
+        not.
     """
 
     model: str
@@ -48,6 +51,16 @@ class Finding:
     unit: str = "records"
     attacker: str | None = None
     knows: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The model with its other settings, as ``km-anonymity (power=0)`` or ``l-diversity (entropy)``."""
+        words = [
+            str(value) if isinstance(value, str) else name if value is True else f"{name}={value:g}"
+            for name, value in self.settings.items()
+        ]
+        return self.model + (f" ({', '.join(words)})" if words else "")
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def _show(result: Verification) -> None:
         table.add_column(name)
     for finding in result.findings:
         table.add_row(
-            finding.model,
+            finding.title + _part(finding, result),
             finding.attribute or "",
             *([_attacker(finding)] if by_attacker else []),
             number(finding.reached),
@@ -118,9 +118,15 @@ def _show(result: Verification) -> None:
     for what in result.unchecked:
         out.print(f"not checked: {what}")
     if result.is_open:
-        out.print("NOT verified: nothing is wrong so far, but people could not be counted")
+        out.print("NOT verified: nothing is wrong so far, but not every limit could be checked")
     else:
         out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
+
+
+def _part(finding: Finding, result: Verification) -> str:
+    """Name the limit where the model has several."""
+    limits = {each.quantity for each in result.findings if each.model == finding.model}
+    return f", {finding.quantity}" if len(limits) > 1 else ""
 
 
 def _attacker(finding: Finding) -> str:
