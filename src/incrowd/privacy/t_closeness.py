@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.kernels.counting import Counts
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
@@ -126,6 +127,8 @@ class TCloseness(SensitiveModel):
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""
+        import numpy as np
+
         from incrowd.kernels import distances
 
         counted = classes.frequency.sensitive[attribute]
@@ -141,7 +144,10 @@ class TCloseness(SensitiveModel):
             return distances.hierarchical_distances(
                 counts, sizes, counted.totals, tree.leaves, tree.parents, tree.heights
             )
-        counts, totals = _by_number(domain, counts, counted.totals)
+        counts, totals = _by_number(classes, attribute)
+        if len(counts.codes):
+            # Somebody who writes a number in two ways counts once.
+            sizes = np.add.reduceat(counts.counts, counts.indptr[:-1])
         return distances.ordered_distances(counts, sizes, totals)
 
 
@@ -158,13 +164,16 @@ def t_closeness(
     return reached(TCloseness(1.0, distance, attribute, joint), table, quasi, sensitive)
 
 
-def _by_number(domain: Domain, counts: Any, totals: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDArray[np.int64]]:
     """Rank the values that occur by number, where the domain ranks them otherwise or has others."""
     import numpy as np
 
     from incrowd.kernels.counting import Counts, class_counts
     from incrowd.table.domain import rank_values
+    from incrowd.table.matching import counts_by_number
 
+    counted, counts = classes.frequency.sensitive[attribute], classes.counts(attribute)
+    domain, totals = counted.domain, counted.totals
     if domain.hierarchy is None and totals.all():
         return counts, totals
     present = np.flatnonzero(totals)
@@ -179,6 +188,10 @@ def _by_number(domain: Domain, counts: Any, totals: NDArray[np.int64]) -> tuple[
     if len(known) < len(present):
         ranks[domain.missing] = count
         count += 1
+    if counted.by_number is not None and classes.frequency.spread is not None:
+        people = np.zeros(count, np.int64)
+        people[ranks[present]] = counted.by_number[present]
+        return counts_by_number(classes, attribute, ranks, count), people
     # One entry per value makes `class_counts` sort each class's entries again.
     entries = np.arange(len(counts.codes), dtype=np.int64)
     single = Counts(np.append(entries, len(entries)), ranks[counts.codes], counts.counts)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, setting
-from incrowd.table.frequency import FrequencyTable, JointCounts, PopulationCounts, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable, JointCounts, PopulationCounts
 from incrowd.table.people import Spread
 from incrowd.table.survey import UNIT
 
@@ -470,7 +470,7 @@ class EquivalenceClasses:
             there = weights > 0
             each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
             single = Counts(each, values[counts.codes[there]], weights[there])
-            of_value = SensitiveCounts(counted.domain, single, counted.totals, people=counted.people)
+            of_value = replace(counted, keys=single, rows=None)
             return FrequencyTable((), (), weights, (of_value,), spread=listed)
 
         if spread is None or told is None:

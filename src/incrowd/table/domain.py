@@ -110,6 +110,24 @@ class Domain:
         return len(self.values)
 
     @cached_property
+    def same_number(self) -> NDArray[np.int32] | None:
+        """The first rank that is the same number as each, int32[size]; None where no two ranks are.
+
+        Under a hierarchy 1 and 1.0 are two leaves, but they are one number.
+        """
+        if self.hierarchy is None or self.kind == "category":
+            return None
+        # Leaves that do not occur may have no number.
+        known = np.flatnonzero(~np.isnan(self.numbers))
+        texts = [self.values[rank] or "" for rank in known.tolist()]
+        _, places = rank_values(texts, self.numbers[known], self.kind)
+        first = np.full(len(known), self.size, np.int64)
+        np.minimum.at(first, places, known)
+        same = np.arange(self.size, dtype=np.int32)
+        same[known] = first[places]
+        return None if (same == np.arange(self.size)).all() else same
+
+    @cached_property
     def whole(self) -> bool:
         """Whether every value is a whole number, also if it is written ``20.0``."""
         return self.kind == "number" and all(text is None or _WHOLE.fullmatch(text) for text in self.values)

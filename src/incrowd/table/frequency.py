@@ -57,6 +57,9 @@ class SensitiveCounts:
         int[rows]: rank of each row's value; None where rows are not in memory.
     people
         People of the whole table, where values count once for each person; None where they count per record.
+    by_number
+        int64[domain.size]: people who have the number that each value writes, where values count once for
+        each person and some write the same one, as 1 and 1.0; else None.
     """
 
     domain: Domain
@@ -64,6 +67,7 @@ class SensitiveCounts:
     totals: NDArray[np.int64]
     rows: NDArray[np.integer] | None = None
     people: int | None = None
+    by_number: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"SensitiveCounts({self.domain.name!r}, {self.domain.size:,} values)"
@@ -516,13 +520,16 @@ def _people(table: FrequencyTable, found: PersonGroups) -> FrequencyTable:
     """Count the people of a table of whom somebody has several rows."""
     sizes = [counts.domain.size for counts in table.sensitive]
     combinations = None if table.joint is None else len(table.joint.codes[0])
-    counted = count_people(found, table.keys, sizes, combinations)
+    numbers = [counts.domain.same_number for counts in table.sensitive]
+    counted = count_people(found, table.keys, sizes, combinations, numbers)
     people = replace(
         table,
         weights=counted.weights,
         sensitive=tuple(
-            SensitiveCounts(before.domain, keys, totals, people=found.people)
-            for before, keys, totals in zip(table.sensitive, counted.values, counted.totals, strict=True)
+            SensitiveCounts(before.domain, keys, totals, people=found.people, by_number=by_number)
+            for before, keys, totals, by_number in zip(
+                table.sensitive, counted.values, counted.totals, counted.by_number, strict=True
+            )
         ),
         row_keys=None,
         joint=None

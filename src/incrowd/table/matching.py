@@ -16,7 +16,7 @@ from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
-__all__ = ["WildcardClasses", "matched"]
+__all__ = ["WildcardClasses", "counts_by_number", "matched"]
 
 
 def matched(classes: EquivalenceClasses, wildcards: str) -> EquivalenceClasses:
@@ -209,6 +209,37 @@ class WildcardClasses(EquivalenceClasses):
         merged.names = tuple(self.names[j] for j in subset)
         columns = [self._columns[j].of(first) for j in subset]
         return group, WildcardClasses(merged, self.wildcards, columns)
+
+
+def counts_by_number(
+    classes: EquivalenceClasses, attribute: int, ranks: NDArray[np.int32], size: int
+) -> Counts:
+    """Count the people of each class who have each number: once, however they write it.
+
+    Parameters
+    ----------
+    ranks
+        int32[values]: number of the number that each value of the sensitive attribute is.
+    size
+        How many numbers there are.
+    """
+    from incrowd.kernels.counting import Counts as PerKey
+    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.people import Entries, add_distinct
+
+    if isinstance(classes, WildcardClasses):
+        counts = counts_by_number(classes._wide, attribute, ranks, size)
+        return _of_one(counts, classes.alone) if classes.alone.any() else counts
+    counted, spread = classes.frequency.sensitive[attribute], classes.frequency.spread
+    assert spread is not None
+    told = spread.stories
+    pairs, first = group_columns(
+        [told.person, ranks[told.values[attribute]]], [told.many[0], size], len(told.person)
+    )
+    keys = PerKey(counted.keys.indptr, ranks[counted.keys.codes], counted.keys.counts)
+    entries = Entries(spread.indptr, pairs[spread.entry], len(first))
+    of_entry = ranks[spread.values(attribute)]
+    return add_distinct(classes.indptr, classes.members, keys, entries, of_entry, size)
 
 
 def _of_one(counts: Counts, alone: NDArray[np.bool_]) -> Counts:

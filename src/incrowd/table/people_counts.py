@@ -27,6 +27,8 @@ class PeopleCounts(NamedTuple):
         Per sensitive attribute how many of them have each value.
     totals
         Per sensitive attribute int64[size]: people of the whole table who have each value.
+    by_number
+        The same of the number that each value writes, where the domain writes one in several ways; else None.
     combinations
         How many of them have each combination of sensitive values; None where nobody asked.
     spread
@@ -36,12 +38,17 @@ class PeopleCounts(NamedTuple):
     weights: NDArray[np.int64]
     values: tuple[Counts, ...]
     totals: tuple[NDArray[np.int64], ...]
+    by_number: tuple[NDArray[np.int64] | None, ...]
     combinations: Counts | None
     spread: Spread
 
 
 def count_people(
-    groups: PersonGroups, keys: int, sizes: Sequence[int], combinations: int | None
+    groups: PersonGroups,
+    keys: int,
+    sizes: Sequence[int],
+    combinations: int | None,
+    numbers: Sequence[NDArray[np.int32] | None],
 ) -> PeopleCounts:
     """Count people, whoever of them is listed.
 
@@ -53,6 +60,9 @@ def count_people(
         Number of possible values of each sensitive attribute.
     combinations
         Number of combinations of sensitive values, where somebody asked.
+    numbers
+        Per sensitive attribute int32[size]: the first value that is the same number, where the domain writes
+        one in several ways; else None.
     """
     from incrowd.kernels.counting import counts_per_key
 
@@ -66,9 +76,16 @@ def count_people(
         return counts_per_key(key, told, amount, keys, size)
 
     values, totals = [], []
-    for ranks, others, size in zip(found.ranks, groups.alike, sizes, strict=False):
+    by_number: list[NDArray[np.int64] | None] = []
+    for ranks, others, size, same in zip(found.ranks, groups.alike, sizes, numbers, strict=False):
         values.append(per_key(ranks, others, size))
         totals.append(_people_of_values(found.person[story], ranks[story], size) + _sums(others, size))
+        if same is None:
+            by_number.append(None)
+            continue
+        merged = others._replace(codes=same[others.codes])
+        people = _people_of_values(found.person[story], same[ranks[story]], size) + _sums(merged, size)
+        by_number.append(people[same])
     weights = np.bincount(_live(found.key[alone]), minlength=keys)
     others = groups.alike[0]
     here = others.key >= 0
@@ -84,7 +101,9 @@ def count_people(
         sizes,
         None if found.combination is None else found.combination[unlike],
     )
-    return PeopleCounts(weights.astype(np.int64), tuple(values), tuple(totals), joint, spread)
+    return PeopleCounts(
+        weights.astype(np.int64), tuple(values), tuple(totals), tuple(by_number), joint, spread
+    )
 
 
 def _stories(
