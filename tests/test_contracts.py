@@ -52,7 +52,7 @@ EXAMPLES = {
     "k": 3, "l": 2, "t": 0.3, "beta": 2, "delta": 1.5, "h": 0.4, "alpha": 0.6, "L": 1, "K": 2, "C": 0.7,
     "delta_max": 0.9, "score": 0.3, "risk": 0.4, "share": 0.2, "threshold": 0.3, "value": "v0", "attribute": "s",
     "target": "disease", "characters": 2, "pattern": "[0-9]", "text": "-", "base": 5, "top": 90, "bottom": 10,
-    "key": "env:KEY", "days": 30, "event": "2020-01-01",
+    "key": "env:KEY", "days": 30, "event": "2020-01-01", "stay": 0.8,
 }  # fmt: skip
 
 

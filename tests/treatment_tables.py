@@ -69,7 +69,8 @@ def given(treatment, values: list, key: str | None = None, draws=None, **beside:
     secret = None if key is None else Secret(key.encode())
     kind = {"text": pl.String, "number": pl.Float64, "date": pl.Int64}[treatment.reads]
     decided = treatment.learn(distinct(values, treatment.reads), secret)
-    columns = {name: pl.Series(each, dtype=pl.String) for name, each in beside.items()}
+    kinds = {"text": pl.String, "number": pl.Float64, "date": pl.Int64}
+    columns = {name: pl.Series(each, dtype=kinds[treatment.reads_of(name)]) for name, each in beside.items()}
     batch = Batch(pl.Series(values, dtype=kind), columns, decided, secret, draws)
     made = treatment.treat(batch)
     assert len(made) == len(values)

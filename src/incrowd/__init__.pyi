@@ -99,8 +99,12 @@ from .treatments import FormatPreserving as FormatPreserving
 from .treatments import KeepFirst as KeepFirst
 from .treatments import KeepLast as KeepLast
 from .treatments import Mask as Mask
+from .treatments import Microaggregate as Microaggregate
+from .treatments import Noise as Noise
+from .treatments import Pram as Pram
 from .treatments import Pseudonym as Pseudonym
 from .treatments import RandomNumbers as RandomNumbers
+from .treatments import RankSwap as RankSwap
 from .treatments import Redact as Redact
 from .treatments import Round as Round
 from .treatments import ShiftDates as ShiftDates

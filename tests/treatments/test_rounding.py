@@ -38,13 +38,23 @@ def test_random_rounding_keeps_the_expected_value_and_takes_the_two_multiples_ar
     assert given(treatment, [20.0, None], draws=draws[:2]) == [20.0, None]
 
 
-# sdcMicro's topBotCoding documents: everything above `value` is set to `replacement`, or below it.
 def test_top_and_bottom_coding_by_value():
     values = [0.0, 4.0, 5.0, 6.0, 100.0, None]
     assert given(ic.Top(5), values) == [0.0, 4.0, 5.0, 5.0, 5.0, None]
     assert given(ic.Bottom(5), values) == [5.0, 5.0, 5.0, 6.0, 100.0, None]
     assert given(ic.Top(6, bottom=4), values) == [4.0, 4.0, 5.0, 6.0, 6.0, None]
     assert given(ic.Top(0.5, limits="value"), [0.2, 0.9]) == [0.2, 0.5]
+
+
+# sdcMicro, tests of topBotCoding: these ten values coded at 35.
+NUMBERS = [17.63611, 80.94412, 39.10929, 33.44570, 60.60797, 60.83501, 13.33871, 30.16549, 58.18338, 63.46695]
+REPLACED = [False, True, True, False, True, True, False, False, True, True]
+
+
+def test_values_of_sdcmicro():
+    above, below = (given(treatment, [*NUMBERS, None]) for treatment in (ic.Top(35), ic.Bottom(35)))
+    assert above == [35.0 if gone else value for value, gone in zip(NUMBERS, REPLACED, strict=True)] + [None]
+    assert below == [value if gone else 35.0 for value, gone in zip(NUMBERS, REPLACED, strict=True)] + [None]
 
 
 def test_a_limit_from_a_quantile_is_nobodys_value():

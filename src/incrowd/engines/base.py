@@ -133,8 +133,8 @@ class Engine(ABC):
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows that `apply` made in a random order: a table of the same kind."""
 
-    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Return the distinct values of a column, missing among them, and how many rows have each."""
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Return the combinations of values of some columns, and how many rows have each."""
         raise self._no_treatments()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> Engine:
@@ -150,6 +150,15 @@ class Engine(ABC):
             What `treated` gave. Of the columns that were counted, it has the same quasi-identifiers.
         """
         return other
+
+    def _refuse_whole(self, columns: Sequence[TreatedColumn]) -> None:
+        """Refuse treatments that need all rows at once, where those are not in memory."""
+        for column in columns:
+            if column.treatment.is_whole:
+                raise TableError(
+                    f"column {column.name!r}: {column.treatment.name} needs the whole column at once, and "
+                    f"rows of {self.whose} are not in memory; fetch them into a frame, or read the file whole"
+                )
 
     def _no_treatments(self) -> TableError:
         return TableError(

@@ -104,10 +104,10 @@ class FetchedEngine(GroupedEngine):
         made = raw.with_columns(column.of(raw) for column in treated)
         return made.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
 
-    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Count the values of a column where they are; see `Engine.values_of`."""
-        counted = self.raw_combinations([column])
-        return counted.to_series(), counted[ROWS].to_numpy()
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count the values of columns where they are; see `Engine.values_of`."""
+        counted = self.raw_combinations(columns)
+        return counted.drop(ROWS), counted[ROWS].to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FetchedEngine:
         """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`.
@@ -118,6 +118,7 @@ class FetchedEngine(GroupedEngine):
             When a column is a quasi-identifier, by whose values rows are found, or needs random numbers: rows
             that have no order would get others whenever they are asked for.
         """
+        self._refuse_whole(columns)
         for column in columns:
             where = f"column {column.name!r}: {column.treatment.name}"
             if column.attribute.role == "quasi":

@@ -145,12 +145,13 @@ class MemoryEngine(Engine):
         numbers[alone] = numbers.max(initial=-1) + 1 + np.arange(len(alone))
         return numbers, len(alone)
 
-    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Count the values of a column; see `Engine.values_of`."""
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count the values of columns; see `Engine.values_of`."""
         import polars as pl
 
-        counted = pl.DataFrame({"value": self._series(column)}).group_by("value").len()
-        return counted["value"], counted["len"].cast(pl.Int64).to_numpy()
+        frame = pl.DataFrame({f"c{place}": self._series(name) for place, name in enumerate(columns)})
+        counted = frame.group_by(frame.columns).len("n")
+        return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:
         """Treat columns; see `Engine.treated`."""

@@ -44,6 +44,7 @@ class ScanEngine(GroupedEngine):
     """
 
     in_order = True
+    whose = "a lazy frame or of files that stream"
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -90,13 +91,16 @@ class ScanEngine(GroupedEngine):
             for name in schema.released(self.columns)
         )
 
-    def values_of(self, column: str) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Count the values of a column while the rows stream; see `Engine.values_of`."""
+    def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Count the values of columns while the rows stream; see `Engine.values_of`."""
         import polars as pl
 
-        named = self._frame.select(column_named(column).alias("value"))
-        counted = named.group_by("value").len().collect(engine="streaming")
-        return counted["value"], counted["len"].cast(pl.Int64).to_numpy()
+        places = [f"c{place}" for place in range(len(columns))]
+        named = self._frame.select(
+            column.alias(place) for column, place in zip(columns_named(columns), places, strict=True)
+        )
+        counted = named.group_by(places).len("n").collect(engine="streaming")
+        return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> ScanEngine:
         """Treat columns while the rows stream; see `Engine.treated`."""
@@ -113,6 +117,7 @@ class ScanEngine(GroupedEngine):
         """Add the treatments of some columns to a plan; random ones draw by the place of a row."""
         import polars as pl
 
+        self._refuse_whole(columns)
         random = any(each.treatment.is_random for each in columns)
         if random:
             frame = frame.with_row_index(_PLACE)

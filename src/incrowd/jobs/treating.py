@@ -65,7 +65,7 @@ class Treating:
         for column in columns:
             before = None if decided is None else decided[column.name]["decided"]
             # Also of a batch all values are read beforehand, so that nothing is half written.
-            found = column.distinct(*engine.values_of(column.name))
+            found = column.distinct(*engine.values_of(column.counted))
             if before is None:
                 before = column.treatment.learn(found, column.secret)
             else:

@@ -257,7 +257,7 @@ class Schema:
             raise SchemaError(f"unlisted must be 'drop', 'keep' or None, got {unlisted!r}")
         for name, treatment in (treatments or {}).items():
             attributes[name] = _treated(attributes, name, treatment)
-        _check_beside(attributes)
+        _check_beside(attributes, unlisted)
         self._attributes = attributes
         self.null_values: tuple[str, ...] = _null_values(null_values)
         self.unlisted: Literal["drop", "keep"] | None = unlisted
@@ -523,14 +523,24 @@ def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> A
     return replace(attributes[name], treatment=treatment_of(given, name, TREATMENTS))
 
 
-def _check_beside(attributes: Mapping[str, Attribute]) -> None:
-    """Refuse treatments that look at people where no column says whose row it is."""
+def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> None:
+    """Refuse treatments by people where nobody says whose row it is, or by groups that do not leave."""
     people = any(each.role == "person" for each in attributes.values())
     for each in attributes.values():
         if each.treatment is not None and PERSON in each.treatment.columns and not people:
             raise SchemaError(
                 f"column {each.name!r}: {each.treatment.name} goes by the person, and no column has the role "
                 "person; give it to the one that says whose row it is, or name a column with by"
+            )
+        strata = None if each.treatment is None else each.treatment.strata
+        if strata is None:
+            continue
+        group = attributes.get(strata)
+        leaves = unlisted == "keep" if group is None else group.role in ("sensitive", "insensitive")
+        if not leaves or (group is not None and group.treatment is not None):
+            raise SchemaError(
+                f"column {each.name!r}: the groups of within = {strata!r} would show in it, so that column "
+                "has to leave as it is: give it the role insensitive and no treatment, or leave within out"
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.columns import nameless
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
-from incrowd.treatments.base import PERSON, Batch, Distinct, Treatment, by_value
+from incrowd.treatments.base import PERSON, Batch, Distinct, Reads, Treatment, by_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,13 +74,20 @@ class TreatedColumn:
         )
         return list(dict.fromkeys([self.name, *beside]))
 
-    def distinct(self, values: pl.Series, counts: NDArray[np.int64]) -> Distinct:
+    @property
+    def counted(self) -> list[str]:
+        """The columns whose combinations are counted before something is decided, itself first."""
+        strata = self.treatment.strata
+        return [self.name] if strata is None else [self.name, strata]
+
+    def distinct(self, found: pl.DataFrame, counts: NDArray[np.int64]) -> Distinct:
         """Read the distinct values of the column.
 
         Parameters
         ----------
-        values, counts
-            As an engine has them, missing ones among them; values may stand several times.
+        found, counts
+            The combinations of `counted` as an engine has them, missing values among them. A combination may
+            stand several times.
 
         Raises
         ------
@@ -89,15 +96,15 @@ class TreatedColumn:
         """
         import polars as pl
 
-        read = self._read(values).values
-        found = (
-            pl.DataFrame({"value": read, "records": pl.Series(counts, dtype=pl.Int64)})
-            .drop_nulls("value")
-            .group_by("value")
-            .agg(pl.col("records").sum())
-            .sort("value")
+        read = {"value": self._read(nameless(found.to_series())).values}
+        if self.treatment.strata is not None:
+            read["group"] = as_texts(nameless(found.to_series(1)), self.null_values)
+        rows = pl.DataFrame({**read, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
+        grouped = rows.group_by(*read).agg(pl.col("records").sum())
+        values = grouped.group_by("value").agg(pl.col("records").sum()).sort("value")
+        return Distinct(
+            self.name, values["value"], values["records"].to_numpy(), grouped if len(read) > 1 else None
         )
-        return Distinct(self.name, found["value"], found["records"].to_numpy())
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
         """Return the type of the treated column."""
@@ -118,16 +125,15 @@ class TreatedColumn:
 
     def _beside(self, name: str, series: pl.Series) -> pl.Series:
         """Read another column, as that one writes its values."""
-        if self.treatment.reads_beside == "text":
+        reads = self.treatment.reads_of(name)
+        if reads == "text":
             return as_texts(series, self.null_values)
         known = {each.name: each for each in self.others}
-        attribute = known[name] if name in known else replace(self.attribute, name=name, format=None)
-        return _days(series, replace(self, attribute=attribute)).values
+        attribute = known[name] if name in known else replace(self.attribute.unspelled(), name=name)
+        return _READERS[reads](series, replace(self, attribute=attribute)).values
 
     def _read(self, series: pl.Series) -> _Read:
-        reader = {"text": _texts, "number": _numbers, "date": _days}[self.treatment.reads]
-        found: _Read = reader(series, self)
-        return found
+        return _READERS[self.treatment.reads](series, self)
 
 
 def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
@@ -325,3 +331,10 @@ def _moved(spelling: Spelling, text: str, days: int, *, keeps: bool) -> str:
         raise SchemaError(
             "a date is too near to the years 1 or 9999 to be shifted; correct it first"
         ) from None
+
+
+_READERS: dict[Reads, Callable[[pl.Series, TreatedColumn], _Read]] = {
+    "text": _texts,
+    "number": _numbers,
+    "date": _days,
+}

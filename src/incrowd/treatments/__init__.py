@@ -25,6 +25,10 @@ from incrowd.treatments.constant import Constant as Constant
 from incrowd.treatments.round import Round as Round
 from incrowd.treatments.top import Top as Top
 from incrowd.treatments.bottom import Bottom as Bottom
+from incrowd.treatments.noise import Noise as Noise
+from incrowd.treatments.rank_swap import RankSwap as RankSwap
+from incrowd.treatments.microaggregate import Microaggregate as Microaggregate
+from incrowd.treatments.pram import Pram as Pram
 # fmt: on
 # isort: on
 

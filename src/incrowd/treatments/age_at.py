@@ -82,9 +82,8 @@ class AgeAt(Treatment):
         """The event."""
         return () if self._is_day else (self.event,)
 
-    @property
-    def reads_beside(self) -> Reads:
-        """The event is a date."""
+    def reads_of(self, column: str) -> Reads:
+        """Read the event as a date."""
         return "date"
 
     @property

@@ -42,14 +42,24 @@ class Distinct:
         As the treatment reads them: texts, numbers (Float64) or days since 1970 (Int64), in order.
     counts
         int64[values]: how many records have each.
+    grouped
+        The same within groups, where the treatment works in such: value, group and records.
     """
 
     column: str
     values: pl.Series
     counts: NDArray[np.int64]
+    grouped: pl.DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"Distinct({self.column!r}, {len(self.values):,} values)"
+
+    def by_group(self) -> list[tuple[str | None, list[Any], list[int]]]:
+        """Return each group with its values and their records; one group where there are no groups."""
+        if self.grouped is None:
+            return [(None, self.values.to_list(), self.counts.tolist())]
+        parts = self.grouped.sort("group", "value").partition_by("group", maintain_order=True)
+        return [(part["group"][0], part["value"].to_list(), part["records"].to_list()) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Batch:
     values
         As the treatment reads them: texts, numbers (Float64) or days since 1970 (Int64).
     beside
-        The texts of further columns, by name; `Treatment.columns` asks for them.
+        Further columns by name, read as `Treatment.reads_of` says; `Treatment.columns` asks for them.
     decided
         What `Treatment.learn` decided of the first table.
     secret
@@ -141,10 +151,19 @@ class Treatment(Configured):
         """Further columns that it looks at; `PERSON` stands for those that say whose row it is."""
         return ()
 
-    @property
-    def reads_beside(self) -> Reads:
-        """How it reads those columns."""
+    def reads_of(self, column: str) -> Reads:
+        """Say how it reads one of those columns."""
         return "text"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it needs all rows at once, so that they have to be in memory."""
+        return False
+
+    @property
+    def strata(self) -> str | None:
+        """The column in whose groups it works; groups are visible, so that column has to leave as it is."""
+        return None
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide what is decided once, of the distinct values of the first table: plain data.

@@ -139,6 +139,11 @@ def _form_of_dates(treatment: Treatment, spelling: Spelling | None) -> Form | No
 
 def _form_of_numbers(treatment: Treatment, spelling: Spelling | None) -> Form | None:
     match treatment.name:
+        case "microaggregate" if "within" not in treatment.settings:
+            # At least k records have each mean; two groups may have one.
+            return lambda text, records: records >= int(treatment.first)
+        case "noise" | "rank-swap":
+            return lambda text, _: _decimal(text, spelling) is not None
         case "round":
             return _multiples(Decimal(str(treatment.first)), spelling)
         case "top" | "bottom":

@@ -17,6 +17,10 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "shift-dates": ("by", "key", "keep_weekday"),
     "truncate-dates": (),
     "age-at": ("over",),
+    "noise": ("how",),
+    "rank-swap": ("within",),
+    "microaggregate": ("together", "within"),
+    "pram": ("matrix", "within"),
     "keep-first": ("keep_length",),
     "keep-last": ("keep_length",),
     "mask": ("mark",),
@@ -28,8 +32,20 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "bottom": _CODING,
 }
 """Every treatment and its settings beside the first, which its name has."""
-_PERTURBING = frozenset({"shift-dates"})
-_KEEPING = frozenset({"round", "top", "bottom", "shift-dates", "truncate-dates"})
+_PERTURBING = frozenset({"shift-dates", "noise", "rank-swap", "microaggregate", "pram"})
+_KEEPING = frozenset(
+    {
+        "round",
+        "top",
+        "bottom",
+        "shift-dates",
+        "truncate-dates",
+        "noise",
+        "rank-swap",
+        "microaggregate",
+        "pram",
+    }
+)
 """Those after which numbers are numbers and dates are dates, written as before."""
 _HIDING = ("pseudonym", "format-preserving", "keep-first", "keep-last")
 """Those after which no raw value may be left."""

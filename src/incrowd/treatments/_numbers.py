@@ -1,0 +1,47 @@
+"""Numbers as treatments need them: decimals, and random ones that follow a distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["decimals_of", "normal_of", "uniform_of", "written_to"]
+
+_MOST = 6
+
+
+def decimals_of(values: pl.Series) -> int:
+    """Return how many decimals the numbers of a column have, 6 at most."""
+    import numpy as np
+
+    numbers = values.drop_nulls().to_numpy()
+    for decimals in range(_MOST):
+        if np.allclose(numbers, np.round(numbers, decimals), rtol=0, atol=10.0 ** -(_MOST + 3)):
+            return decimals
+    return _MOST
+
+
+def written_to(values: pl.Series, decimals: int) -> pl.Series:
+    """Round numbers to so many decimals; there is no negative zero."""
+    return values.round(decimals) + 0.0
+
+
+def uniform_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return numbers from 0 to below 1."""
+    import numpy as np
+
+    return np.asarray((draws >> np.uint64(11)) * 2.0**-53, np.float64)
+
+
+def normal_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return standard normal numbers (Box and Muller 1958): each of the two halves of a random number."""
+    import numpy as np
+
+    radius = ((draws >> np.uint64(32)).astype(np.float64) + 0.5) / 2.0**32
+    angle = (draws & np.uint64(2**32 - 1)).astype(np.float64) / 2.0**32
+    found: NDArray[np.float64] = np.sqrt(-2.0 * np.log(radius)) * np.cos(2.0 * np.pi * angle)
+    return found

@@ -1,0 +1,153 @@
+"""Microaggregation of one column or of several together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.treatments._numbers import decimals_of, written_to
+from incrowd.treatments._strata import strata_of
+from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.treatments.keys import Secret
+
+__all__ = ["Microaggregate"]
+
+
+@dataclass(frozen=True)
+class Microaggregate(Treatment):
+    """Replace numbers by the mean of a group of at least k records that are alike.
+
+    Groups are made by MDAV, which takes the records farthest from the average first. One column is sorted
+    before, so its groups are neighbours. To group by several columns together, name the others with
+    `together` and give each of them the same treatment: columns are standardized, and rows with a missing
+    value in one of them are left as missing.
+
+    The whole column is needed at once, so the rows must be in memory. The time grows with the square of the
+    number of records over k, where there are several columns.
+
+    Parameters
+    ----------
+    k
+        Records of a group, at least.
+    together
+        The other columns by which records are alike, with ``+`` between: ``income+savings``.
+    within
+        A column in whose groups is aggregated; it has to be released as it is.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> numbers = pl.Series([1.0, 9.0, 2.0, 8.0])
+    >>> ic.Microaggregate(2).treat(ic.treatments.Batch(numbers, decided={"decimals": 1})).to_list()
+    [1.5, 8.5, 1.5, 8.5]
+
+    References
+    ----------
+    Domingo-Ferrer and Torra, Ordinal, continuous and heterogeneous k-anonymity through microaggregation,
+    Data Mining and Knowledge Discovery 11, 2005.
+    """
+
+    k: int = parameter("records of a group, at least", kind=int, low=2)
+    together: str | None = parameter(
+        "other columns by which records are alike, as income+savings", kind=str, optional=True, default=None
+    )
+    within: str | None = parameter(
+        "column in whose groups is aggregated", kind=str, optional=True, default=None
+    )
+
+    name: ClassVar[str] = "microaggregate"
+    summary: ClassVar[str] = "replaces numbers by the mean of a group of k records that are alike (MDAV)"
+    paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
+    reads: ClassVar[Reads] = "number"
+    no_promise: ClassVar[str] = (
+        "At least k records have each value of the columns that were grouped together; that is no "
+        "k-anonymity of the table."
+    )
+
+    @property
+    def promise(self) -> str:
+        """Say what stands for a number."""
+        beside = f", grouped together with {self.together}" if self.together else ""
+        return f"is replaced by means of at least {self.k} records that are alike{beside}"
+
+    @property
+    def perturbs(self) -> bool:
+        """Equal numbers may come into two groups."""
+        return True
+
+    @property
+    def is_whole(self) -> bool:
+        """Groups are made of all rows."""
+        return True
+
+    @property
+    def strata(self) -> str | None:
+        """Groups within which it works."""
+        return self.within
+
+    @property
+    def _others(self) -> tuple[str, ...]:
+        return tuple(self.together.split("+")) if self.together else ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are grouped together, and the groups."""
+        return (*self._others, *((self.within,) if self.within else ()))
+
+    def reads_of(self, column: str) -> Reads:
+        """Read the columns that are grouped together as numbers."""
+        return "number" if column in self._others else "text"
+
+    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
+        """Decide how means are written."""
+        if found.counts.sum() < self.k:
+            raise ParameterError(
+                f"column {found.column!r}: {self.name} needs {self.k} records with a value; there are fewer"
+            )
+        return {"decimals": min(decimals_of(found.values) + 1, 6)}
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Aggregate the rows."""
+        import numpy as np
+        import polars as pl
+
+        columns = [batch.values, *(batch.beside[name] for name in self._others)]
+        missing = pl.select(pl.any_horizontal(pl.lit(each).is_null() for each in columns)).to_series()
+        points = np.column_stack([each.fill_null(0.0).to_numpy() for each in columns])
+        found = np.zeros(len(points))
+        gone = missing.to_numpy()
+        for group in strata_of(batch, self.within):
+            rows = group[~gone[group]]
+            if 0 < len(rows) < self.k:
+                raise ParameterError(
+                    f"{self.name}: a group of {self.within} has fewer than {self.k} records; leave within out"
+                )
+            if len(rows):
+                found[rows] = self._means(points[rows])
+        made = pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(found)))).to_series()
+        return written_to(made, batch.decided["decimals"])
+
+    def _means(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of each record's group in the first column."""
+        import numpy as np
+
+        if points.shape[1] == 1:
+            order = np.argsort(points[:, 0], kind="stable")
+            group = np.empty(len(points), np.int64)
+            group[order] = np.minimum(np.arange(len(points)) // self.k, max(len(points) // self.k - 1, 0))
+        else:
+            from incrowd.kernels.mdav import mdav_groups
+
+            spread = points.std(axis=0)
+            group = mdav_groups((points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0), self.k)
+        sizes = np.bincount(group)
+        return (np.bincount(group, points[:, 0]) / sizes)[group]

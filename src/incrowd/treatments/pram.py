@@ -1,0 +1,167 @@
+"""PRAM: the post-randomization method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import ParameterError
+from incrowd.parameters import parameter
+from incrowd.treatments._numbers import uniform_of
+from incrowd.treatments.base import Batch, Distinct, Treatment
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.treatments.keys import Secret
+
+__all__ = ["Pram"]
+
+
+@dataclass(frozen=True)
+class Pram(Treatment):
+    """Replace categories at random: a value stays, or is drawn anew.
+
+    With a probability of `stay` a value stays. Otherwise it is drawn from all categories: by their
+    frequencies in the table (``invariant``), or each as likely as the others (``uniform``). With an invariant
+    matrix the expected frequencies are those before, so tables count as they did. A uniform one lets
+    `estimate` undo the change of the frequencies. Draws are made anew for every release and have no seed.
+
+    Parameters
+    ----------
+    stay
+        Probability with which a value is not drawn anew.
+    matrix
+        ``invariant`` or ``uniform``.
+    within
+        A column in whose groups values are drawn; it has to be released as it is.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> ic.Pram(0.8, within="region").spec()
+    {'pram': 0.8, 'within': 'region'}
+    >>> found = ic.Pram(0.8, matrix="uniform").estimate({"a": 82, "b": 18})
+    >>> {name: round(records) for name, records in found.items()}
+    {'a': 90, 'b': 10}
+
+    References
+    ----------
+    Gouweleeuw, Kooiman, Willenborg and de Wolf, Post randomisation for statistical disclosure control: theory
+    and implementation, Journal of Official Statistics 14(4), 1998.
+    """
+
+    stay: float = parameter("probability that a value is not drawn anew", kind=float, low=0, high=1)
+    matrix: str = parameter(
+        "drawn by frequency, or each value as likely",
+        kind=str,
+        choices=("invariant", "uniform"),
+        default="invariant",
+    )
+    within: str | None = parameter("column in whose groups is drawn", kind=str, optional=True, default=None)
+
+    name: ClassVar[str] = "pram"
+    summary: ClassVar[str] = "replaces categories at random, so that expected frequencies stay as they are"
+    paper: ClassVar[str] = "Gouweleeuw et al. 1998"
+    no_promise: ClassVar[str] = (
+        "Most values are still the right ones, and a rare one that stayed is as rare as before."
+    )
+
+    @property
+    def promise(self) -> str:
+        """Say how often a value stays."""
+        by = "by its frequencies" if self.matrix == "invariant" else "with each value as likely"
+        groups = f" in each group of {self.within}" if self.within else ""
+        return f"keeps a value with a probability of {self.stay:.0%} and else has it drawn {by}{groups}"
+
+    @property
+    def perturbs(self) -> bool:
+        """Equal values become different ones."""
+        return True
+
+    @property
+    def is_random(self) -> bool:
+        """Values are drawn for each row."""
+        return True
+
+    @property
+    def strata(self) -> str | None:
+        """Groups within which it works."""
+        return self.within
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The groups."""
+        return (self.within,) if self.within else ()
+
+    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
+        """Decide by which frequencies values are drawn."""
+        return {
+            "frequencies": [
+                {"group": group, "values": values, "records": records}
+                for group, values, records in found.by_group()
+            ]
+        }
+
+    def check_batch(self, found: Distinct, decided: Mapping[str, Any], secret: Secret | None) -> None:
+        """Refuse groups that were not there: there are no frequencies to draw from."""
+        known = {entry["group"] for entry in decided["frequencies"]}
+        new = sum(group not in known for group, _, _ in found.by_group())
+        if new:
+            raise ParameterError(
+                f"column {found.column!r}: {self.name} has no frequencies for {new:,} groups of "
+                f"{self.within}; anonymize both tables together"
+            )
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Draw the rows."""
+        import polars as pl
+
+        assert batch.draws is not None
+        drawn = uniform_of(batch.draws)
+        anew = drawn >= self.stay
+        # What is left of the draw, stretched to 0..1, chooses the value.
+        rest = (drawn - self.stay) / (1.0 - self.stay) if self.stay < 1 else drawn
+        chosen = pl.Series([None] * len(batch.values), dtype=pl.String)
+        for entry in batch.decided["frequencies"]:
+            here = self._of_group(batch, entry["group"])
+            made = self._drawn(entry, rest)
+            chosen = pl.select(pl.when(pl.lit(here)).then(pl.lit(made)).otherwise(pl.lit(chosen))).to_series()
+        keep = ~pl.lit(pl.Series(anew)) | pl.lit(batch.values.is_null())
+        return pl.select(pl.when(keep).then(pl.lit(batch.values)).otherwise(pl.lit(chosen))).to_series()
+
+    def _of_group(self, batch: Batch, group: str | None) -> pl.Series:
+        import polars as pl
+
+        if self.within is None:
+            return pl.Series([True] * len(batch.values))
+        beside = pl.lit(batch.beside[self.within])
+        return pl.select(beside.eq_missing(pl.lit(group, dtype=pl.String))).to_series()
+
+    def _drawn(self, entry: Mapping[str, Any], rest: NDArray[np.float64]) -> pl.Series:
+        import numpy as np
+        import polars as pl
+
+        records = np.array(entry["records"], np.float64)
+        weights = records if self.matrix == "invariant" else np.ones(len(records))
+        ends = np.cumsum(weights) / weights.sum()
+        place = np.minimum(np.searchsorted(ends, rest, side="right"), len(ends) - 1)
+        return pl.Series(entry["values"], dtype=pl.String).gather(place)
+
+    def estimate(self, released: Mapping[str, int]) -> dict[str, float]:
+        """Estimate how many records had each value before, without bias.
+
+        Parameters
+        ----------
+        released
+            How many records have each value in the release, all values of the table before among them.
+        """
+        if self.matrix == "invariant":
+            return {value: float(records) for value, records in released.items()}
+        if self.stay == 0:
+            raise ParameterError(f"{self.name}: where no value stays, nothing can be estimated")
+        drawn = (1.0 - self.stay) * sum(released.values()) / max(len(released), 1)
+        return {value: (records - drawn) / self.stay for value, records in released.items()}

@@ -1,0 +1,287 @@
+"""Noise, rank swapping, microaggregation and PRAM: what they keep, and within which bounds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given as tried
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.kernels.mdav import mdav_groups
+from incrowd.kernels.swapping import swapped_ranks
+from incrowd.treatments._numbers import decimals_of, normal_of
+from treatment_tables import given
+
+RNG = np.random.default_rng(5)
+DRAWS = RNG.integers(0, 2**64, 40_000, np.uint64)
+
+
+# --- noise -----------------------------------------------------------------------------------------
+
+
+def test_noise_is_normal_with_the_share_of_the_deviation_that_was_asked_for():
+    drawn = normal_of(DRAWS)
+    assert abs(drawn.mean()) < 6 / math.sqrt(len(drawn))
+    assert abs(drawn.var() - 1) < 6 * math.sqrt(2 / len(drawn))
+    # Kolmogorov and Smirnov, with Massart's bound at 1e-9.
+    ordered = np.sort(drawn)
+    normal = np.array([0.5 * (1 + math.erf(x / math.sqrt(2))) for x in ordered])
+    apart = np.abs(normal - np.arange(len(ordered)) / len(ordered)).max()
+    assert apart < math.sqrt(math.log(2e9) / 2 / len(ordered)) + 1 / len(ordered)
+    values = RNG.normal(1000, 50, len(DRAWS)).round(3)
+    added = np.array(given(ic.Noise(0.2), values.tolist(), draws=DRAWS)) - values
+    assert abs(added.std() / (0.2 * values.std()) - 1) < 0.03
+    times = np.array(given(ic.Noise(0.1, how="multiplicative"), values.tolist(), draws=DRAWS)) / values
+    assert abs(times.std() - 0.1) < 0.003
+    assert abs(times.mean() - 1) < 0.004
+
+
+def test_noise_keeps_missing_values_and_decimals():
+    made = given(ic.Noise(0.5), [10.0, 20.0, None, 33.0], draws=DRAWS[:4])
+    assert made[2] is None
+    assert all(value == round(value) for value in made if value is not None)
+    made = given(ic.Noise(0.5), [10.25, 20.5, 30.0], draws=DRAWS[:3])
+    assert all(value == round(value, 2) for value in made)
+    assert decimals_of(pl.Series([1.0, 2.5, 3.125])) == 3
+
+
+# --- rank swapping ---------------------------------------------------------------------------------
+
+
+@tried(st.integers(0, 60), st.integers(0, 60), st.integers(0, 2**32))
+def test_swaps_are_pairs_within_the_window(count, window, seed):
+    draws = np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
+    partner = swapped_ranks(count, window, draws)
+    assert partner[partner].tolist() == list(range(count))
+    assert all(abs(partner - np.arange(count)) <= window)
+    # Two that were left alone are never within the window of each other.
+    alone = np.flatnonzero(partner == np.arange(count))
+    assert all(np.diff(alone) > window)
+
+
+def test_a_window_of_nothing_swaps_nothing():
+    # sdcMicro's tests: ten thousand different values, and P = 0, R0 = 1 or K0 = 0 change none.
+    assert swapped_ranks(10_000, 0, DRAWS[:10_000]).tolist() == list(range(10_000))
+
+
+def test_all_numbers_stay_near_their_rank():
+    values = RNG.permutation(2000).astype(float)
+    made = np.array(given(ic.RankSwap(0.05), values.tolist(), draws=DRAWS[:2000]))
+    assert sorted(made) == sorted(values)
+    assert np.abs(made - values).max() <= 100
+    assert (made == values).mean() < 0.01
+    assert np.corrcoef(made, values)[0, 1] > 0.99
+
+
+def test_swapping_within_groups_stays_there():
+    values = [*RNG.normal(0, 1, 300), *RNG.normal(100, 1, 300), None]
+    groups = ["a"] * 300 + ["b"] * 300 + [None]
+    made = given(ic.RankSwap(1, within="g"), values, draws=DRAWS[:601], g=groups)
+    assert sorted(made[:300]) == sorted(values[:300])
+    assert sorted(made[300:600]) == sorted(values[300:600])
+    assert made[600] is None
+    assert made[:300] != values[:300]
+
+
+# --- microaggregation ------------------------------------------------------------------------------
+
+
+@tried(st.lists(st.integers(-99, 99).map(float), min_size=3, max_size=40), st.integers(2, 5))
+def test_groups_of_one_column_are_neighbours_of_k_at_least(values, k):
+    if len(values) < k:
+        return
+    made = given(ic.Microaggregate(k), values)
+    assert min(Counter(made).values()) >= k
+    assert sum(made) == pytest.approx(sum(values), abs=1e-5 * len(values) + 0.05 * len(values))
+    pairs = sorted(zip(values, made, strict=True))
+    assert [after for _, after in pairs] == sorted(made)
+
+
+def mdav_reading(points: list[tuple[float, ...]], k: int) -> list[int]:
+    """MDAV once more, as section 3 of the paper has it, in plain Python."""
+    group, number, left = [-1] * len(points), 0, list(range(len(points)))
+
+    def apart(row, centre):
+        return sum((a - b) ** 2 for a, b in zip(points[row], centre, strict=True))
+
+    def gather(centre):
+        nonlocal number, left
+        chosen = sorted(left, key=lambda row: apart(row, centre))[:k]
+        for row in chosen:
+            group[row] = number
+        number += 1
+        left = [row for row in left if row not in chosen]
+
+    def average():
+        return tuple(sum(points[row][j] for row in left) / len(left) for j in range(len(points[0])))
+
+    while len(left) >= 3 * k:
+        centre = average()
+        first = points[max(left, key=lambda row: apart(row, centre))]
+        second = points[max(left, key=lambda row: apart(row, first))]
+        gather(first)
+        gather(second)
+    if len(left) >= 2 * k:
+        centre = average()
+        gather(points[max(left, key=lambda row: apart(row, centre))])
+    for row in left:
+        group[row] = number
+    return group
+
+
+@tried(
+    st.lists(st.tuples(*[st.integers(-8, 8).map(float)] * 2), min_size=1, max_size=30),
+    st.integers(2, 5),
+)
+def test_mdav_is_that_of_the_paper(points, k):
+    found = mdav_groups(np.array(points), k)
+    assert found.tolist() == mdav_reading(points, k)
+    sizes = np.bincount(found)
+    assert len(points) < k or (sizes >= k).all()
+    assert (sizes <= max(2 * k - 1, len(points) if len(points) < 2 * k else 0)).all()
+
+
+def test_several_columns_are_grouped_together():
+    raw = pl.DataFrame(
+        {
+            "age": 1,
+            "income": [1.0, 2, 1, 100, 101, 102, None],
+            "wealth": [10.0, 11, 12, 900, 905, 910, 5],
+        }
+    )
+    schema = ic.Schema(
+        ["age"], ["income", "wealth"],
+        treatments={
+            "income": ic.Microaggregate(3, together="wealth"), "wealth": ic.Microaggregate(3, together="income")
+        },
+    )  # fmt: skip
+    found = ic.anonymize(raw, schema, "k-anonymity:7").table
+    assert found["income"].to_list() == [1.3] * 3 + [101.0] * 3 + [None]
+    assert found["wealth"].to_list() == [11.0] * 3 + [905.0] * 3 + [None]
+
+
+def test_the_existing_mdav_makes_the_same_groups():
+    rng = np.random.default_rng(2)
+    raw = pl.DataFrame({"x": rng.normal(size=90).round(4), "y": rng.normal(size=90).round(4)})
+    release = ic.anonymize(
+        raw, ic.Schema({"x": "number", "y": "number"}), "k-anonymity:4", ic.MDAV(), output="mean", keep_order=True, force=True
+    )  # fmt: skip
+    classes = release.recoding.class_of_key[release.frequency.key_of_row("a test")]
+    points = raw.to_numpy()
+    found = mdav_groups((points - points.mean(axis=0)) / points.std(axis=0), 4)
+    assert len({*zip(classes.tolist(), found.tolist(), strict=True)}) == len(set(found.tolist()))
+
+
+# --- PRAM ------------------------------------------------------------------------------------------
+
+
+def test_an_invariant_matrix_keeps_expected_frequencies():
+    values = RNG.choice(["a", "b", "c", "d"], 40_000, p=[0.6, 0.25, 0.1, 0.05]).tolist()
+    made = given(ic.Pram(0.7), values, draws=DRAWS)
+    before, after = Counter(values), Counter(made)
+    # Rows are drawn independently, so Hoeffding bounds the deviation of a share at 1e-9 for each of four.
+    bound = math.sqrt(math.log(8e9) / 2 / len(values))
+    assert all(abs(before[value] - after[value]) / len(values) < bound for value in "abcd")
+    stayed = np.mean([a == b for a, b in zip(values, made, strict=True)])
+    expected = 0.7 + 0.3 * sum((records / len(values)) ** 2 for records in before.values())
+    assert abs(stayed - expected) < bound
+
+
+def test_a_uniform_matrix_is_undone_by_the_estimate():
+    values = RNG.choice(["a", "b", "c", "d"], 40_000, p=[0.6, 0.25, 0.1, 0.05]).tolist()
+    treatment = ic.Pram(0.6, matrix="uniform")
+    after = Counter(given(treatment, values, draws=DRAWS))
+    bound = math.sqrt(math.log(8e9) / 2 / len(values))
+    found = treatment.estimate(after)
+    assert all(abs(found[value] - values.count(value)) / len(values) < bound / 0.6 for value in "abcd")
+    assert after["d"] > 1.5 * values.count("d")
+    with pytest.raises(ic.ParameterError, match="nothing can be estimated"):
+        ic.Pram(0, matrix="uniform").estimate(after)
+
+
+def test_who_always_stays_changes_nothing_and_missing_values_stay():
+    # sdcMicro's test: with the unit matrix nothing has changed.
+    values = ["a", None, "b"] * 100
+    assert given(ic.Pram(1), values, draws=DRAWS[:300]) == values
+    assert given(ic.Pram(0.2), values, draws=DRAWS[:300])[1::3] == [None] * 100
+    # And the other way round: with the usual settings something has.
+    assert given(ic.Pram(0.8), values, draws=DRAWS[:300]) != values
+
+
+@pytest.mark.parametrize("kind", ["memory", "lazy"])
+def test_values_are_drawn_within_their_group(kind):
+    raw = pl.DataFrame(
+        {
+            "age": 1,
+            "region": ["n", "s"] * 300,
+            "job": [["x", "y"][n // 2 % 2] + "ns"[n % 2] for n in range(600)],
+        }
+    )
+    schema = ic.Schema(
+        ["age"], ["job"], insensitive=["region"], treatments={"job": {"pram": 0.2, "within": "region"}}
+    )
+    release = ic.anonymize(raw if kind == "memory" else raw.lazy(), schema, "k-anonymity:2")
+    found = release.table if kind == "memory" else release.table.collect()
+    assert all(job.endswith(region) for job, region in found.select("job", "region").rows())
+    assert found["job"].to_list() != raw["job"].to_list()
+    assert release.privacy.holds
+    batch = raw.with_columns(region=pl.lit("west"))
+    policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=1.0)
+    with pytest.raises(ic.ParameterError, match="no frequencies for 1 groups of region"):
+        ic.apply_recoding(release.recoding, batch, policy)
+
+
+# --- what is refused, and what models judge --------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["quasi", "identifying", "treated", "none"])
+def test_groups_that_do_not_leave_as_they_are_are_refused(role):
+    roles = {
+        "quasi": {"quasi": ["age", "region"]},
+        "identifying": {"quasi": ["age"], "identifying": ["region"]},
+    }
+    treated = {"quasi": ["age"], "insensitive": ["region"]}
+    given_roles = {**roles, "treated": treated, "none": {"quasi": ["age"]}}[role]
+    treatments = {"pay": "rank-swap:0.1,within=region"} | ({"region": "redact"} if role == "treated" else {})
+    with pytest.raises(ic.SchemaError, match="'pay': the groups of within = 'region' would show"):
+        ic.Schema(**given_roles, sensitive=["pay"], treatments=treatments)
+
+
+@pytest.mark.parametrize("treatment", ["rank-swap:0.5", "microaggregate:3"])
+def test_rows_that_stream_are_refused_what_needs_them_all(tmp_path, treatment):
+    raw = pl.DataFrame({"age": [1] * 20, "pay": range(20)})
+    schema = ic.Schema(["age"], ["pay"], treatments={"pay": treatment})
+    assert ic.anonymize(raw, schema, "k-anonymity:2").privacy.holds
+    raw.write_csv(tmp_path / "t.csv")
+    for table in (raw.lazy(), ic.scan(tmp_path / "t.csv")):
+        with pytest.raises(ic.TableError, match="needs the whole column at once"):
+            ic.anonymize(table, schema, "k-anonymity:2")
+
+
+@pytest.mark.parametrize("treatment", ["noise:0.5", "rank-swap:0.5", "microaggregate:2", "pram:0.1"])
+def test_a_class_of_one_value_is_not_made_diverse(treatment):
+    raw = pl.DataFrame({"age": [30] * 40 + [40] * 40, "pay": [1500] * 40 + [3500] * 40})
+    schema = ic.Schema(["age"], ["pay"], treatments={"pay": treatment})
+    release = ic.anonymize(raw, schema, "l-diversity:2")
+    assert release.privacy.classes == 1
+
+
+def test_verify_knows_perturbed_columns(tmp_path):
+    raw = pl.DataFrame(
+        {"age": [30] * 80, "pay": range(80), "work": ["a", "b"] * 40, "cost": range(80), "sum": range(80)}
+    )
+    schema = ic.Schema(
+        ["age"], ["pay"], insensitive=["work", "cost", "sum"],
+        treatments={"pay": "microaggregate:4", "work": "pram:0.5", "cost": "noise:0.1", "sum": "rank-swap:0.2"},
+    )  # fmt: skip
+    ic.anonymize(raw, schema, "k-anonymity:2").save(tmp_path / "out")
+    file, policy = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
+    assert not ic.verify(file, policy).problems
+    table = pl.read_csv(file)
+    table.with_columns(pay=pl.Series([1, *table["pay"][1:]])).write_csv(file)
+    assert any("'pay'" in problem for problem in ic.verify(file, policy).problems)
