@@ -127,3 +127,16 @@ def test_a_batch_that_loses_a_row_is_not_written(release, tmp_path):
     with pytest.raises(ic.TableError, match="does not hold the rows that were recoded"):
         wrong.write(tmp_path / "batch.csv")
     assert not (tmp_path / "batch.csv").exists()
+
+
+def test_sensitive_values_that_were_treated_are_compared_as_treated():
+    cost = ic.Attribute("cost", "sensitive", treatment=ic.Round(5))
+    others = [each for each in SCHEMA.attributes if each.name != "cost"]
+    policy = replace(POLICY, schema=ic.Schema.of([*others, cost]), models=(ic.KAnonymity(4),))
+    release = ic.anonymize(FIRST, policy)
+    assert set(pl.DataFrame(release.table)["cost"].cast(pl.Int64)) == {0, 5}
+    applied = ic.apply_recoding(
+        release.recoding, BATCH, policy, previous_release=release.table, previous_table=FIRST,
+        previous_row_map=release.row_map(),
+    )  # fmt: skip
+    assert both(release, applied).k() == applied.privacy.people.smallest >= 4

@@ -32,6 +32,7 @@ from incrowd.table.union import Part, Shown, together
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
@@ -245,7 +246,11 @@ def apply_recoding(
     before = [] if previous_release is None else [_written(loaded(previous_release), policy)]
     people = None
     if before and schema.person:
-        people = people_of_both(table, previous_table, previous_row_map, before[0][2], schema)
+
+        def treated(engine: Engine) -> Engine:
+            return Treating.of(engine, schema, recoding.treated).counted
+
+        people = people_of_both(table, previous_table, previous_row_map, before[0][2], schema, treated)
     small = _failing((shown, covered & ~starred, frequency), before, policy, people)
     kept = covered & ~starred & ~small
     of = frequency.weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from incrowd.recoding.people import same_values
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.engines import Engine
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
@@ -26,7 +28,12 @@ _OTHER = (
 
 
 def people_of_both(
-    batch: Any, previous_table: Any, row_map: Any, released: FrequencyTable, schema: Schema
+    batch: Any,
+    previous_table: Any,
+    row_map: Any,
+    released: FrequencyTable,
+    schema: Schema,
+    treated: Callable[[Engine], Engine],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Give each person of a batch and of an earlier release a number.
 
@@ -38,6 +45,8 @@ def people_of_both(
         The raw table of the earlier release, and which of its rows each released row is.
     released
         The earlier release, counted.
+    treated
+        Treats the columns of a raw table as those of the earlier release were.
 
     Returns
     -------
@@ -63,12 +72,13 @@ def people_of_both(
             f"({setting('previous_table=', '--previous-table')}) and its row map "
             f"({setting('previous_row_map=', '--previous-row-map')}), or anonymize both tables at once"
         )
-    before = _columns(as_released(previous_table, row_map), schema, "the earlier raw table")
+    earlier = as_released(previous_table, row_map)
+    before = _columns(earlier, schema, "the earlier raw table")
     after = _columns(batch, schema, "the batch")
     if released.row_keys is None:
         raise ParameterError(_elsewhere("the earlier release"))
     asked = schema.without_perturbed().measured(person=False)
-    raw = engine_for(as_released(previous_table, row_map)).count(asked)
+    raw = treated(engine_for(earlier)).count(asked)
     if raw.rows != released.rows:
         raise TableError(
             f"the earlier raw table has {raw.rows:,} rows, and the earlier release {released.rows:,}; give "
