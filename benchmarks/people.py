@@ -1,15 +1,21 @@
 """What it costs to count people in place of rows: a million encounters of 300,000 people, whole jobs.
 
 Run with ``make bench``, or ``python benchmarks/people.py --help``. Jobs by rows and by people alternate in
-one process, so their ratio stands for itself on a busy machine.
+one process, so their ratio stands for itself on a busy machine. With ``--file`` it counts a file of so many
+rows in processes of their own, by rows and by people, and tells how much memory each took at most.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import incrowd as ic
+from incrowd.engines import engine_for
 
 QUASI = {
     "age": ic.Hierarchy.intervals(5, 10, 20, 40),
@@ -78,6 +85,37 @@ def measure(rows: int, people: int, repeat: int) -> list[dict[str, Any]]:
     return found
 
 
+def count_file(path: str, memory: str, *, people: bool) -> dict[str, Any]:
+    """Count one file within a limit: seconds, and the most memory of this process."""
+    files = ic.scan(path, memory=memory)
+    start = perf_counter()
+    frequency = engine_for(files).count(schema(people=people))
+    took = perf_counter() - start
+    spread = None if frequency.people is None else frequency.people.spread
+    return {
+        "by": "people" if people else "rows",
+        "keys": frequency.keys,
+        "people with unlike rows": 0 if spread is None else spread.people,
+        "their pairs": 0 if spread is None else len(spread.entry),
+        "s": took,
+        "MiB at most": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def measure_file(rows: int, people: int, memory: str) -> list[dict[str, Any]]:
+    """Count a file by rows and by people, each in a process of its own."""
+    found = []
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "encounters.parquet"
+        sizes = ["--rows", str(rows), "--people", str(people), "--memory", memory]
+        # Also the file is made elsewhere: a process begins with the most memory of who started it.
+        for by in ("nobody", "rows", "people"):
+            command = [sys.executable, str(Path(__file__).resolve()), "--count", str(path), "--by", by]
+            told = subprocess.run([*command, *sizes], check=True, capture_output=True, text=True)
+            found += [json.loads(told.stdout)] if told.stdout else []
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -85,8 +123,21 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=300_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--file", action="store_true", help="count a file instead")
+    parser.add_argument("--memory", default="1GB", help="limit for counting a file")
+    parser.add_argument("--count", help=argparse.SUPPRESS)
+    parser.add_argument("--by", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    found = measure(chosen.rows, chosen.people, chosen.repeat)
+    if chosen.by == "nobody":
+        ic.samples.encounters(chosen.rows, chosen.people, 1).write_parquet(chosen.count)
+        return
+    if chosen.count:
+        print(json.dumps(count_file(chosen.count, chosen.memory, people=chosen.by == "people")))
+        return
+    if chosen.file:
+        found = measure_file(chosen.rows, chosen.people, chosen.memory)
+    else:
+        found = measure(chosen.rows, chosen.people, chosen.repeat)
     if chosen.json:
         print(json.dumps(found, indent=2))
         return
