@@ -45,7 +45,8 @@ def estimates_of(frequency: FrequencyTable, risk: Risks) -> Estimates | None:
     """Say what of a table is estimated; None where no column holds sampling weights."""
     if frequency.sampling is None:
         return None
-    figures = [name for name in ("individual", "household") if name in risk]
+    # Without the weights of a class, as where records count alone, households have the risks of records.
+    figures = [name for name in ("individual", "household") if name in risk and "individual" in risk]
     if frequency.population is not None and frequency.population.weights is not None:
         figures = ["k-map", *(name for name in ("journalist", "marketer") if name in risk), *figures]
     return Estimates(frequency.sampling.column, tuple(figures))
