@@ -43,6 +43,7 @@ from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
 from incrowd.verification.tables import load, title_of
+from incrowd.verification.weights import find_weights
 
 if TYPE_CHECKING:
     import duckdb
@@ -225,9 +226,9 @@ def _checked(
         stored = _plainly(con, "member", f"s{place}", stored, column, policy.null_values)
         attributes[column.name] = Attribute(con, place, column, stored, by_person=by_person)
     population = None if people is None else People(con, people, quasi, policy.null_values)
-    weighted = bool(policy.named("weight"))
+    unweighed = find_weights(con, released, raw, policy, persons, placed=placed)
     measuring = Measuring(
-        con, len(quasi), classes, attributes, population, persons, weighted, policy.wildcards
+        con, len(quasi), classes, attributes, population, persons, unweighed, policy.wildcards
     )
     findings = measuring.find_all(policy.demands)
     for attacker in policy.attackers:
@@ -246,11 +247,9 @@ def _checked(
         wrong, unknown = _odd_cells(con, number, column, policy, has_raw=raw is not None)
         problems += wrong
         unchecked += unknown
-    if weighted and population is None and "k-map" in policy.models:
+    if unweighed and population is None and "k-map" in policy.models:
         unchecked.append(
-            "how many people of the population the classes stand for: the policy estimates that by sampling "
-            "weights, which the release does not have; name a population "
-            f"({setting('population=', '--population')})"
+            f"how many people the classes stand for by their sampling weights, an estimate: {unweighed}"
         )
     if persons is not None and persons.unknown:
         unchecked.append(f"how many people the classes have: {persons.unknown}")

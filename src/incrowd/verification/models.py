@@ -50,8 +50,9 @@ class Measuring:
         The sensitive columns by name.
     people
         The population, where one was named.
-    weighted
-        Whether the policy names sampling weights, by which a population is estimated.
+    unweighed
+        Why the people whom the records stand for by sampling weights are not known; empty where they are,
+        None where the policy names no weights.
     wildcards
         What a `*` or a missing cell matches.
     """
@@ -62,7 +63,7 @@ class Measuring:
     attributes: Mapping[str, Attribute]
     people: People | None = None
     persons: Persons | None = None
-    weighted: bool = False
+    unweighed: str | None = None
     wildcards: str = "value"
 
     def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
@@ -96,12 +97,12 @@ class Measuring:
         HierarchyError
             A hierarchy that a distance needs is no tree, or lacks a value.
         """
-        if demand.model == "k-map" and self.people is None and self.weighted:
-            # An estimate from weights that the release does not have.
+        estimated = demand.model == "k-map" and self.people is None and self.unweighed is not None
+        if estimated and self.unweighed:
             return Finding(
                 demand.model, None, demand.limit, None, None, None, demand.quantity, settings=demand.shown
             )
-        if demand.needs_people and self.people is None:
+        if demand.needs_people and self.people is None and not estimated:
             raise PolicyError(
                 f"{demand.model} compares the release with a population; name it with "
                 + setting("population=", "--population")
@@ -122,7 +123,9 @@ class Measuring:
             distance,
             demand.quantity,
             "records" if self.persons is None or by_records else "people",
-            settings=demand.shown | ({} if distance is None else {"distance": distance}),
+            settings=demand.shown
+            | ({} if distance is None else {"distance": distance})
+            | ({"population": "estimated by weights"} if estimated else {}),
         )
 
     def find_against(self, attacker: Attacker, known: Sequence[int]) -> list[Finding]:
@@ -270,6 +273,9 @@ class Measuring:
                 worst = self._worst_sizes()
                 risky = sum(n for size, n in worst if 1 / size > float(settings["threshold"]))
                 return risky / sum(n for _, n in worst)
+            case "k-map" if self.people is None:
+                (people,) = fetch_row(self.con, "SELECT min(people) FROM standing")
+                return float(people)
             case "k-map":
                 return min(people for _, people in self._sizes_and_people())
             case "delta-presence":

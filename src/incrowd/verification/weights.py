@@ -1,0 +1,111 @@
+"""How many people of the population the records of each class stand for, by sampling weights.
+
+A release has no weights. So they are taken from the raw table: record N of it must be record N of the
+release.
+
+Table made here
+---------------
+standing
+    class, people: the sum of the weights of each class's records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from incrowd.errors import setting
+from incrowd.verification.classes import cell, count_rows, fetch_row
+from incrowd.verification.persons import Persons
+from incrowd.verification.policy import Policy
+from incrowd.verification.source import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["find_weights"]
+
+_MILLION = 1_000_000
+
+
+def find_weights(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    raw: Table | None,
+    policy: Policy,
+    persons: Persons | None,
+    *,
+    placed: bool,
+) -> str | None:
+    """Add up the weights of each class; return why that cannot be done, in words, or nothing.
+
+    Parameters
+    ----------
+    raw
+        The raw table, in the order of the release where that is known.
+    persons
+        Who the people are, where the policy names columns for it.
+    placed
+        Whether a row map told the order.
+
+    Returns
+    -------
+    None where the policy names no weights.
+    """
+    named = policy.named("weight")
+    if not named:
+        return None
+    column = named[0]
+    if raw is None:
+        return _wanted("the release has no sampling weights")
+    if column.name not in raw.names:
+        return f"the raw table {raw.title} has no column {column.name!r}"
+    if policy.wildcards != "value":
+        return (
+            f"verify adds up weights of classes by their cells alone, and wildcards are {policy.wildcards!r}"
+        )
+    if persons is not None and (persons.several or persons.unknown):
+        return "people may have several rows, whose weights do not add up"
+    if column.spelling is not None:
+        return f"column {column.name!r} is spelled, and verify reads weights that are plain numbers"
+    if count_rows(con, released) != count_rows(con, raw):
+        return "the release and the raw table have not the same records"
+    if not (released.in_order and raw.in_order and (placed or policy.keep_order)):
+        return _wanted("it is not known which raw record each record is")
+    weight = cell(raw.place(column.name), raw.types[raw.place(column.name)], policy.null_values, "w.")
+    number = f"TRY_CAST(CAST({weight} AS VARCHAR) AS DOUBLE)"
+    fits = f"coalesce(isfinite({number}) AND {number} > 0 AND {number} <= 1e12, false)"
+    (wrong,) = fetch_row(con, f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
+    if wrong:
+        return f"{wrong:,} rows of the raw table have no number above 0 in column {column.name!r}"
+    _add_up(con, released, raw, [each.name for each in policy.named("quasi")], policy.null_values, number)
+    return ""
+
+
+def _add_up(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    raw: Table,
+    quasi: Sequence[str],
+    null_values: Sequence[str],
+    number: str,
+) -> None:
+    """Make the table `standing`; sums of millionths are exact."""
+    keys = ", ".join(
+        f"{cell(released.place(name), released.types[released.place(name)], null_values, 'r.')} AS q{place}"
+        for place, name in enumerate(quasi)
+    )
+    same = " AND ".join(f"e.q{place} IS NOT DISTINCT FROM classes.q{place}" for place in range(len(quasi)))
+    con.execute(
+        f"CREATE TABLE standing AS SELECT class, sum(weight)::DOUBLE / {_MILLION} AS people FROM classes "
+        f"JOIN (SELECT {keys}, greatest(round({number} * {_MILLION}), 1)::HUGEINT AS weight "
+        f"FROM {released.name} AS r JOIN {raw.name} AS w ON r.rowid = w.rowid) AS e ON {same} GROUP BY class"
+    )
+
+
+def _wanted(why: str) -> str:
+    against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
+    return (
+        f"{why}; name the raw table ({against}) and the row map ({row_map}), internal/rows.parquet of a "
+        "saved folder"
+    )
