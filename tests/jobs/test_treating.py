@@ -265,6 +265,40 @@ def test_verify_refuses_a_treatment_that_it_does_not_know(tmp_path):
         ic.verify(tmp_path / "out" / "release.csv", policy)
 
 
+# --- types -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["uint8", "UInt8", "int16[pyarrow]"])
+def test_whole_numbers_of_few_bits_are_not_cut_off_in_pandas(kind):
+    raw = pd.DataFrame({"age": [1, 1, 1], "salary": pd.array([255, 40, 60], dtype=kind)})
+    schema = ic.Schema(["age"], ["salary"], treatments={"salary": ic.Round(100)})
+    found = ic.anonymize(raw, schema, "k-anonymity:2").table["salary"]
+    assert found.tolist() == [300, 0, 100]
+    assert pd.api.types.is_integer_dtype(found.dtype)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_categories_of_a_treated_column_do_not_travel_along(kind):
+    raw = people(80).with_columns(pl.col("phone").cast(pl.Categorical), age=pl.lit(1))
+    schema = ic.Schema(
+        ["age"], ["dx"], insensitive=["phone"], unlisted="drop", treatments={"phone": "keep-last:2"}
+    )
+    found = ic.anonymize(KINDS[kind](raw), schema, "k-anonymity:2").table
+    assert frame(found)["phone"].to_list() == ["*" * 10 + phone[-2:] for phone in raw["phone"]]
+    assert "+49" not in repr(found["phone"] if kind != "lazy" else found.collect()["phone"])
+    if kind == "pandas":
+        assert not isinstance(found["phone"].dtype, pd.CategoricalDtype)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("treatment", ["pram:0.5", "redact", "email-domain", "pseudonym:key=env:CLINIC_KEY"])
+def test_a_column_without_a_value_stays_so(treatment, lazy):
+    raw = people(80).with_columns(note=pl.lit(None, dtype=pl.String))
+    schema = ic.Schema(["age"], ["dx"], insensitive=["note"], unlisted="drop", treatments={"note": treatment})
+    found = frame(ic.anonymize(raw.lazy() if lazy else raw, schema, "k-anonymity:2").table)
+    assert found["note"].null_count() == 80
+
+
 # --- the account -----------------------------------------------------------------------------------
 
 

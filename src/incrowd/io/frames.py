@@ -78,9 +78,16 @@ def _pandas_like(series: pl.Series, came: Any) -> Any:
     import polars as pl
 
     made = series.to_arrow().to_pandas()
-    # Texts stay texts, where 007 would become a number.
-    if made.dtype == came or (series.dtype == pl.String and pd.api.types.is_numeric_dtype(came)):
+    types = pd.api.types
+    # Texts stay texts, where 007 would become a number, and have no categories, which were raw values.
+    if made.dtype == came or isinstance(came, pd.CategoricalDtype):
         return made.array
+    if series.dtype == pl.String and types.is_numeric_dtype(came):
+        return made.array
+    if types.is_integer_dtype(came):
+        # Fewer bits would cut numbers off without a word.
+        wide = "int64[pyarrow]" if isinstance(came, pd.ArrowDtype) else "Int64"
+        return pd.array(made, dtype=wide) if types.is_extension_array_dtype(came) else made.array
     try:
         return pd.array(made, dtype=came)
     except (TypeError, ValueError):

@@ -26,6 +26,7 @@ __all__ = ["TreatedColumn", "as_texts"]
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])"
 _EXACT = 2.0**53
+_WIDEST = 2.0**62
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -101,7 +102,9 @@ class TreatedColumn:
             read["group"] = as_texts(nameless(found.to_series(1)), self.null_values)
         rows = pl.DataFrame({**read, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
         grouped = rows.group_by(*read).agg(pl.col("records").sum())
-        values = grouped.group_by("value").agg(pl.col("records").sum()).sort("value")
+        values = grouped.group_by("value").agg(pl.col("records").sum())
+        if self.treatment.reads != "text":
+            values = values.sort("value")
         return Distinct(
             self.name, values["value"], values["records"].to_numpy(), grouped if len(read) > 1 else None
         )
@@ -233,10 +236,7 @@ def _numbers_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Seri
     import polars as pl
 
     if kind.is_integer():
-        whole = made.round()
-        fitting = whole.cast(kind, strict=False)
-        # What a type of 8 bits does not hold needs a wider one; batches have one type, so it is cut.
-        return fitting if fitting.null_count() == whole.null_count() else whole.cast(pl.Int64).cast(kind)
+        return made.round().clip(-_WIDEST, _WIDEST).cast(kind)
     if kind.is_numeric():
         return made.cast(kind)
     spelling = read.column.attribute.spelling

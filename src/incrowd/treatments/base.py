@@ -39,7 +39,7 @@ class Distinct:
     column
         Its name.
     values
-        As the treatment reads them: texts, numbers (Float64) or days since 1970 (Int64), in order.
+        As the treatment reads them: texts; numbers (Float64) or days since 1970 (Int64), in order.
     counts
         int64[values]: how many records have each.
     grouped
@@ -189,8 +189,13 @@ class Treatment(Configured):
         """
 
     def type_of(self, came: pl.DataType) -> pl.DataType:
-        """Return the type of a column of numbers or days after it was treated."""
-        return came
+        """Return the type of a column of numbers or days after it was treated.
+
+        Whole numbers get 64 bits: 255 rounded to hundreds is 300, which 8 bits do not hold.
+        """
+        import polars as pl
+
+        return pl.Int64() if came.is_integer() else came
 
     def treat(self, batch: Batch) -> pl.Series:
         """Return the treated rows: as many values, of the kind that it reads, or texts."""

@@ -103,6 +103,7 @@ class Pram(Treatment):
             "frequencies": [
                 {"group": group, "values": values, "records": records}
                 for group, values, records in found.by_group()
+                if values
             ]
         }
 

@@ -129,7 +129,7 @@ def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Seri
     """Return the token of each text: the first characters of its digest in a form."""
     import polars as pl
 
-    digests = secret.digests([text.encode() for text in values])
+    digests = secret.digests(values.cast(pl.Binary).to_list())
     if form == "hex":
         found = [digest.hex()[:length] for digest in digests]
     elif form == "base32":
