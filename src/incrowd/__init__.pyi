@@ -58,6 +58,8 @@ from .jobs.fidelity import Fidelity as Fidelity
 from .jobs.fidelity import fidelity as fidelity
 from .jobs.learn import LearningResult as LearningResult
 from .jobs.learn import learn as learn
+from .jobs.perturbation import Perturbation as Perturbation
+from .jobs.perturbation import perturbation as perturbation
 from .jobs.policy import Policy as Policy
 from .jobs.randomize import Laplace as Laplace
 from .jobs.randomize import RandomizedResponse as RandomizedResponse

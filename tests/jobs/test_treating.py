@@ -328,6 +328,21 @@ def test_a_pseudonym_counts_the_same_people():
     assert replace(figures[0], histories=None) == figures[1]
 
 
+@pytest.mark.parametrize("internal", [False, True])
+def test_the_report_has_treatments_and_follows_its_schema(tmp_path, internal):
+    release = ic.anonymize(people(), treated(), MODELS)
+    for name in ("report.json", "report.html"):
+        release.report(tmp_path / name, internal=internal)
+        assert MARK not in (tmp_path / name).read_text()
+    document = json.loads((tmp_path / "report.json").read_text())
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = Path(__file__).resolve().parents[2] / "docs" / "report.schema.json"
+    jsonschema.validate(document, json.loads(schema.read_text()))
+    assert [entry["name"] for entry in document["treatments"]] == ["pid", "salary", "phone", "mail", "note"]
+    assert {"name": "pid", "role": "person"} in document["columns"]["released"]
+    assert "CLINIC_KEY" not in json.dumps(document)
+
+
 # --- what is refused -------------------------------------------------------------------------------
 
 

@@ -246,6 +246,7 @@ class Release:
             "records": after.records,
             "suppressed": after.suppressed,
             "columns": self._columns,
+            **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
             "models": [model_entry(measured, cells=True) for measured in asked],
             "measured": [
                 model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None

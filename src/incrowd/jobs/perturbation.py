@@ -1,0 +1,224 @@
+"""perturbation(): what noise, swapping or microaggregation changed in numbers, and what it hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import MissingExtraError, ParameterError, SchemaError, named
+from incrowd.table.documents import envelope
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Perturbation", "perturbation"]
+
+_INTERVAL = 0.05
+_MOST = 20_000
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How far columns of numbers were perturbed, and who is found again.
+
+    Attributes
+    ----------
+    columns
+        The columns.
+    records
+        Rows that have a number in all of them, before and after.
+    il1s
+        Per column the mean of |x - x'| / (sqrt(2) s), where s is the standard deviation before.
+    means
+        Per column the difference of means, over the standard deviation before.
+    covariances
+        Largest absolute difference of correlations, the covariances of standardized columns.
+    eigenvalues
+        Largest absolute difference of the eigenvalues of these matrices, over the largest one before.
+    interval_disclosure
+        Share of numbers that lie within 5% of the standard deviation of the released one.
+    linked
+        Share of rows whose released row is the nearest; of rows that are as near, each counts in part.
+    linked_one_to_one
+        The same if every row is given a released one of its own so that the sum of squared distances is
+        least; None where that was not asked for.
+    """
+
+    columns: tuple[str, ...]
+    records: int
+    il1s: dict[str, float] = field(repr=False)
+    means: dict[str, float] = field(repr=False)
+    covariances: float
+    eigenvalues: float
+    interval_disclosure: float
+    linked: float
+    linked_one_to_one: float | None = None
+
+    @property
+    def il1s_mean(self) -> float:
+        """The mean of `il1s` over the columns."""
+        return sum(self.il1s.values()) / len(self.il1s)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        return {
+            **envelope("perturbation"),
+            "columns": list(self.columns),
+            "records": self.records,
+            "il1s": self.il1s,
+            "means": self.means,
+            "covariances": self.covariances,
+            "eigenvalues": self.eigenvalues,
+            "interval_disclosure": self.interval_disclosure,
+            "linked": self.linked,
+            "linked_one_to_one": self.linked_one_to_one,
+        }
+
+
+def perturbation(
+    table: Any, released: Any, columns: Sequence[str], *, one_to_one: bool = False
+) -> Perturbation:
+    """Compare columns of numbers before and after they were perturbed, row by row.
+
+    Parameters
+    ----------
+    table
+        The raw table: a frame or a file.
+    released
+        A `Release` of it, whose row map tells which row is which, or a table whose row N is row N of the raw
+        one.
+    columns
+        Columns of numbers that both have.
+    one_to_one
+        Whether to look for the best assignment of all rows, too; needs ``pip install 'incrowd[ml]'``.
+
+    Raises
+    ------
+    InputError
+        When a column is missing or has no numbers, or there are other rows or too many.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> import polars as pl
+    >>> raw = pl.DataFrame({"pay": [1.0, 2.0, 3.0, 10.0]})
+    >>> found = ic.perturbation(raw, raw, ["pay"])
+    >>> found.il1s_mean, found.linked
+    (0.0, 1.0)
+
+    References
+    ----------
+    Mateo-Sanz, Domingo-Ferrer and Sebe, Probabilistic information loss measures in confidentiality
+    protection of continuous microdata, Data Mining and Knowledge Discovery 11, 2005; Templ, Kowarik and
+    Meindl, JSS 67(4), 2015, section 3.5 (IL1s, eigenvalues, interval disclosure).
+    """
+    if not columns or isinstance(columns, str):
+        raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
+    before, after = _numbers(table, columns, "the raw table"), None
+    from incrowd.jobs.release import Release
+
+    if isinstance(released, Release):
+        after = _numbers(released.table, columns, "the release")
+        before = before[released.row_map()["row"].to_numpy() - 1]
+    else:
+        after = _numbers(released, columns, "the released table")
+    if len(before) != len(after):
+        raise ParameterError(
+            f"perturbation: the raw table has {len(before):,} rows and the released one {len(after):,}; row "
+            "N of one must be row N of the other"
+        )
+    known = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
+    before, after = before[known], after[known]
+    if len(before) < 2:
+        raise ParameterError("perturbation: fewer than two rows have a number in all columns")
+    if len(before) > _MOST:
+        raise ParameterError(
+            f"perturbation: distances between {len(before):,} rows take too long; give {_MOST:,} rows at most"
+        )
+    return _measured(tuple(columns), before, after, one_to_one=one_to_one)
+
+
+def _numbers(table: Any, columns: Sequence[str], where: str) -> NDArray[np.float64]:
+    """Return columns of numbers; NaN where a value is missing."""
+    import polars as pl
+
+    from incrowd.engines import engine_for, loaded
+    from incrowd.table.schema import require_columns
+
+    engine = engine_for(loaded(table))
+    require_columns(columns, engine.columns, f"perturbation: in {where} ")
+    found = []
+    for name in columns:
+        series: pl.Series | None = engine.head(name, 2**62)
+        if series is None:
+            raise SchemaError(f"perturbation: column {name!r} of {where} cannot be read")
+        numbers = series.cast(pl.Float64, strict=False)
+        wrong = numbers.null_count() - series.null_count()
+        if wrong or series.dtype == pl.Boolean or series.dtype.is_temporal():
+            raise SchemaError(
+                f"perturbation: {named([name])} of {where} is no column of plain numbers; leave it out"
+            )
+        found.append(numbers.fill_null(float("nan")).to_numpy())
+    return np.column_stack(found)
+
+
+def _measured(
+    columns: tuple[str, ...],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    *,
+    one_to_one: bool,
+) -> Perturbation:
+    spread = before.std(axis=0, ddof=1)
+    # A column of one value has no scale; differences count as they are.
+    spread = np.where(spread > 0, spread, 1.0)
+    one, other = ((each - before.mean(axis=0)) / spread for each in (before, after))
+    apart = np.abs(one - other)
+    matrices = [np.atleast_2d(np.cov(each, rowvar=False)) for each in (one, other)]
+    values = [np.sort(np.linalg.eigvalsh(matrix)) for matrix in matrices]
+    largest = float(values[0].max()) or 1.0
+    return Perturbation(
+        columns=columns,
+        records=len(before),
+        il1s=dict(zip(columns, (apart.mean(axis=0) / np.sqrt(2)).tolist(), strict=True)),
+        means=dict(zip(columns, other.mean(axis=0).tolist(), strict=True)),
+        covariances=float(np.abs(matrices[0] - matrices[1]).max()),
+        eigenvalues=float(np.abs(values[0] - values[1]).max()) / largest,
+        interval_disclosure=float((apart <= _INTERVAL).mean()),
+        linked=_linked(one, other),
+        linked_one_to_one=_one_to_one(one, other) if one_to_one else None,
+    )
+
+
+def _squared(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared distance of each row to each other one, to 9 digits so that ties are ties."""
+    found: NDArray[np.float64] = np.round(((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2), 9)
+    return found
+
+
+def _linked(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the share of rows whose own released row is the nearest."""
+    block = max(_AT_ONCE // (len(other) * one.shape[1]), 1)
+    hits = 0.0
+    for start in range(0, len(one), block):
+        squared = _squared(one[start : start + block], other)
+        nearest = squared.min(axis=1)
+        own = squared[np.arange(len(squared)), np.arange(start, start + len(squared))]
+        ties = (squared == nearest[:, None]).sum(axis=1)
+        hits += float(np.where(own == nearest, 1.0 / ties, 0.0).sum())
+    return hits / len(one)
+
+
+def _one_to_one(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Return the share of rows that the best assignment gives their own released row."""
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError:
+        raise MissingExtraError("scipy", "ml", "linking rows one to one") from None
+    rows, chosen = linear_sum_assignment(_squared(one, other))
+    return float((rows == chosen).mean())
