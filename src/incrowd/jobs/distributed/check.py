@@ -152,15 +152,15 @@ class _Found:
         from pyspark.sql import Window
         from pyspark.sql import functions as sf
 
-        names = [f"w{j}" for j in range(len(whole.columns))]
-        missing = nobody(names)
+        person = [f"w{j}" for j in range(len(whole.columns))]
+        missing = nobody(person)
         own = sf.when(missing, sf.sum("n")).otherwise(sf.lit(1)).alias("own")
-        pairs = live.groupBy(*cells, *names).agg(own)
+        pairs = live.groupBy(*cells, *person).agg(own)
         pairs = pairs.withColumn("size", sf.sum("own").over(Window.partitionBy(*cells)))
 
         def people(frame: Any) -> int:
             unnamed = frame.filter(missing).agg(sf.coalesce(sf.sum("own"), sf.lit(0))).first()[0]
-            return int(frame.filter(~missing).select(*names).distinct().count() + unnamed)
+            return int(frame.filter(~missing).select(*person).distinct().count() + unnamed)
 
         return cls(people(pairs), people(pairs.filter("size = 1")))
 

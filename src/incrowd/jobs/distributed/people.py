@@ -142,13 +142,13 @@ def nobody(names: Sequence[str]) -> Any:
     return missing
 
 
-def distinct_people(frame: Any, columns: Sequence[str], names: Sequence[str]) -> Any:
+def distinct_people(frame: Any, columns: Sequence[str], person: Sequence[str]) -> Any:
     """Count the people of each combination of some columns, as ``n``; who has no name is one of their own."""
     from pyspark.sql import functions as sf
 
     one = sf.lit(1).cast("long").alias(_AMOUNT)
-    named = frame.filter(~nobody(names)).select(*columns, *names).distinct().select(*columns, one)
-    unnamed = frame.filter(nobody(names)).select(*columns, one)
+    named = frame.filter(~nobody(person)).select(*columns, *person).distinct().select(*columns, one)
+    unnamed = frame.filter(nobody(person)).select(*columns, one)
     return named.union(unnamed).groupBy(*columns).agg(sf.sum(_AMOUNT).alias(_AMOUNT))
 
 
