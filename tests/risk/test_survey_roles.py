@@ -69,8 +69,35 @@ def test_a_person_with_several_rows_is_one_member(seed, lazy):
     assert by_rows["mean"] != pytest.approx(expected["mean"])
 
 
-def people_rows(seed):
-    return len(people_table(seed, people=40))
+def people_rows(seed, people=40):
+    return len(people_table(seed, people=people))
+
+
+PEOPLE = people_table(4, people=60).with_columns(
+    home=pl.Series([None if n % 7 == 0 else n * 13 % 23 for n in range(people_rows(4, 60))])
+)
+OF_PEOPLE = ic.Schema(quasi=QUASI, sensitive=["ill"], person="person", household="home", unlisted="drop")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_engine_tells_people_and_their_households(place, tmp_path, request):
+    """Also where it reduces people to those with unlike rows."""
+    expected = household_figures(cells_of(PEOPLE), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
+    with at(place, PEOPLE, tmp_path, request) as table:
+        assert ic.assess(table, OF_PEOPLE).risk["household"] == pytest.approx(expected, abs=1e-12)
+        release = ic.anonymize(table, OF_PEOPLE, "k-anonymity:3", "optimal", max_suppression=0.2)
+    made = ic.anonymize(
+        PEOPLE, OF_PEOPLE, "k-anonymity:3", "optimal", max_suppression=0.2, keep_order=True, force=True
+    )
+    after = household_figures(cells_of(made.table), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
+    assert release.risk["household"] == pytest.approx(after, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_spark_tells_people_and_their_households(spark):
+    rows = spark.createDataFrame(PEOPLE.to_arrow()).repartition(3)
+    expected = household_figures(cells_of(PEOPLE), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
+    assert ic.assess(rows, OF_PEOPLE).risk["household"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_individual_risk_is_that_of_rows():
