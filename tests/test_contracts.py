@@ -110,6 +110,24 @@ def test_bad_parameters_are_named(package, entry):
         entry.from_settings(good | {"nonsense": 1})
 
 
+@pytest.mark.parametrize("entry", TREATMENTS, ids=lambda entry: entry.name)
+def test_the_verifier_reads_every_treatment(entry):
+    from incrowd.verification.treatments import read_treatment
+
+    made = example(entry)
+    read = read_treatment(made.spec(), "column 'c'")
+    assert read is not None
+    assert read.name == entry.name
+    # It is a reader of its own, and has to know every parameter.
+    first, *others = [*entry.parameters()] or [""]
+    whole = {entry.name: True} | dict.fromkeys(others, 1)
+    assert read_treatment(whole, "column 'c'") is not None
+    assert read.perturbs == made.perturbs
+    with pytest.raises(ic.PolicyError, match="does not know"):
+        read_treatment(whole | {"nonsense": 1}, "column 'c'")
+    assert first == "" or first not in others
+
+
 BASES = ("__init__.py", "attacker.py", "base.py", "full_domain.py", "local.py")
 """Files that hold what entries have in common, or are made of."""
 

@@ -107,6 +107,7 @@ from .treatments import Pram as Pram
 from .treatments import Pseudonym as Pseudonym
 from .treatments import RandomNumbers as RandomNumbers
 from .treatments import RankSwap as RankSwap
+from .treatments import RecordSwap as RecordSwap
 from .treatments import Redact as Redact
 from .treatments import Round as Round
 from .treatments import ShiftDates as ShiftDates

@@ -88,6 +88,53 @@ def test_swapping_within_groups_stays_there():
     assert made[:300] != values[:300]
 
 
+def test_another_column_moves_along_with_what_is_ranked():
+    raw = pl.DataFrame(
+        {"age": 1, "pay": RNG.permutation(300).astype(float), "bonus": 0.0, "site": ["n", "s"] * 150}
+    ).with_columns(bonus=pl.col("pay") * 2)
+    swap = {"rank-swap": 0.2, "within": "site"}
+    schema = ic.Schema(
+        ["age"], ["pay"], insensitive=["bonus", "site"],
+        treatments={"pay": swap, "bonus": {**swap, "by": "pay"}},
+    )  # fmt: skip
+    found = ic.anonymize(raw, schema, "k-anonymity:2").table
+    assert (found["bonus"] == found["pay"] * 2).all()
+    assert (found["pay"] != raw["pay"]).mean() > 0.9
+    for site in "ns":
+        here = pl.col("site") == site
+        assert sorted(found.filter(here)["pay"]) == sorted(raw.filter(here)["pay"])
+
+
+def test_columns_that_tell_the_same_change_places_together():
+    zips = [f"{n % 40:05}" for n in range(2000)]
+    raw = pl.DataFrame({"age": 1, "zip": zips, "town": [f"town {z}" for z in zips], "n": range(2000)})
+    raw = raw.with_columns(town=pl.when(pl.col("n") % 7 == 0).then(None).otherwise(pl.col("town")))
+    swap = {"record-swap": 0.3, "together": "zip+town"}
+    schema = ic.Schema(["age"], insensitive=["zip", "town", "n"], treatments={"zip": swap, "town": swap})
+    found = ic.anonymize(raw, schema, "k-anonymity:2").table
+    assert all(town is None or town == f"town {z}" for z, town in found.select("zip", "town").rows())
+    assert sorted(found["zip"]) == sorted(zips)
+    changed = (found["zip"] != raw["zip"]).mean()
+    # Of 2,000 rows 30% are drawn, and one in forty pairs has one zip; Hoeffding at 1e-9.
+    assert abs(changed - 0.3 * 39 / 40) < math.sqrt(math.log(2e9) / 2 / 2000)
+    assert (found["town"].is_null() != raw["town"].is_null()).any()
+
+
+def test_columns_move_together_only_if_both_are_told():
+    roles = {"quasi": ["age"], "insensitive": ["zip", "town", "pay", "bonus"]}
+    swap = {"record-swap": 0.3, "together": "zip+town"}
+    for treatments in (
+        {"zip": swap},
+        {"zip": swap, "town": {**swap, "record-swap": 0.2}},
+        {"pay": swap, "zip": swap, "town": swap},
+        {"bonus": {"rank-swap": 0.1, "by": "pay"}},
+        {"bonus": {"rank-swap": 0.1, "by": "pay"}, "pay": {"rank-swap": 0.2}},
+        {"bonus": {"rank-swap": 0.1, "by": "pay"}, "pay": "noise:0.2"},
+    ):
+        with pytest.raises(ic.SchemaError, match=r"moves together with|names all columns"):
+            ic.Schema(**roles, treatments=treatments)
+
+
 # --- microaggregation ------------------------------------------------------------------------------
 
 
@@ -268,7 +315,7 @@ def test_groups_that_do_not_leave_as_they_are_are_refused(role):
         ic.Schema(**given_roles, sensitive=["pay"], treatments=treatments)
 
 
-@pytest.mark.parametrize("treatment", ["rank-swap:0.5", "microaggregate:3"])
+@pytest.mark.parametrize("treatment", ["rank-swap:0.5", "microaggregate:3", "record-swap:0.5"])
 def test_rows_that_stream_are_refused_what_needs_them_all(tmp_path, treatment):
     raw = pl.DataFrame({"age": [1] * 20, "pay": range(20)})
     schema = ic.Schema(["age"], ["pay"], treatments={"pay": treatment})
@@ -279,7 +326,9 @@ def test_rows_that_stream_are_refused_what_needs_them_all(tmp_path, treatment):
             ic.anonymize(table, schema, "k-anonymity:2")
 
 
-@pytest.mark.parametrize("treatment", ["noise:0.5", "rank-swap:0.5", "microaggregate:2", "pram:0.1"])
+@pytest.mark.parametrize(
+    "treatment", ["noise:0.5", "rank-swap:0.5", "microaggregate:2", "pram:0.1", "record-swap:1"]
+)
 def test_a_class_of_one_value_is_not_made_diverse(treatment):
     raw = pl.DataFrame({"age": [30] * 40 + [40] * 40, "pay": [1500] * 40 + [3500] * 40})
     schema = ic.Schema(["age"], ["pay"], treatments={"pay": treatment})

@@ -157,13 +157,12 @@ class MemoryEngine(Engine):
         """Treat columns; see `Engine.treated`."""
         import polars as pl
 
-        from incrowd.io.draws import Draws
         from incrowd.io.frames import with_columns
 
         made = {}
         for each in columns:
             rows = pl.DataFrame([self._series(name).alias(name) for name in each.columns])
-            draws = Draws().numbers(0, len(rows)) if each.treatment.is_random else None
+            draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
             made[each.name] = each.of(rows, draws)
         return MemoryEngine(with_columns(self._frame, made), self.settings)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.grouped import CELL, ROWS, GroupedEngine
 from incrowd.io.columns import column_named, columns_named, nameless
-from incrowd.io.draws import Draws
 from incrowd.table.row_order import ColumnOrder
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class ScanEngine(GroupedEngine):
         made = [
             pl.struct(columns_named([*each.columns, *([_PLACE] if each.treatment.is_random else [])]))
             .map_batches(
-                partial(_of_rows, each, Draws()),
+                partial(_of_rows, each),
                 return_dtype=each.type_of(self._types[each.name]),
                 is_elementwise=True,
             )
@@ -227,7 +226,7 @@ class ScanEngine(GroupedEngine):
         return frame.sort(_FIRST)
 
 
-def _of_rows(column: TreatedColumn, every: Draws, rows: pl.Series) -> pl.Series:
+def _of_rows(column: TreatedColumn, rows: pl.Series) -> pl.Series:
     """Treat the rows of a batch, which come as one column of structs."""
     frame = rows.struct.unnest()
     draws = None
@@ -235,5 +234,5 @@ def _of_rows(column: TreatedColumn, every: Draws, rows: pl.Series) -> pl.Series:
         places = frame[_PLACE].to_numpy()
         first = int(places.min())
         # Rows of a batch stand beside each other, or nearly so.
-        draws = every.numbers(first, int(places.max()) + 1)[places - first]
+        draws = column.draws.numbers(first, int(places.max()) + 1)[places - first]
     return nameless(column.of(frame, draws))

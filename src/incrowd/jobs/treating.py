@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, named
+from incrowd.io.draws import Draws
 from incrowd.table.schema import require_columns
 from incrowd.table.treated_columns import TreatedColumn
 from incrowd.treatments.keys import Secret, read_key
@@ -97,6 +98,7 @@ def _is_counted(column: TreatedColumn) -> bool:
 
 def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
     secrets: dict[str, Secret] = {}
+    draws: dict[tuple[str, ...], Draws] = {}
     found = []
     for attribute in schema.treated:
         treatment = attribute.treatment
@@ -114,6 +116,8 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
             None if source is None else secrets[source].copy(),
             others=schema.attributes,
         )
+        if together := treatment.moves_with(attribute.name):
+            column = replace(column, draws=draws.setdefault((treatment.name, *together), column.draws))
         require_columns(column.columns, engine.columns, f"{where}: ", known=[attribute.name])
         found.append(column)
     return found

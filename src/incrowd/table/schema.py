@@ -12,7 +12,7 @@ from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
 from incrowd.table.spellings import Spelling, check_spelling
-from incrowd.table.treatment_rules import check_treatment
+from incrowd.table.treatment_rules import check_together, check_treatment
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import PERSON, Treatment, treatment_of
 
@@ -402,9 +402,9 @@ class Schema:
         )
 
     def without_perturbed(self) -> Schema:
-        """Return the schema without sensitive attributes that leave with other values than were judged."""
+        """Return the schema without sensitive attributes that are perturbed; the others are as treated."""
         return self.with_attributes(
-            each for each in self.attributes if each.role != "sensitive" or not each.perturbed
+            each.as_counted() for each in self.attributes if each.role != "sensitive" or not each.perturbed
         )
 
     def target(self, name: str, columns: Sequence[str]) -> Attribute:
@@ -532,6 +532,7 @@ def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> 
                 f"column {each.name!r}: {each.treatment.name} goes by the person, and no column has the role "
                 "person; give it to the one that says whose row it is, or name a column with by"
             )
+        check_together(each.name, {a.name: a.treatment for a in attributes.values()})
         strata = None if each.treatment is None else each.treatment.strata
         if strata is None:
             continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.columns import nameless
+from incrowd.io.draws import Draws
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
 from incrowd.treatments.base import PERSON, Batch, Distinct, Reads, Treatment, by_value
@@ -50,6 +51,8 @@ class TreatedColumn:
         What was decided once.
     others
         What is known of further columns, which may be looked at.
+    draws
+        The random numbers of its rows; columns whose values go to the same rows have the same.
     """
 
     attribute: Attribute
@@ -59,6 +62,7 @@ class TreatedColumn:
     secret: Secret | None = None
     decided: Mapping[str, Any] = field(default_factory=dict, repr=False)
     others: tuple[Attribute, ...] = ()
+    draws: Draws = field(default_factory=Draws, repr=False)
 
     @property
     def name(self) -> str:

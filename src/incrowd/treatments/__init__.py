@@ -29,6 +29,7 @@ from incrowd.treatments.noise import Noise as Noise
 from incrowd.treatments.rank_swap import RankSwap as RankSwap
 from incrowd.treatments.microaggregate import Microaggregate as Microaggregate
 from incrowd.treatments.pram import Pram as Pram
+from incrowd.treatments.record_swap import RecordSwap as RecordSwap
 # fmt: on
 # isort: on
 

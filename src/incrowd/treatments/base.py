@@ -165,6 +165,14 @@ class Treatment(Configured):
         """The column in whose groups it works; groups are visible, so that column has to leave as it is."""
         return None
 
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Name the columns whose values go to the same rows, itself among them; none if it is alone."""
+        return ()
+
+    def moves_like(self, other: Treatment) -> bool:
+        """Say whether another treatment moves values to the same rows."""
+        return self == other
+
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide what is decided once, of the distinct values of the first table: plain data.
 

@@ -125,7 +125,7 @@ class Microaggregate(Treatment):
         points = np.column_stack([each.fill_null(0.0).to_numpy() for each in columns])
         found = np.zeros(len(points))
         gone = missing.to_numpy()
-        for group in strata_of(batch, self.within):
+        for group in strata_of(batch, self.within, batch.values):
             rows = group[~gone[group]]
             if 0 < len(rows) < self.k:
                 raise ParameterError(

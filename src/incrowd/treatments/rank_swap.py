@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.treatments._strata import each_stratum
+from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import Batch, Reads, Treatment
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
 __all__ = ["RankSwap"]
 
@@ -30,6 +28,9 @@ class RankSwap(Treatment):
     ----------
     share
         How far apart in rank records may be, as a share of the records.
+    by
+        Another column that is rank swapped: numbers of this one go with it, so that what belongs together
+        stays together. By default the column is ranked itself.
     within
         A column in whose groups numbers are swapped; it has to be released as it is.
 
@@ -48,6 +49,9 @@ class RankSwap(Treatment):
     share: float = parameter(
         "how far apart ranks may be, as a share of the records", kind=float, above=0, high=1
     )
+    by: str | None = parameter(
+        "column by whose ranks numbers move along; itself by default", kind=str, optional=True, default=None
+    )
     within: str | None = parameter("column in whose groups is swapped", kind=str, optional=True, default=None)
 
     name: ClassVar[str] = "rank-swap"
@@ -63,7 +67,8 @@ class RankSwap(Treatment):
     def promise(self) -> str:
         """Say how far numbers go."""
         groups = f" in the groups of {self.within}" if self.within else ""
-        return f"is swapped between records at most {self.share:.1%} of the ranks apart{groups}"
+        along = f", by the ranks of {self.by}" if self.by else ""
+        return f"is swapped between records at most {self.share:.1%} of the ranks apart{groups}{along}"
 
     @property
     def perturbs(self) -> bool:
@@ -87,22 +92,34 @@ class RankSwap(Treatment):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The groups."""
-        return (self.within,) if self.within else ()
+        """The column that is ranked, where it is another, and the groups."""
+        return (*((self.by,) if self.by else ()), *((self.within,) if self.within else ()))
+
+    def reads_of(self, column: str) -> Reads:
+        """Read the column that is ranked as numbers."""
+        return "number" if column == self.by else "text"
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Go where the numbers go that are ranked."""
+        return (column,) if self.by is None else (self.by,)
+
+    def moves_like(self, other: Treatment) -> bool:
+        """Only what is ranked by the same column, as far and in the same groups, goes to the same rows."""
+        return isinstance(other, RankSwap) and replace(self, by=None) == replace(other, by=None)
 
     def treat(self, batch: Batch) -> pl.Series:
         """Swap the rows."""
-        return each_stratum(batch, self.within, self._swapped)
-
-    def _swapped(self, numbers: NDArray[np.float64], draws: NDArray[np.uint64]) -> NDArray[np.float64]:
         import numpy as np
 
         from incrowd.kernels.swapping import swapped_ranks
 
-        # Equal numbers in a random order; other bits of the draws than those that choose partners.
-        order = np.lexsort((draws >> np.uint64(32), numbers))
-        window = max(int(self.share * len(numbers)), 1)
-        partner = swapped_ranks(len(numbers), window, draws & np.uint64(2**32 - 1))
-        found = np.empty_like(numbers)
-        found[order] = numbers[order][partner]
-        return found
+        assert batch.draws is not None
+        ranked = batch.values if self.by is None else batch.beside[self.by]
+        numbers, draws = ranked.fill_null(0.0).to_numpy(), batch.draws
+        source = np.arange(len(numbers))
+        for rows in strata_of(batch, self.within, ranked):
+            # Equal numbers in a random order; other bits of the draws than those that choose partners.
+            order = rows[np.lexsort((draws[rows] >> np.uint64(32), numbers[rows]))]
+            window = max(int(self.share * len(rows)), 1)
+            source[order] = order[swapped_ranks(len(rows), window, draws[rows] & np.uint64(2**32 - 1))]
+        return batch.values.gather(source)

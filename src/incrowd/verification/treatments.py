@@ -18,7 +18,8 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "truncate-dates": (),
     "age-at": ("over",),
     "noise": ("how",),
-    "rank-swap": ("within",),
+    "rank-swap": ("by", "within"),
+    "record-swap": ("together", "within"),
     "microaggregate": ("together", "within"),
     "pram": ("matrix", "within"),
     "keep-first": ("keep_length",),
@@ -32,7 +33,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "bottom": _CODING,
 }
 """Every treatment and its settings beside the first, which its name has."""
-_PERTURBING = frozenset({"shift-dates", "noise", "rank-swap", "microaggregate", "pram"})
+_PERTURBING = frozenset({"shift-dates", "noise", "rank-swap", "record-swap", "microaggregate", "pram"})
 _KEEPING = frozenset(
     {
         "round",

@@ -1,0 +1,113 @@
+"""Record swapping: places change between records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.treatments._numbers import uniform_of
+from incrowd.treatments._strata import strata_of
+from incrowd.treatments.base import Batch, Treatment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["RecordSwap"]
+
+
+@dataclass(frozen=True)
+class RecordSwap(Treatment):
+    """Let pairs of records change places: each gets the other's value.
+
+    Of all records, a share is drawn and put into pairs at random. All values stay in the table, in other
+    rows. Columns that tell the same, as region, town and zip, change together: give each of them the same
+    treatment, and name all of them with `together`.
+
+    The whole column is needed at once, so the rows must be in memory. Pairs are drawn anew for every release.
+
+    Parameters
+    ----------
+    share
+        Share of records that change places.
+    together
+        All columns that change together, this one among them, with ``+`` between: ``region+town+zip``.
+    within
+        A column in whose groups records change places; it has to be released as it is.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> ic.RecordSwap(0.05, together="region+town").spec()
+    {'record-swap': 0.05, 'together': 'region+town'}
+
+    References
+    ----------
+    Dalenius and Reiss, Data-swapping: a technique for disclosure control, Journal of Statistical Planning and
+    Inference 6, 1982.
+    """
+
+    share: float = parameter("share of records that change places", kind=float, above=0, high=1)
+    together: str | None = parameter(
+        "all columns that change together, as region+town", kind=str, optional=True, default=None
+    )
+    within: str | None = parameter(
+        "column in whose groups places change", kind=str, optional=True, default=None
+    )
+
+    name: ClassVar[str] = "record-swap"
+    summary: ClassVar[str] = "lets pairs of records change places, in one column or in several together"
+    paper: ClassVar[str] = "Dalenius and Reiss 1982"
+    no_promise: ClassVar[str] = "Most records keep their value, and every value is still there."
+
+    @property
+    def promise(self) -> str:
+        """Say how many records change places."""
+        groups = f" in the groups of {self.within}" if self.within else ""
+        beside = f", together with {self.together}" if self.together else ""
+        return f"changes places between pairs of records, {self.share:.1%} of all{groups}{beside}"
+
+    @property
+    def perturbs(self) -> bool:
+        """Equal values go to different records."""
+        return True
+
+    @property
+    def is_random(self) -> bool:
+        """Pairs are drawn."""
+        return True
+
+    @property
+    def is_whole(self) -> bool:
+        """Pairs are drawn of all rows."""
+        return True
+
+    @property
+    def strata(self) -> str | None:
+        """Groups within which it works."""
+        return self.within
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The groups."""
+        return (self.within,) if self.within else ()
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Columns that change together draw the same pairs."""
+        return () if self.together is None else tuple(sorted(self.together.split("+")))
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Change the rows."""
+        import numpy as np
+
+        assert batch.draws is not None
+        chosen = uniform_of(batch.draws) < self.share
+        # Other bits than those that choose: the order in which rows become pairs.
+        order = batch.draws & np.uint64(2**11 - 1)
+        partner = np.arange(len(batch.values))
+        for group in strata_of(batch, self.within, None):
+            rows = group[chosen[group]]
+            rows = rows[np.argsort(order[rows] * np.uint64(2**53) + (batch.draws[rows] >> np.uint64(11)))]
+            pairs = rows[: len(rows) // 2 * 2].reshape(-1, 2)
+            partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+        return batch.values.gather(partner)
