@@ -276,6 +276,46 @@ def test_who_always_stays_changes_nothing_and_missing_values_stay():
     assert given(ic.Pram(0.8), values, draws=DRAWS[:300]) != values
 
 
+def test_a_given_matrix_is_drawn_and_undone():
+    values = RNG.choice(["a", "b", "c"], 40_000, p=[0.6, 0.3, 0.1]).tolist()
+    treatment = ic.Pram(1, matrix="given", moves="a>b:0.2; a>c:0.1;b > a : 0.25")
+    made = given(treatment, values, draws=DRAWS)
+    pairs = Counter(zip(values, made, strict=True))
+    bound = math.sqrt(math.log(2e10) / 2 / len(values))
+    for (before, after), chance in {
+        ("a", "b"): 0.2, ("a", "c"): 0.1, ("a", "a"): 0.7, ("b", "a"): 0.25, ("b", "b"): 0.75, ("c", "c"): 1.0,
+    }.items():  # fmt: skip
+        assert abs(pairs[before, after] - chance * values.count(before)) / len(values) < bound
+    assert pairs["c", "a"] == pairs["b", "c"] == 0
+    found = treatment.estimate(Counter(made))
+    assert all(abs(found[value] - values.count(value)) / len(values) < 4 * bound for value in "abc")
+    undone = ic.Pram(1, matrix="given", moves="a>b:0.2; a>c:0.1; b>a:0.25").estimate(
+        {"a": 775, "b": 345, "c": 180}
+    )
+    # By hand: 0.7 x + 0.25 y = 775, 0.2 x + 0.75 y = 345 and 0.1 x + z = 180.
+    assert {name: round(records) for name, records in undone.items()} == {"a": 1042, "b": 182, "c": 76}
+
+
+@pytest.mark.parametrize(
+    ("moves", "said"),
+    [("a", "are written"), ("a>b", "are written"), ("a>b:2", "are written"), ("a>a:0.1", "are written"),
+     ("a>b:0.7; a>c:0.7", "more than 1"), ("a>b:0.1; a>b:0.1", "twice"), (None, "go together")],
+)  # fmt: skip
+def test_matrices_that_are_none_are_refused(moves, said):
+    with pytest.raises(ic.ParameterError, match=said):
+        ic.Pram(1, matrix="given", moves=moves)
+
+
+def test_a_matrix_of_values_that_are_not_there_is_refused():
+    with pytest.raises(ic.ParameterError, match=r"2 of the values of pram .moves. are not in the column"):
+        given(ic.Pram(1, matrix="given", moves="a>x:0.1; y>a:0.1"), ["a", "b"], draws=DRAWS[:2])
+    with pytest.raises(ic.ParameterError, match="give 1 for stay"):
+        ic.Pram(0.5, matrix="given", moves="a>b:0.1")
+    swap = ic.Pram(1, matrix="given", moves="a>b:0.5; b>a:0.5")
+    with pytest.raises(ic.ParameterError, match="cannot be undone"):
+        swap.estimate({"a": 1, "b": 1})
+
+
 @pytest.mark.parametrize("kind", ["memory", "lazy"])
 def test_values_are_drawn_within_their_group(kind):
     raw = pl.DataFrame(

@@ -35,7 +35,10 @@ class Pram(Treatment):
     stay
         Probability with which a value is not drawn anew.
     matrix
-        ``invariant`` or ``uniform``.
+        ``invariant``, ``uniform``, or ``given`` for a matrix of your own.
+    moves
+        The given matrix: how probable it is that a value becomes another, as ``ill>well:0.1; well>ill:0.2``.
+        With what is left a value stays, so `stay` is 1.
     within
         A column in whose groups values are drawn; it has to be released as it is.
 
@@ -58,10 +61,44 @@ class Pram(Treatment):
     matrix: str = parameter(
         "drawn by frequency, or each value as likely",
         kind=str,
-        choices=("invariant", "uniform"),
+        choices=("invariant", "uniform", "given"),
         default="invariant",
     )
+    moves: str | None = parameter(
+        "the given matrix, as ill>well:0.1; well>ill:0.2", kind=str, optional=True, default=None
+    )
     within: str | None = parameter("column in whose groups is drawn", kind=str, optional=True, default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.matrix == "given") != (self.moves is not None):
+            raise ParameterError(f"{self.name}: matrix = 'given' and moves go together")
+        if self.moves is not None:
+            if self.stay != 1:
+                raise ParameterError(f"{self.name}: moves say how often a value stays; give 1 for stay")
+            self._moved()
+
+    def _moved(self) -> dict[str, dict[str, float]]:
+        """Read what is given: the probability of each other value, by value."""
+        found: dict[str, dict[str, float]] = {}
+        for part in (self.moves or "").split(";"):
+            pair, colon, chance = part.strip().rpartition(":")
+            source, arrow, target = (text.strip() for text in pair.partition(">"))
+            try:
+                number = float(chance) if colon and arrow else -1.0
+            except ValueError:
+                number = -1.0
+            if not 0 <= number <= 1 or not source or source == target:
+                raise ParameterError(
+                    f"{self.name}: moves are written value>other:probability, with ; between, as ill>well:0.1"
+                )
+            row = found.setdefault(source, {})
+            if target in row or sum(row.values()) + number > 1 + 1e-12:
+                raise ParameterError(
+                    f"{self.name}: moves of one value name another twice, or have more than 1 together"
+                )
+            row[target] = number
+        return found
 
     name: ClassVar[str] = "pram"
     summary: ClassVar[str] = "replaces categories at random, so that expected frequencies stay as they are"
@@ -73,6 +110,8 @@ class Pram(Treatment):
     @property
     def promise(self) -> str:
         """Say how often a value stays."""
+        if self.matrix == "given":
+            return "becomes another value with given probabilities"
         by = "by its frequencies" if self.matrix == "invariant" else "with each value as likely"
         groups = f" in each group of {self.within}" if self.within else ""
         return f"keeps a value with a probability of {self.stay:.0%} and else has it drawn {by}{groups}"
@@ -99,6 +138,14 @@ class Pram(Treatment):
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide by which frequencies values are drawn."""
+        moved = self._moved() if self.matrix == "given" else {}
+        known = set(found.values)
+        unknown = sum(value not in known for value in {*moved, *(to for row in moved.values() for to in row)})
+        if unknown:
+            raise ParameterError(
+                f"column {found.column!r}: {unknown} of the values of {self.name} (moves) are not in the "
+                "column; correct their spelling"
+            )
         return {
             "frequencies": [
                 {"group": group, "values": values, "records": records}
@@ -123,6 +170,8 @@ class Pram(Treatment):
 
         assert batch.draws is not None
         drawn = uniform_of(batch.draws)
+        if self.matrix == "given":
+            return self._given(batch.values, drawn)
         anew = drawn >= self.stay
         # What is left of the draw, stretched to 0..1, chooses the value.
         rest = (drawn - self.stay) / (1.0 - self.stay) if self.stay < 1 else drawn
@@ -133,6 +182,18 @@ class Pram(Treatment):
             chosen = pl.select(pl.when(pl.lit(here)).then(pl.lit(made)).otherwise(pl.lit(chosen))).to_series()
         keep = ~pl.lit(pl.Series(anew)) | pl.lit(batch.values.is_null())
         return pl.select(pl.when(keep).then(pl.lit(batch.values)).otherwise(pl.lit(chosen))).to_series()
+
+    def _given(self, values: pl.Series, drawn: NDArray[np.float64]) -> pl.Series:
+        import numpy as np
+        import polars as pl
+
+        found = values
+        for source, row in self._moved().items():
+            place = np.searchsorted(np.cumsum(list(row.values())), drawn, side="right")
+            others = pl.Series([*row, source], dtype=pl.String).gather(np.minimum(place, len(row)))
+            here = pl.lit(values).eq_missing(pl.lit(source))
+            found = pl.select(pl.when(here).then(pl.lit(others)).otherwise(pl.lit(found))).to_series()
+        return found
 
     def _of_group(self, batch: Batch, group: str | None) -> pl.Series:
         import polars as pl
@@ -162,7 +223,28 @@ class Pram(Treatment):
         """
         if self.matrix == "invariant":
             return {value: float(records) for value, records in released.items()}
+        if self.matrix == "given":
+            return self._estimated(released)
         if self.stay == 0:
             raise ParameterError(f"{self.name}: where no value stays, nothing can be estimated")
         drawn = (1.0 - self.stay) * sum(released.values()) / max(len(released), 1)
         return {value: (records - drawn) / self.stay for value, records in released.items()}
+
+    def _estimated(self, released: Mapping[str, int]) -> dict[str, float]:
+        """Solve for the frequencies of which the given matrix makes those that were released."""
+        import numpy as np
+
+        moved = self._moved()
+        values = list(dict.fromkeys([*released, *moved, *(to for row in moved.values() for to in row)]))
+        place = {value: number for number, value in enumerate(values)}
+        matrix = np.eye(len(values))
+        for source, row in moved.items():
+            for target, chance in row.items():
+                matrix[place[source], place[target]] += chance
+                matrix[place[source], place[source]] -= chance
+        if abs(np.linalg.det(matrix)) < 1e-9:
+            raise ParameterError(
+                f"{self.name}: the given matrix cannot be undone, so nothing can be estimated"
+            )
+        counted = np.array([float(released.get(value, 0)) for value in values])
+        return dict(zip(values, np.linalg.solve(matrix.T, counted).tolist(), strict=True))

@@ -21,7 +21,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "rank-swap": ("by", "within"),
     "record-swap": ("together", "within"),
     "microaggregate": ("together", "within"),
-    "pram": ("matrix", "within"),
+    "pram": ("matrix", "moves", "within"),
     "keep-first": ("keep_length",),
     "keep-last": ("keep_length",),
     "mask": ("mark",),
