@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
+from incrowd.jobs.determined import determined
 from incrowd.jobs.doubts import alternatives
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.jobs.profile import Profile, profile_of
@@ -33,6 +34,7 @@ _PARTS = (
     ("sensitive", "Sensitive: released as they are, protected by the models."),
     (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
 )
+_PAIRS = 12
 _SURE = frozenset(TEXTS)
 """Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
 
@@ -53,6 +55,8 @@ class Draft:
         Columns, fillers in them and their share, as they were before.
     text
         The policy file.
+    telling
+        Pairs of columns that are released of which the first tells the second; see `determined`.
     """
 
     guesses: tuple[Guess, ...]
@@ -60,6 +64,7 @@ class Draft:
     null_values: tuple[str, ...]
     fillers: tuple[tuple[str, str, float], ...]
     text: str
+    telling: tuple[tuple[str, str], ...] = ()
 
     def having(self, role: str) -> list[str]:
         """Name the columns of a role, ``?`` for questions."""
@@ -124,8 +129,10 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
         ]
     guesses = with_person([guess_role(column) for column in profiles])
     fillers = list(dict.fromkeys(fillers))
-    text = _written(guesses, profiles, source, missing, fillers)
-    return Draft(guesses, table.height, missing, tuple(fillers), text)
+    released = [guess.name for guess in guesses if guess.role not in UNRELEASED]
+    telling = determined(table, released)
+    text = _written(guesses, profiles, source, missing, fillers, telling)
+    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling))
 
 
 def _written(
@@ -134,6 +141,7 @@ def _written(
     source: str,
     null_values: tuple[str, ...],
     fillers: Sequence[tuple[str, str, float]],
+    telling: Sequence[tuple[str, str]],
 ) -> str:
     lines = [
         f"# A draft for {source!r}: read every line, the roles are guesses.".replace("\n", " "),
@@ -157,6 +165,7 @@ def _written(
             lines += _how_to_answer()
         for guess in chosen:
             lines += ["", *_column(guess)]
+    lines += _told_pairs(telling)
     lines += _models(guesses)
     lines += ["", "[algorithm]", 'name = "mondrian"']
     return "\n".join(lines) + "\n"
@@ -222,6 +231,18 @@ def _models(guesses: Iterable[Guess]) -> list[str]:
         "",
         *diversity,
     ]
+
+
+def _told_pairs(telling: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which columns tell others."""
+    if not telling:
+        return []
+    lines = ["", "# Columns that tell others: what hides one of them has to hide the other, too."]
+    for one, other in telling[:_PAIRS]:
+        lines.append(f"# {toml_value(one)} tells {toml_value(other)}.".replace("\n", " "))
+    if len(telling) > _PAIRS:
+        lines.append(f"# And {len(telling) - _PAIRS:,} more pairs.")
+    return lines
 
 
 def _told_fillers(fillers: Sequence[tuple[str, str, float]], null_values: tuple[str, ...]) -> list[str]:

@@ -68,6 +68,9 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
         lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.repeated:
         lines += _wrapped("! ids that repeat; give the one of people the role person: ", draft.repeated)
+    if draft.telling:
+        pairs = [f"{_short(one)} > {_short(other)}" for one, other in draft.telling]
+        lines += _wrapped("! columns that tell others, so hide both or none: ", pairs)
     if draft.spelled:
         lines += _wrapped("! numbers or dates in a spelling of their own: ", draft.spelled)
     if draft.unread:
