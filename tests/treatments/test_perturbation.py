@@ -50,6 +50,38 @@ def test_noise_keeps_missing_values_and_decimals():
     assert decimals_of(pl.Series([1.0, 2.5, 3.125])) == 3
 
 
+def test_correlated_noise_keeps_correlations_and_other_noise_does_not():
+    x = RNG.normal(0, 10, 8000)
+    raw = pl.DataFrame({"age": 1, "x": x, "y": 3 * x + RNG.normal(0, 3, 8000), "z": RNG.normal(0, 1, 8000)})
+    raw = raw.with_columns(pl.when(pl.int_range(pl.len()) % 9 > 0).then(pl.col("y")).alias("y"))
+    both = {"noise": 1.0, "how": "correlated", "together": "y+x+z"}
+    alone = {"noise": 1.0}
+    before = raw.drop_nulls().select(pl.corr("x", "y")).item()
+    for treatment, correlated in ((both, True), (alone, False)):
+        schema = ic.Schema(["age"], insensitive=["x", "y", "z"], treatments=dict.fromkeys("xyz", treatment))
+        found = ic.anonymize(raw, schema, "k-anonymity:2").table
+        noise = found.select(pl.col(name) - raw[name] for name in "xyz")
+        rows = noise.drop_nulls()
+        of_noise = rows.select(pl.corr("x", "y")).item()
+        of_release = found.drop_nulls().select(pl.corr("x", "y")).item()
+        assert (abs(of_noise - before) < 0.01) == (abs(of_release - before) < 0.01) == correlated
+        assert abs(rows.select(pl.corr("x", "z")).item()) < 0.08
+        assert float(noise["x"].std()) == pytest.approx(float(raw["x"].std()), rel=0.05)
+        assert found["y"].null_count() == raw["y"].null_count()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"how": "correlated"}, {"together": "a+b"}, {"how": "correlated", "together": "a"}]
+)
+def test_correlated_noise_needs_its_columns(settings):
+    with pytest.raises(ic.ParameterError, match="go together"):
+        ic.Noise(0.1, **settings)
+    with pytest.raises(ic.SchemaError, match="names all columns"):
+        ic.Schema(
+            ["age"], insensitive=["a"], treatments={"a": ic.Noise(0.1, how="correlated", together="b+c")}
+        )
+
+
 # --- rank swapping ---------------------------------------------------------------------------------
 
 

@@ -125,9 +125,11 @@ class TreatedColumn:
         """Treat rows, which have `columns` at least."""
         read = self._read(nameless(rows[self.name]))
         beside = {
-            name: self._beside(name, nameless(rows[name])) for name in self.columns if name != self.name
+            name: self._beside(name, nameless(rows[name]))
+            for name in self.columns
+            if name != self.name or name in self.treatment.columns
         }
-        made = self.treatment.treat(Batch(read.values, beside, self.decided, self.secret, draws))
+        made = self.treatment.treat(Batch(read.values, beside, self.decided, self.secret, draws, self.name))
         return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
 
     def _beside(self, name: str, series: pl.Series) -> pl.Series:

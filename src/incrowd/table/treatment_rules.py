@@ -50,7 +50,7 @@ def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> Non
     if treatment is None:
         return
     together = treatment.moves_with(name)
-    if together and treatment.name == "record-swap" and name not in together:
+    if together and treatment.name != "rank-swap" and name not in together:
         raise SchemaError(
             f"column {name!r}: {treatment.name}: together names all columns, this one among them"
         )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["decimals_of", "normal_of", "uniform_of", "written_to"]
+__all__ = ["decimals_of", "independent", "normal_of", "uniform_of", "written_to"]
 
 _MOST = 6
 
@@ -44,4 +44,18 @@ def normal_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:
     radius = ((draws >> np.uint64(32)).astype(np.float64) + 0.5) / 2.0**32
     angle = (draws & np.uint64(2**32 - 1)).astype(np.float64) / 2.0**32
     found: NDArray[np.float64] = np.sqrt(-2.0 * np.log(radius)) * np.cos(2.0 * np.pi * angle)
+    return found
+
+
+def independent(draws: NDArray[np.uint64], count: int) -> list[NDArray[np.uint64]]:
+    """Make several random numbers of each (splitmix64: Steele, Lea and Flood 2014)."""
+    import numpy as np
+
+    found = []
+    with np.errstate(over="ignore"):
+        for number in range(1, count + 1):
+            mixed = draws + np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            found.append(mixed ^ (mixed >> np.uint64(31)))
     return found

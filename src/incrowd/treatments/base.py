@@ -78,6 +78,8 @@ class Batch:
         The key, where the treatment has one.
     draws
         uint64[rows]: a random number for each row, where the treatment is random.
+    name
+        The column's name.
     """
 
     values: pl.Series
@@ -85,6 +87,7 @@ class Batch:
     decided: Mapping[str, Any] = field(default_factory=dict)
     secret: Secret | None = None
     draws: NDArray[np.uint64] | None = None
+    name: str = ""
 
     def __repr__(self) -> str:
         return f"Batch({len(self.values):,} rows)"

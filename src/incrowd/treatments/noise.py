@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments._numbers import decimals_of, normal_of, written_to
+from incrowd.treatments._numbers import decimals_of, independent, normal_of, written_to
 from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
 
@@ -22,15 +25,21 @@ class Noise(Treatment):
     """Add normal noise to numbers, or multiply them by noise around one.
 
     ``additive`` noise has `share` of the column's standard deviation. ``multiplicative`` noise has a standard
-    deviation of `share` itself, so a large number moves by more. Means are unchanged in expectation. Noise is
-    drawn anew for every release and has no seed. Numbers keep as many decimals as the column has.
+    deviation of `share` itself, so a large number moves by more. ``correlated`` noise is additive, and that
+    of several columns is correlated as the columns are: their correlations stay. Means are unchanged in
+    expectation. Noise is drawn anew for every release and has no seed. Numbers keep as many decimals as the
+    column has.
 
     Parameters
     ----------
     share
         How much noise, > 0.
     how
-        ``additive`` or ``multiplicative``.
+        ``additive``, ``multiplicative`` or ``correlated``.
+    together
+        All columns whose noise is correlated, this one among them, with ``+`` between: ``income+savings``.
+        Give each of them the same treatment. All rows are needed at once, so they must be in memory. A row
+        with a missing number in one of them gets noise that is not correlated.
 
     Examples
     --------
@@ -48,10 +57,13 @@ class Noise(Treatment):
         "noise, as a share of the standard deviation or of the number", kind=float, above=0
     )
     how: str = parameter(
-        "noise is added, or multiplied with",
+        "noise is added, multiplied with, or added as columns are correlated",
         kind=str,
-        choices=("additive", "multiplicative"),
+        choices=("additive", "multiplicative", "correlated"),
         default="additive",
+    )
+    together: str | None = parameter(
+        "all columns whose noise is correlated, as income+savings", kind=str, optional=True, default=None
     )
 
     name: ClassVar[str] = "noise"
@@ -63,11 +75,42 @@ class Noise(Treatment):
         "hide little."
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.how == "correlated") != (len(self._all) > 1):
+            raise ParameterError(
+                f"{self.name}: how = 'correlated' and together with two columns at least go together"
+            )
+
+    @property
+    def _all(self) -> tuple[str, ...]:
+        return () if self.together is None else tuple(sorted(self.together.split("+")))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose noise is correlated."""
+        return self._all
+
+    def reads_of(self, column: str) -> Reads:
+        """Read them as numbers."""
+        return "number"
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Columns whose noise is correlated draw the same numbers."""
+        return self._all
+
+    @property
+    def is_whole(self) -> bool:
+        """Correlations are those of all rows."""
+        return self.how == "correlated"
+
     @property
     def promise(self) -> str:
         """Say how much noise there is."""
-        what = "of its standard deviation added" if self.how == "additive" else "of each number multiplied in"
-        return f"has noise of {self.share:.0%} {what}"
+        if self.how == "multiplicative":
+            return f"has noise of {self.share:.0%} of each number multiplied in"
+        along = f", correlated as {self.together} are" if self.together else ""
+        return f"has noise of {self.share:.0%} of its standard deviation added{along}"
 
     @property
     def perturbs(self) -> bool:
@@ -95,9 +138,28 @@ class Noise(Treatment):
         import polars as pl
 
         assert batch.draws is not None
-        drawn = pl.Series(normal_of(batch.draws))
-        if self.how == "additive":
+        drawn = pl.Series(self._correlated(batch) if self.is_whole else normal_of(batch.draws))
+        if self.how != "multiplicative":
             made = batch.values + drawn * (self.share * batch.decided["deviation"])
         else:
             made = batch.values * (1.0 + drawn * self.share)
         return written_to(made, batch.decided["decimals"])
+
+    def _correlated(self, batch: Batch) -> NDArray[np.float64]:
+        """Return standard noise of this column, which goes with that of the others as the columns do."""
+        import numpy as np
+
+        assert batch.draws is not None
+        normal = [normal_of(drawn) for drawn in independent(batch.draws, len(self._all))]
+        numbers = np.column_stack([batch.beside[name].to_numpy() for name in self._all])
+        known = ~np.isnan(numbers).any(axis=1)
+        own = self._all.index(batch.name)
+        found = normal[own].copy()
+        spread = numbers[known].std(axis=0) if known.any() else np.zeros(len(self._all))
+        if not (spread > 0).all():
+            return found
+        values, vectors = np.linalg.eigh(np.corrcoef(numbers[known], rowvar=False))
+        # A root of the matrix of correlations, also where some columns follow from others.
+        root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+        found[known] = (np.column_stack(normal) @ root)[known, own]
+        return found

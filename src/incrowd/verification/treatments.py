@@ -17,7 +17,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "shift-dates": ("by", "key", "keep_weekday"),
     "truncate-dates": (),
     "age-at": ("over",),
-    "noise": ("how",),
+    "noise": ("how", "together"),
     "rank-swap": ("by", "within"),
     "record-swap": ("together", "within"),
     "microaggregate": ("together", "within"),
