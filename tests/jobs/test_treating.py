@@ -246,6 +246,28 @@ def test_verify_looks_at_the_forms_of_treated_columns(tmp_path):
     assert any("'phone' is not in the file" in x for x in ic.verify(file, policy_file).problems)
 
 
+def test_verify_counts_people_by_their_pseudonyms(tmp_path):
+    raw = people()
+    raw = raw.with_columns(pid=pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise(pl.col("pid")))
+    release = ic.anonymize(raw, treated(), ["k-anonymity:5"])
+    release.save(tmp_path / "out")
+    verified = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
+    assert not verified.problems
+    assert verified.people is not None
+    assert (verified.people.people, verified.people.unnamed) == (
+        release.privacy.people.people, release.privacy.people.unnamed,
+    )  # fmt: skip
+    [finding] = verified.findings
+    assert finding.holds
+    assert finding.unit == "people"
+    # Everybody in one class is one person: rows alone would satisfy the policy.
+    file = tmp_path / "out" / "release.csv"
+    table = pl.read_csv(file, infer_schema=False)
+    table.with_columns(pid=pl.lit("0" * 14)).write_csv(file)
+    [finding] = ic.verify(file, tmp_path / "out" / "policy.toml").findings
+    assert finding.holds is False
+
+
 def test_verify_says_that_models_of_perturbed_values_are_not_checked(tmp_path):
     raw = people()
     schema = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "round:100,how=random"})

@@ -1,7 +1,8 @@
 """Whose record each record of a release is.
 
-A release has no column that names a person. So the people are taken from the raw table: record N of it must
-be record N of the release. Where nobody has two records, people are records, whatever the order.
+A release has no column that names a person. If it has a pseudonym, that tells people apart as well. Else the
+people are taken from the raw table: record N of it must be record N of the release. Where nobody has
+two records, people are records, whatever the order.
 
 Table made here
 ---------------
@@ -62,6 +63,12 @@ def find_persons(
     columns = [column.name for column in policy.named("person")]
     if not columns:
         return None
+    if all(column.treatment is not None for column in policy.named("person")) and all(
+        name in released.names for name in columns
+    ):
+        # Different people have different pseudonyms, so the release says itself whose its records are.
+        records, people, unnamed = _number(con, released, columns, policy.null_values)
+        return Persons(people, unnamed, several=people < records)
     against, row_map = setting("against=", "--against"), setting("row_map=", "--row-map")
     if raw is None:
         return Persons(
