@@ -41,8 +41,8 @@ def search(
     return algorithm.search(SearchProblem(frequency, models, schema.quasi, limit))
 
 
-def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:
-    """Whole searches on Adult: k, suppression, threads."""
+def read_adult(folder: Path) -> tuple[pl.DataFrame, dict[str, ic.Hierarchy]]:
+    """Read ARX's `adult.csv` and its nine hierarchies."""
     names = [
         "sex",
         "age",
@@ -56,11 +56,16 @@ def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:
     ]
     trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in names}
     path = next(folder.glob("adult.csv*"))
-    table = pl.read_csv(path, separator=";", infer_schema=False)
+    return pl.read_csv(path, separator=";", infer_schema=False), trees
+
+
+def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:
+    """Whole searches on Adult: k, suppression, threads."""
+    table, trees = read_adult(folder)
     schema = ic.Schema(quasi=trees)
     frequency = engine_for(table).count(schema)
     sensitive = ic.Schema(
-        quasi={name: trees[name] for name in names if name != "occupation"},
+        quasi={name: trees[name] for name in trees if name != "occupation"},
         sensitive={"occupation": trees["occupation"]},
     )
     counted = engine_for(table).count(sensitive)

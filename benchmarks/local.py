@@ -1,6 +1,9 @@
 """How fast local recoding is: Mondrian on large tables, clusterings, and peers where they are installed.
 
-Run with ``make bench``, or ``python benchmarks/local.py --help``. The peers are not installed with incrowd:
+Run with ``make bench``, or ``python benchmarks/local.py --help``. ``--adult DIR`` names a folder with ARX's
+``adult.csv`` and its nine hierarchies; the losses of that table are then compared, too.
+
+The peers are not installed with incrowd:
 ``pip install anonypy microaggregation``.
 """
 
@@ -21,6 +24,7 @@ from rich.table import Table
 import incrowd as ic
 from incrowd.algorithms import Algorithm
 from incrowd.samples import hospital
+from lattice import read_adult
 from mondrian import SIX, median_of, schema_of
 
 NUMBERS = ("age", "length_of_stay", "cost")
@@ -42,6 +46,13 @@ def searched(
         "loss": release.utility["loss"].value,
         "class size": release.utility["average-class-size"].value,
     }
+
+
+def losses(table: pl.DataFrame, schema: ic.Schema, limits: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Loss and seconds of what local algorithms make of one table, nothing suppressed."""
+    algorithms = (ic.Mondrian(), ic.KMember(), ic.Clustering(), ic.Agglomerative())
+    found = [searched(algorithm, table, schema, k, 1) for k in limits for algorithm in algorithms]
+    return [{name: line[name] for name in ("algorithm", "rows", "k", "search", "loss")} for line in found]
 
 
 def large(rows: int, repeat: int) -> dict[str, Any]:
@@ -193,6 +204,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("--adult", type=Path, help="folder with ARX's adult.csv and hierarchies")
     parser.add_argument("--json", type=Path, help="also write the figures there")
     asked = parser.parse_args()
     tens = [10_000, 30_000, 100_000]
@@ -202,7 +214,13 @@ def main() -> None:
     console = Console()
     schema = schema_of(SIX)
     clusterings = (ic.Clustering(), ic.MDAV(), ic.KMember(), ic.OKA())
-    others = (ic.Random(), ic.Mondrian(), ic.Mondrian(mode="relaxed"), ic.CellSuppression())
+    others = (
+        ic.Agglomerative(),
+        ic.Random(),
+        ic.Mondrian(),
+        ic.Mondrian(mode="relaxed"),
+        ic.CellSuppression(),
+    )
     start = time.perf_counter()
     for algorithm in (*clusterings, *others, ic.Microaggregation()):
         few = schema_of(("age",)) if isinstance(algorithm, ic.Microaggregation) else schema
@@ -224,6 +242,11 @@ def main() -> None:
     figures["Others, one million rows, k=10, seconds"] = [
         searched(algorithm, hospital(many), schema, 10, 1) for algorithm in others
     ]
+    limits = (2, 5, 10, 50)
+    figures["Loss of local recoding, seconds and LM"] = losses(hospital(tens[0]), schema, limits)
+    if asked.adult is not None:
+        table, trees = read_adult(asked.adult)
+        figures["The same, on Adult"] = losses(table, ic.Schema(quasi=trees), limits)
     figures["Clustering beside NumPy, seconds"] = [
         against_numpy(rows, 10, asked.repeat) for rows in (small, 3 * small)
     ]

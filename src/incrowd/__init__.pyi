@@ -8,6 +8,7 @@ from .algorithms import ALGORITHMS as ALGORITHMS
 from .algorithms import MDAV as MDAV
 from .algorithms import OKA as OKA
 from .algorithms import OLA as OLA
+from .algorithms import Agglomerative as Agglomerative
 from .algorithms import Algorithm as Algorithm
 from .algorithms import BottomUp as BottomUp
 from .algorithms import BottomUpGeneralization as BottomUpGeneralization

@@ -20,6 +20,7 @@ from incrowd.algorithms.incognito import Incognito as Incognito
 from incrowd.algorithms.datafly import Datafly as Datafly
 from incrowd.algorithms.ola import OLA as OLA
 from incrowd.algorithms.flash import Flash as Flash
+from incrowd.algorithms.agglomerative import Agglomerative as Agglomerative
 from incrowd.algorithms.clustering import Clustering as Clustering
 from incrowd.algorithms.k_member import KMember as KMember
 from incrowd.algorithms.oka import OKA as OKA

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.cache import keep_machine_code
 
-__all__ = ["compiled", "each_on_a_core", "over_ranges", "thread_count"]
+__all__ = ["compiled", "each_on_a_core", "inner", "over_ranges", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -29,6 +29,12 @@ def compiled(function: F) -> F:
     kernel = numba.njit(nogil=True, error_model="numpy")(function)
     keep_machine_code(kernel)
     return cast(F, kernel)
+
+
+def inner(function: F) -> F:
+    """Compile a part of kernels, which only kernels call: nothing is made for calls from Python."""
+    apart: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, numba.njit(nogil=True, error_model="numpy", **apart)(function))
 
 
 def thread_count() -> int:

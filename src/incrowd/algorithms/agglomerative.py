@@ -1,0 +1,282 @@
+"""Agglomerative clustering with a local search: the local recoding that loses least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.algorithms.base import SearchProblem
+from incrowd.algorithms.local import LocalAlgorithm
+from incrowd.algorithms.mondrian import Mondrian
+from incrowd.parameters import parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from incrowd.kernels.keyed_classes import Cells, Points
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
+
+__all__ = ["Agglomerative"]
+
+_CLASSES = 40
+"""Classes that a block should have at least, so that there is something to choose from."""
+_LARGEST_BLOCK = 10_000
+"""Keys of a block above which all keys are not compared with each other any more."""
+
+
+@dataclass(frozen=True)
+class Agglomerative(LocalAlgorithm):
+    """Joins the keys that lose least into classes, then moves, swaps and rebuilds them until nothing helps.
+
+    Example with k = 2: the ages 30, 31, 33 and 34 become the classes 30-31 and 33-34. To join 31 and 33 would
+    be as cheap as a first step. But it leaves 30 and 34, which lie far apart; then a swap mends it.
+
+    - **Join.** Every distinct key begins as a class. A class of fewer than k records asks for the class that
+      it is cheapest to join. Of all unions the cheapest one happens, and so on, until every class has k
+      records. A union costs what the loss LM of all its records grows by, per record, k records at most.
+    - **Exchange.** A key moves to the class where it costs less, or changes places with one of that class. A
+      class is taken apart if its keys cost less elsewhere, or split in two if that costs less.
+    - **Rebuild.** A class and its five nearest ones are taken apart and built anew, one class of k records
+      after the other. If that costs less, it stays.
+    - **Blocks.** Keys are compared within blocks of some thousands, which are cut at medians, where a cut
+      saves most. Each further round cuts other blocks and improves the classes in them.
+
+    Every step keeps k records in each class, and none makes the loss larger. Classes that fail another model
+    are joined with the nearest ones. If Mondrian's classes cost less in the end, these are taken.
+
+    Parameters
+    ----------
+    block
+        About how many keys are compared with each other. More keys lose less and take longer.
+    rounds
+        How often other blocks are cut and improved, after the first.
+
+    References
+    ----------
+    Gionis, Mazza and Tassa, k-Anonymization revisited, ICDE 2008 (agglomerative algorithms). Rebuilding a
+    part of a solution is large neighbourhood search: Shaw 1998; Schrimpf et al., Record breaking optimization
+    results using the ruin and recreate principle, 2000.
+    """
+
+    block: int = parameter("about how many keys are compared with each other", kind=int, default=2500, low=10)
+    rounds: int = parameter("how often other blocks are improved after the first", kind=int, default=3, low=0)
+
+    name: ClassVar[str] = "agglomerative"
+    summary: ClassVar[str] = "joins keys at the least loss, then exchanges and rebuilds; loses least"
+    paper: ClassVar[str] = "after Gionis et al. 2008"
+    seeded: ClassVar[bool] = True
+    joins: ClassVar[bool] = False
+
+    @property
+    def by_record(self) -> bool:
+        """Records with the same quasi-identifiers stay together."""
+        return False
+
+    def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
+        """Join, exchange and rebuild; then compare with Mondrian."""
+        from incrowd.algorithms._joining import join_failing
+        from incrowd.algorithms._points import costs_of
+
+        costs = costs_of(problem.frequency, problem.attributes)
+        plain = Mondrian().assign(problem)
+        if not len(problem.attributes):
+            return plain
+        search = _Search(self, problem, plain[0])
+        found = search.run()
+        if problem.to_be_asked:
+            found = join_failing(problem, *found, who=self.name, costs=costs)
+        return min(found, plain, key=lambda made: search.cost(made[0]))
+
+
+class _Search:
+    """The state of one search: a number for each key, in every round others."""
+
+    def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
+        import numpy as np
+
+        from incrowd.algorithms._points import costs_of
+        from incrowd.kernels.keyed_classes import Points, tabulate
+
+        frequency = problem.frequency
+        self.problem = problem
+        self.settings = settings
+        # What costs most stands first: then few attributes tell that two keys are too far apart.
+        order = _by_cost(frequency, problem.attributes)
+        self.table = replace(
+            frequency,
+            domains=tuple(frequency.domains[j] for j in order),
+            codes=tuple(frequency.codes[j] for j in order),
+        )
+        attributes = [problem.attributes[j] for j in order]
+        self.costs = costs_of(self.table, attributes)
+        self.cells: Cells = tabulate(self.costs)
+        ranks = np.column_stack([codes.astype(np.int64) for codes in self.table.codes])
+        self.points: Points = Points(ranks, frequency.weights)
+        self.random = np.random.default_rng(problem.seed)
+        each = max(problem.least * frequency.keys // max(frequency.records, 1), 1)
+        self.size = max(settings.block, _CLASSES * each)
+        self.begin = begin
+
+    def run(self) -> tuple[NDArray[np.int32], int]:
+        """Search: the class of each key, and how many there are."""
+        import numpy as np
+
+        rounds = self.settings.rounds
+        class_of = np.full(self.problem.frequency.keys, -1, np.int64)
+        if self.size > _LARGEST_BLOCK:
+            # All pairs of so many keys would take too long: Mondrian's classes are a beginning.
+            class_of = self.begin.astype(np.int64)
+            rounds += 1
+        else:
+            self._improve(self._cut(self.points.ranks, self.size, fresh=True), class_of)
+        for number in range(rounds):
+            self.problem.progress.advance(number + 1, rounds + 1)
+            lows, highs, keys = self._classes(class_of)
+            each = max(len(class_of) // len(keys), 1)
+            block_of_class = self._cut((lows + highs) // 2, max(self.size // each, 2))
+            self._improve(block_of_class[class_of], class_of)
+        return class_of.astype(np.int32), int(class_of.max(initial=-1)) + 1
+
+    def cost(self, class_of: NDArray[np.integer]) -> int:
+        """Return what all records cost in these classes."""
+        import numpy as np
+
+        from incrowd.kernels.costs import cell_costs
+
+        lows, highs, _ = self._classes(class_of)
+        sizes = np.zeros(len(lows), np.int64)
+        np.add.at(sizes, class_of, self.points.weights)
+        return int(cell_costs(self.costs, lows, highs) @ sizes)
+
+    def _classes(
+        self, class_of: NDArray[np.integer]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the cells of each class, and how many keys it has."""
+        import numpy as np
+
+        from incrowd.algorithms._points import class_cells
+        from incrowd.kernels.grouping import group_members
+
+        indptr, members = group_members(class_of, int(class_of.max()) + 1)
+        lows, highs = class_cells(self.table, indptr, members)
+        return lows, highs, np.diff(indptr)
+
+    def _cut(self, ranks: NDArray[np.int64], size: int, *, fresh: bool = False) -> NDArray[np.int64]:
+        """Cut points into blocks of at most so many: the block of each.
+
+        A block is cut at the median of the attribute where this saves most.
+
+        Parameters
+        ----------
+        fresh
+            Whether what a cut saves counts as it is; else by chance more or less, for other blocks.
+        """
+        import numpy as np
+
+        block_of = np.zeros(len(ranks), np.int64)
+        waiting = [np.arange(len(ranks))]
+        blocks = 0
+        while waiting:
+            members = waiting.pop()
+            left = self._best_side(ranks[members], fresh=fresh) if len(members) > size else None
+            if left is None:
+                block_of[members] = blocks
+                blocks += 1
+            else:
+                waiting += [members[left], members[~left]]
+        return _parted(block_of, 4 * size)
+
+    def _best_side(self, ranks: NDArray[np.int64], *, fresh: bool) -> NDArray[np.bool_] | None:
+        """Return which points lie below the best cut; None where all are alike."""
+        import numpy as np
+
+        middle = len(ranks) // 2
+        best: tuple[float, NDArray[np.bool_] | None] = (-1.0, None)
+        for j in range(ranks.shape[1]):
+            factor = 1.0 if fresh else float(self.random.uniform(0.5, 1.5))
+            column = ranks[:, j]
+            low, high = int(column.min()), int(column.max())
+            if low == high:
+                continue
+            median = np.partition(column, middle)[middle]
+            left = column < median if low < median else column <= median
+            saved = self._spread(j, column) - self._spread(j, column[left]) - self._spread(j, column[~left])
+            if saved * factor > best[0]:
+                best = saved * factor, left
+        return best[1]
+
+    def _spread(self, j: int, column: NDArray[np.int64]) -> int:
+        """Return what a column of ranks costs as one class."""
+        from incrowd.kernels.keyed_classes import interval
+
+        return len(column) * int(interval(self.cells, j, int(column.min()), int(column.max())))
+
+    def _improve(self, block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> None:
+        """Improve the classes within each block; `class_of` gets the new ones."""
+        import numpy as np
+
+        from incrowd.kernels.grouping import group_members
+        from incrowd.kernels.jit import over_ranges
+        from incrowd.kernels.rebuild import Blocks, improve_blocks
+
+        indptr, keys = group_members(block_of, int(block_of.max()) + 1)
+        seeds = self.random.integers(0, 2**63, len(indptr) - 1, dtype=np.uint64)
+        if class_of[0] >= 0:
+            class_of[:] = _within(block_of, class_of)
+        # The work grows with the square of a block.
+        work = np.concatenate(([0], np.cumsum(np.diff(indptr) ** 2)))
+        over_ranges(
+            improve_blocks, work, Blocks(indptr, keys, seeds), self.points, self.cells, self.problem.least,
+            class_of,
+        )  # fmt: skip
+        _, class_of[:] = np.unique(block_of * (class_of.max() + 1) + class_of, return_inverse=True)
+
+
+def _by_cost(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list[int]:
+    """Order the attributes by what two keys far apart in their rows cost, the dearest first."""
+    import numpy as np
+
+    from incrowd.algorithms._points import costs_of
+    from incrowd.kernels.costs import cell_costs
+
+    costs = costs_of(frequency, attributes)
+    one = np.linspace(0, frequency.keys - 1, 256).astype(np.int64)
+    other = one[::-1]
+    dear = []
+    for j in range(len(frequency.codes)):
+        # The other attributes have one value, which costs nothing.
+        lows, highs = np.zeros((2, len(one), len(frequency.codes)), np.int64)
+        pair = frequency.codes[j][one].astype(np.int64), frequency.codes[j][other].astype(np.int64)
+        lows[:, j], highs[:, j] = np.minimum(*pair), np.maximum(*pair)
+        dear.append(int(cell_costs(costs, lows, highs).sum()))
+    return sorted(range(len(dear)), key=lambda j: -dear[j])
+
+
+def _parted(block_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Part blocks that are larger than that, wherever: what is all alike was not cut."""
+    import numpy as np
+
+    order = np.argsort(block_of, kind="stable")
+    first = np.searchsorted(block_of[order], block_of[order])
+    place = np.empty(len(order), np.int64)
+    place[order] = (np.arange(len(order)) - first) // most
+    _, found = np.unique(block_of * (place.max() + 1) + place, return_inverse=True)
+    return np.asarray(found, np.int64)
+
+
+def _within(block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the classes with numbers from 0 in each block; each class lies in one block."""
+    import numpy as np
+
+    order = np.lexsort((class_of, block_of))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = class_of[order][1:] != class_of[order][:-1]
+    count = np.cumsum(new) - 1
+    blocks = block_of[order]
+    first = count[np.searchsorted(blocks, blocks)]
+    found = np.empty(len(order), np.int64)
+    found[order] = count - first
+    return found

@@ -1,0 +1,224 @@
+"""Agglomerative clustering with a local search, held against slow readings and against the other algorithms."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.algorithms import SearchProblem
+from incrowd.algorithms._points import costs_of
+from incrowd.engines import engine_for
+from incrowd.kernels import jit
+from incrowd.kernels.joining import joined
+from incrowd.kernels.keyed_classes import Points, interval, tabulate
+from incrowd.kernels.rebuild import Blocks, improve_blocks
+from incrowd.samples import hospital
+
+ZIPS = ic.Hierarchy.prefix()
+TOWNS = ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}})
+
+
+def made_up(seed: int, rows: int) -> tuple[pl.DataFrame, ic.Schema]:
+    draw = np.random.default_rng(seed)
+    table = pl.DataFrame(
+        {
+            "age": [None if draw.random() < 0.1 else int(age) for age in draw.integers(20, 40, rows)],
+            "town": draw.choice(list("abcde"), rows).tolist(),
+            "job": draw.choice(["x", "y", "z"], rows).tolist(),
+        }
+    )
+    return table, ic.Schema(quasi={"age": "number", "town": TOWNS, "job": "category"})
+
+
+def problem_of(table: pl.DataFrame, schema: ic.Schema, k: int) -> SearchProblem:
+    return SearchProblem(engine_for(table).count(schema), (ic.KAnonymity(k),), schema.quasi)
+
+
+def points_of(problem: SearchProblem) -> Points:
+    frequency = problem.frequency
+    return Points(np.column_stack([codes.astype(np.int64) for codes in frequency.codes]), frequency.weights)
+
+
+def cost_of(problem: SearchProblem, class_of) -> int:
+    """What all records cost, class by class, cell by cell."""
+    from incrowd.kernels.costs import cell_costs
+
+    costs, points = costs_of(problem.frequency, problem.attributes), points_of(problem)
+    total = 0
+    for number in set(np.asarray(class_of).tolist()):
+        ranks = points.ranks[class_of == number]
+        cost = cell_costs(costs, ranks.min(axis=0)[None], ranks.max(axis=0)[None])
+        total += int(cost[0]) * int(points.weights[class_of == number].sum())
+    return total
+
+
+def sizes_of(problem: SearchProblem, class_of) -> list[int]:
+    return [size for size in np.bincount(class_of, problem.frequency.weights).astype(int).tolist() if size]
+
+
+def partitions(items: list[int]):
+    """Every way to part some items into sets."""
+    if not items:
+        yield []
+        return
+    first, *rest = items
+    for many in range(len(rest) + 1):
+        for others in combinations(rest, many):
+            left = [item for item in rest if item not in others]
+            for parts in partitions(left):
+                yield [[first, *others], *parts]
+
+
+def cheapest(problem: SearchProblem, k: int) -> int:
+    """What the best partition into classes of k records costs, of all there are."""
+    keys, weights = problem.frequency.keys, problem.frequency.weights
+    best = None
+    for parts in partitions(list(range(keys))):
+        if all(weights[part].sum() >= k for part in parts):
+            class_of = np.empty(keys, np.int64)
+            for number, part in enumerate(parts):
+                class_of[part] = number
+            cost = cost_of(problem, class_of)
+            best = cost if best is None else min(best, cost)
+    assert best is not None
+    return best
+
+
+def test_two_pairs_of_ages():
+    table = pl.DataFrame({"age": [30, 31, 33, 34]})
+    release = ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:2", "agglomerative")
+    assert sorted(release.table["age"].to_list()) == ["[30-31]"] * 2 + ["[33-34]"] * 2
+
+
+def test_small_tables_are_recoded_at_the_least_loss_there_is():
+    gaps = []
+    for seed in range(12):
+        problem = problem_of(*made_up(seed, 7), 2)
+        class_of, _ = ic.Agglomerative().assign(problem)
+        best = cheapest(problem, 2)
+        found = cost_of(problem, class_of)
+        assert found >= best
+        gaps.append(found / best - 1 if best else 0.0)
+    assert sum(gap == 0 for gap in gaps) >= 10
+    assert max(gaps) < 0.2
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 7, 20]))
+def test_every_class_has_k_records_and_nothing_costs_more_than_mondrian(seed, k):
+    problem = problem_of(*made_up(seed, 60), k)
+    class_of, count = ic.Agglomerative(block=20, rounds=1).assign(problem)
+    assert class_of.min() == 0
+    assert len(set(class_of.tolist())) == count == class_of.max() + 1
+    assert min(sizes_of(problem, class_of)) >= k
+    assert cost_of(problem, class_of) <= cost_of(problem, ic.Mondrian().assign(problem)[0])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 5]))
+def test_no_step_costs_more_than_the_one_before(seed, k):
+    problem = problem_of(*made_up(seed, 80), k)
+    points, cells = points_of(problem), tabulate(costs_of(problem.frequency, problem.attributes))
+    keys = np.arange(problem.frequency.keys)
+    class_of = joined(points, cells, k)
+    assert min(sizes_of(problem, class_of)) >= k
+    before = cost_of(problem, class_of)
+    for turn in range(3):
+        blocks = Blocks(np.array([0, len(keys)]), keys, np.array([turn], np.uint64))
+        improve_blocks(0, 1, blocks, points, cells, k, class_of)
+        assert min(sizes_of(problem, class_of)) >= k
+        now = cost_of(problem, class_of)
+        assert now <= before
+        before = now
+
+
+@pytest.mark.parametrize("values", [5, 300, 3000])
+def test_the_cost_of_an_interval_is_that_of_the_loss_metric(values):
+    draw = np.random.default_rng(values)
+    leaves = [f"v{number:04d}" for number in range(values)]
+    paths = [[leaf, leaf[:4], leaf[:3], "*"] for leaf in leaves]
+    tree = ic.Hierarchy.from_paths(paths)
+    table = pl.DataFrame({"code": leaves, "number": [None, *range(values - 1)]})
+    schema = ic.Schema(quasi={"code": tree, "number": "number"})
+    problem = problem_of(table, schema, 2)
+    costs = costs_of(problem.frequency, problem.attributes)
+    cells = tabulate(costs)
+    from incrowd.kernels.costs import cell_cost
+
+    for j, domain in enumerate(problem.frequency.domains):
+        for lo, hi in np.sort(draw.integers(0, domain.size, (300, 2)), axis=1).tolist():
+            assert interval(cells, j, lo, hi) == cell_cost(costs, j, lo, hi)
+
+
+def test_it_loses_less_than_every_other_local_algorithm():
+    table = hospital(3000, seed=3).select("age", "sex", "zip", "marital_status")
+    schema = ic.Schema(quasi={name: ZIPS if name == "zip" else None for name in table.columns})
+    for k in (2, 5, 20):
+        lost = {
+            name: ic.anonymize(table, schema, f"k-anonymity:{k}", name, set_limit=10**6).utility["loss"].value
+            for name in ("agglomerative", "mondrian", "k-member", "clustering", "mdav", "oka")
+        }
+        least = lost.pop("agglomerative")
+        assert all(least < 0.95 * other for other in lost.values()), (k, lost)
+
+
+def test_threads_do_not_change_the_result(monkeypatch):
+    problem = problem_of(*made_up(1, 4000), 3)
+    algorithm = ic.Agglomerative(block=300, rounds=2)
+    monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
+    found = []
+    for threads in ("1", "4"):
+        monkeypatch.setenv("INCROWD_THREADS", threads)
+        found.append(algorithm.assign(problem)[0].tolist())
+    assert found[0] == found[1]
+
+
+def test_a_seed_decides_what_is_random():
+    problem = problem_of(*made_up(2, 900), 12)
+    first, again = (ic.Agglomerative(block=100).assign(problem)[0].tolist() for _ in range(2))
+    assert first == again
+    from dataclasses import replace
+
+    assert ic.Agglomerative(block=100).assign(replace(problem, seed=1))[0].tolist() != first
+
+
+@pytest.mark.parametrize("k", [150, 500, 2000])
+def test_large_classes_begin_as_those_of_mondrian(k):
+    table = hospital(4000, seed=1).select("age", "sex", "zip")
+    problem = problem_of(table, ic.Schema(quasi={"age": None, "sex": None, "zip": ZIPS}), k)
+    class_of, _ = ic.Agglomerative().assign(problem)
+    assert min(sizes_of(problem, class_of)) >= k
+    assert cost_of(problem, class_of) <= cost_of(problem, ic.Mondrian().assign(problem)[0])
+
+
+@pytest.mark.parametrize("models", [["k-anonymity:3", "l-diversity:2"], ["k-anonymity:2", "t-closeness:0.3"]])
+def test_other_models_hold(models):
+    table = hospital(1500, seed=2).select("age", "sex", "zip", "diagnosis")
+    schema = ic.Schema(quasi={"age": None, "sex": None, "zip": ZIPS}, sensitive=["diagnosis"])
+    release = ic.anonymize(table, schema, models, "agglomerative")
+    assert release.privacy.holds
+    plain = ic.anonymize(table, schema, models, "mondrian")
+    assert release.utility["loss"].value <= plain.utility["loss"].value + 1e-12
+
+
+def test_weights_of_columns_count():
+    table = hospital(800, seed=4).select("age", "zip")
+    schemas = [
+        ic.Schema(quasi={"age": ic.Attribute("age", "quasi", weight=weight), "zip": ZIPS})
+        for weight in (1.0, 20.0)
+    ]
+    lost = [
+        ic.anonymize(table, schema, "k-anonymity:5", "agglomerative").utility["loss"].per_attribute["age"]
+        for schema in schemas
+    ]
+    assert lost[1] < lost[0]
+
+
+def test_rows_that_are_alike_stay_together():
+    table = pl.DataFrame({"age": [30] * 9 + [40] * 2 + [50]})
+    release = ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:3", "agglomerative")
+    assert sorted(release.table["age"].to_list()) == ["30"] * 9 + ["[40-50]"] * 3
