@@ -149,8 +149,8 @@ class MemoryEngine(Engine):
         """Count the values of columns; see `Engine.values_of`."""
         import polars as pl
 
-        frame = pl.DataFrame({f"c{place}": self._series(name) for place, name in enumerate(columns)})
-        counted = frame.group_by(frame.columns).len("n")
+        labels = {f"c{place}": self._series(name) for place, name in enumerate(columns)}
+        counted = pl.DataFrame(labels).group_by(*labels).len("n")
         return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:

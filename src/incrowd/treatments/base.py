@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from incrowd.errors import ParameterError, quoted
+from incrowd.errors import ParameterError, quoted, setting
 from incrowd.parameters import Configured, Registry
 
 if TYPE_CHECKING:
@@ -318,11 +318,12 @@ def treatment_texts(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
     {'salary': 'round:500,top=0.99'}
     """
     found: dict[str, str] = {}
+    where = setting("treatments", "--treat")
     for text in texts:
         column, equals, treatment = text.partition("=")
         if not (equals and column and treatment):
-            raise ParameterError(f"--treat {quoted(text)}: write COLUMN=NAME:PARAMETERS, as salary=round:500")
+            raise ParameterError(f"{where} {quoted(text)}: write COLUMN=NAME:PARAMETERS, as salary=round:500")
         if column in found:
-            raise ParameterError(f"--treat: column {column!r} has two treatments; give it one")
+            raise ParameterError(f"{where}: column {column!r} has two treatments; give it one")
         found[column] = treatment
     return found

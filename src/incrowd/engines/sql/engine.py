@@ -424,7 +424,7 @@ class RecodedTable:
         types["c0"] = types["k0"] if kind == came else _sql_type(kind)
         frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
         as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
-        frame = frame.with_columns(pl.col(key).cast(pl.String) for key in as_text)
+        frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
         same = [
             dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
             for key, name in zip(keys, column.columns, strict=True)
