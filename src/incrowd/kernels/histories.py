@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.grouping import group_members
 from incrowd.kernels.jit import compiled, over_ranges
 
 __all__ = ["subsets", "supersets"]
+
+_MOST_WAYS = 30
+"""Classes of a set of which each choice may be tried, if that many other sets begin alike."""
 
 
 @compiled
@@ -35,29 +39,88 @@ def _subsets(start, stop, indptr, classes, size, ends, sets):
 
 
 @compiled
-def _supersets(start, stop, indptr, classes, times, postings, listed, found):
-    for one in range(start, stop):
-        first, last = indptr[one], indptr[one + 1]
-        rarest = classes[first]
-        for i in range(first, last):
-            if postings[classes[i] + 1] - postings[classes[i]] < postings[rarest + 1] - postings[rarest]:
-                rarest = classes[i]
-        total = 0
-        for place in range(postings[rarest], postings[rarest + 1]):
-            other = listed[place]
-            at, end = indptr[other], indptr[other + 1]
-            if end - at < last - first:
+def _slot(tree, node, label):
+    """Return where a child stands among the slots, or where it would (linear probing)."""
+    slots, parents, labels, _ = tree
+    mask = np.uint64(slots.size - 1)
+    mixed = ((np.uint64(node) << np.uint64(32)) ^ np.uint64(label)) * np.uint64(0x9E3779B97F4A7C15)
+    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+    while slots[slot] >= 0 and (parents[slots[slot]] != node or labels[slots[slot]] != label):
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@compiled
+def _grow(indptr, ranks, many, tree, ends):
+    """Put the sets into a tree; those that begin with rank r are below node r."""
+    slots, parents, labels, is_leaf = tree
+    nodes = many
+    for one in range(indptr.size - 1):
+        node = ranks[indptr[one]]
+        for i in range(indptr[one] + 1, indptr[one + 1]):
+            slot = _slot(tree, node, ranks[i])
+            if slots[slot] < 0:
+                slots[slot] = nodes
+                parents[nodes], labels[nodes] = node, ranks[i]
+                is_leaf[node] = False
+                nodes += 1
+            node = slots[slot]
+        ends[one] = node
+
+
+@compiled
+def _contains(ranks, at, end, first, last):
+    """Whether the set from `at` has all ranks of the set from `first`."""
+    if end - at < last - first:
+        return False
+    for i in range(first, last):
+        while at < end and ranks[at] < ranks[i]:
+            at += 1
+        if at == end or ranks[at] != ranks[i]:
+            return False
+    return True
+
+
+@compiled
+def _descend(ranks, place, end, amount, tree, met, stack):
+    """Add an amount to every node below a rank whose way has only ranks of a set, which go on at `place`."""
+    nodes, places = stack
+    slots, _, _, is_leaf = tree
+    depth = 0
+    nodes[0], places[0] = ranks[place - 1], place
+    met[nodes[0]] += amount
+    while depth >= 0:
+        if places[depth] == end or is_leaf[nodes[depth]]:
+            depth -= 1
+            continue
+        place = places[depth]
+        places[depth] += 1
+        child = slots[_slot(tree, nodes[depth], ranks[place])]
+        if child >= 0:
+            met[child] += amount
+            depth += 1
+            nodes[depth], places[depth] = child, place + 1
+
+
+@compiled
+def _meet(start, stop, postings, listed, sets, beginning, tree, met):
+    """Let the sets with the ranks `start .. stop - 1` meet those that begin with these."""
+    indptr, ranks, owner, times, ends = sets
+    begins, begun = beginning
+    stack = np.empty(_MOST_WAYS + 1, np.int64), np.empty(_MOST_WAYS + 1, np.int64)
+    for rank in range(start, stop):
+        few = begins[rank + 1] - begins[rank]
+        if few == 0:
+            continue
+        for at in range(postings[rank], postings[rank + 1]):
+            place, one = listed[at], owner[listed[at]]
+            end = indptr[one + 1]
+            if end - place <= _MOST_WAYS and (1 << (end - place)) <= few:
+                _descend(ranks, place + 1, end, times[one], tree, met, stack)
                 continue
-            inside = True
-            for i in range(first, last):
-                while at < end and classes[at] < classes[i]:
-                    at += 1
-                if at == end or classes[at] != classes[i]:
-                    inside = False
-                    break
-            if inside:
-                total += times[other]
-        found[one] = total
+            for other in begun[begins[rank] : begins[rank + 1]]:
+                if _contains(ranks, place, end, indptr[other], indptr[other + 1]):
+                    met[ends[other]] += times[one]
 
 
 def subsets(
@@ -105,10 +168,41 @@ def supersets(
         int64[sets]: how often each occurs.
     many
         Number of classes.
+
+    Notes
+    -----
+    The sets are put into a tree, the rarest class first, and sets that begin alike share the way. A short
+    set goes down all ways that have only classes of its own, so it meets what it contains and little else.
+    A long one has too many ways: it is held against each set that begins with a class of its own.
     """
     owner = np.repeat(np.arange(len(times)), np.diff(indptr))
-    listed = owner[np.argsort(classes, kind="stable")]
-    postings = np.concatenate(([0], np.cumsum(np.bincount(classes, minlength=many)))).astype(np.int64)
-    found = np.zeros(len(times), np.int64)
-    over_ranges(_supersets, indptr, indptr, classes, times, postings, listed, found)
-    return found
+    members = np.bincount(classes, minlength=many)
+    rank_of_class = np.empty(many, np.int64)
+    rank_of_class[np.argsort(members, kind="stable")] = np.arange(many)
+    ranks = np.sort(owner * many + rank_of_class[classes]) - owner * many
+    ends = np.empty(len(times), np.int64)
+    tree = _tree(indptr, ranks, many, ends)
+    met = np.zeros(len(tree[1]), np.int64)
+    postings, listed = group_members(ranks, many)
+    sets, beginning = (indptr, ranks, owner, times, ends), group_members(ranks[indptr[:-1]], many)
+    over_ranges(_meet, postings, postings, listed, sets, beginning, tree, met)
+    return met[ends]
+
+
+def _tree(
+    indptr: NDArray[np.int64], ranks: NDArray[np.int64], many: int, ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Put sets of ascending ranks into a tree, and write the node of each set into `ends`.
+
+    Returns
+    -------
+    slots
+        Nodes, where they are looked up by the node above them and their own rank.
+    parents, labels, is_leaf
+        The node above each, its rank, and whether none is below it.
+    """
+    most = many + len(ranks)
+    slots = np.full(1 << (2 * most).bit_length(), -1, np.int64)
+    tree = (slots, np.full(most, -1, np.int64), np.full(most, -1, np.int64), np.ones(most, np.bool_))
+    _grow(indptr, ranks, many, tree, ends)
+    return tree
