@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Treatment
+from incrowd.treatments._masking import KeepsPart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,7 +14,7 @@ __all__ = ["KeepLast"]
 
 
 @dataclass(frozen=True)
-class KeepLast(Treatment):
+class KeepLast(KeepsPart):
     """Keep the last characters of a text, and mask the others.
 
     A text that is not longer than what is kept is masked whole.
@@ -39,29 +38,10 @@ class KeepLast(Treatment):
     ENISA, Pseudonymisation techniques and best practices, 2019, section 5 (masking).
     """
 
-    characters: int = parameter("how many characters are kept", kind=int, low=1)
-    keep_length: bool = parameter("a mark for every masked character, else three", kind=bool, default=True)
-
     name: ClassVar[str] = "keep-last"
     summary: ClassVar[str] = "keeps the last characters and masks the others"
-    paper: ClassVar[str] = "ENISA 2019"
-    no_promise: ClassVar[str] = "What is kept may still be rare: masks promise nothing about that."
-    for_quasi: ClassVar[bool] = True
+    end: ClassVar[str] = "last"
 
-    @property
-    def promise(self) -> str:
-        """Say how much is kept."""
-        return f"keeps its last {self.characters} characters"
-
-    def treat(self, batch: Batch) -> pl.Series:
-        """Mask the rows."""
-        import polars as pl
-
-        text = pl.lit(batch.values)
-        count = text.str.len_chars()
-        stars = text.str.head(-self.characters).str.replace_all("(?s).", "*")
-        rest = stars if self.keep_length else pl.lit("***")
-        masked = text.str.replace_all("(?s).", "*") if self.keep_length else rest
-        kept = rest + text.str.tail(self.characters)
-        found = pl.when(text.is_null()).then(None).when(count > self.characters).then(kept).otherwise(masked)
-        return pl.select(found).to_series()
+    def masked(self, text: pl.Expr, marks: pl.Expr) -> pl.Expr:
+        """Keep the last characters."""
+        return marks + text.str.tail(self.characters)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import decimals_of, written_to
+from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments._strata import strata_of
-from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
+from incrowd.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ __all__ = ["Microaggregate"]
 
 
 @dataclass(frozen=True)
-class Microaggregate(Treatment):
+class Microaggregate(Perturbing):
     """Replace numbers by the mean of a group of at least k records that are alike.
 
     Groups are made by MDAV, which takes the records farthest from the average first. One column is sorted
@@ -80,19 +81,14 @@ class Microaggregate(Treatment):
         return f"is replaced by means of at least {self.k} records that are alike{beside}"
 
     @property
-    def perturbs(self) -> bool:
-        """Equal numbers may come into two groups."""
-        return True
+    def is_random(self) -> bool:
+        """Groups are made of what is alike; nothing is drawn."""
+        return False
 
     @property
     def is_whole(self) -> bool:
         """Groups are made of all rows."""
         return True
-
-    @property
-    def strata(self) -> str | None:
-        """Groups within which it works."""
-        return self.within
 
     @property
     def _others(self) -> tuple[str, ...]:

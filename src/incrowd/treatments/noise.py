@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import decimals_of, independent, normal_of, written_to
-from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
+from incrowd.treatments._perturbing import Perturbing
+from incrowd.treatments.base import Batch, Distinct, Reads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,7 @@ __all__ = ["Noise"]
 
 
 @dataclass(frozen=True)
-class Noise(Treatment):
+class Noise(Perturbing):
     """Add normal noise to numbers, or multiply them by noise around one.
 
     ``additive`` noise has `share` of the column's standard deviation. ``multiplicative`` noise has a standard
@@ -111,16 +112,6 @@ class Noise(Treatment):
             return f"has noise of {self.share:.0%} of each number multiplied in"
         along = f", correlated as {self.together} are" if self.together else ""
         return f"has noise of {self.share:.0%} of its standard deviation added{along}"
-
-    @property
-    def perturbs(self) -> bool:
-        """Equal numbers become different ones."""
-        return True
-
-    @property
-    def is_random(self) -> bool:
-        """Noise is drawn for each row."""
-        return True
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide how large noise is."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
-from incrowd.treatments.base import Batch, Distinct, Treatment
+from incrowd.treatments._perturbing import Perturbing
+from incrowd.treatments.base import Batch, Distinct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ __all__ = ["Pram"]
 
 
 @dataclass(frozen=True)
-class Pram(Treatment):
+class Pram(Perturbing):
     """Replace categories at random: a value stays, or is drawn anew.
 
     With a probability of `stay` a value stays. Otherwise it is drawn from all categories: by their
@@ -115,26 +116,6 @@ class Pram(Treatment):
         by = "by its frequencies" if self.matrix == "invariant" else "with each value as likely"
         groups = f" in each group of {self.within}" if self.within else ""
         return f"keeps a value with a probability of {self.stay:.0%} and else has it drawn {by}{groups}"
-
-    @property
-    def perturbs(self) -> bool:
-        """Equal values become different ones."""
-        return True
-
-    @property
-    def is_random(self) -> bool:
-        """Values are drawn for each row."""
-        return True
-
-    @property
-    def strata(self) -> str | None:
-        """Groups within which it works."""
-        return self.within
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The groups."""
-        return (self.within,) if self.within else ()
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide by which frequencies values are drawn."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
+from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import Batch, Reads, Treatment
 
@@ -16,7 +17,7 @@ __all__ = ["RankSwap"]
 
 
 @dataclass(frozen=True)
-class RankSwap(Treatment):
+class RankSwap(Perturbing):
     """Swap numbers between records whose ranks are near each other.
 
     Records are ranked by the number. Each gets the number of another one, at most `share` of all records
@@ -71,24 +72,9 @@ class RankSwap(Treatment):
         return f"is swapped between records at most {self.share:.1%} of the ranks apart{groups}{along}"
 
     @property
-    def perturbs(self) -> bool:
-        """Equal numbers go to different records."""
-        return True
-
-    @property
-    def is_random(self) -> bool:
-        """Partners are drawn."""
-        return True
-
-    @property
     def is_whole(self) -> bool:
         """Ranks are those of all rows."""
         return True
-
-    @property
-    def strata(self) -> str | None:
-        """Groups within which it works."""
-        return self.within
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
+from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments._strata import strata_of
-from incrowd.treatments.base import Batch, Treatment
+from incrowd.treatments.base import Batch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,7 +18,7 @@ __all__ = ["RecordSwap"]
 
 
 @dataclass(frozen=True)
-class RecordSwap(Treatment):
+class RecordSwap(Perturbing):
     """Let pairs of records change places: each gets the other's value.
 
     Of all records, a share is drawn and put into pairs at random. All values stay in the table, in other
@@ -68,29 +69,9 @@ class RecordSwap(Treatment):
         return f"changes places between pairs of records, {self.share:.1%} of all{groups}{beside}"
 
     @property
-    def perturbs(self) -> bool:
-        """Equal values go to different records."""
-        return True
-
-    @property
-    def is_random(self) -> bool:
-        """Pairs are drawn."""
-        return True
-
-    @property
     def is_whole(self) -> bool:
         """Pairs are drawn of all rows."""
         return True
-
-    @property
-    def strata(self) -> str | None:
-        """Groups within which it works."""
-        return self.within
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The groups."""
-        return (self.within,) if self.within else ()
 
     def moves_with(self, column: str) -> tuple[str, ...]:
         """Columns that change together draw the same pairs."""

@@ -1,0 +1,53 @@
+"""What treatments have in common that keep a part of a text."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.treatments.base import Batch, Treatment
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["KeepsPart"]
+
+
+@dataclass(frozen=True)
+class KeepsPart(Treatment):
+    """Base of treatments that keep some characters at one end, and mask the others."""
+
+    characters: int = parameter("how many characters are kept", kind=int, low=1)
+    keep_length: bool = parameter("a mark for every masked character, else three", kind=bool, default=True)
+
+    paper: ClassVar[str] = "ENISA 2019"
+    no_promise: ClassVar[str] = "What is kept may still be rare: masks promise nothing about that."
+    for_quasi: ClassVar[bool] = True
+    end: ClassVar[str]
+
+    @property
+    def promise(self) -> str:
+        """Say how much is kept."""
+        return f"keeps its {self.end} {self.characters} characters"
+
+    @abstractmethod
+    def masked(self, text: pl.Expr, marks: pl.Expr) -> pl.Expr:
+        """Put what is kept of a text and the marks for the rest together."""
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Mask the rows."""
+        import polars as pl
+
+        text = pl.lit(batch.values)
+        all_marks = text.str.replace_all("(?s).", "*")
+        marks = all_marks.str.slice(self.characters) if self.keep_length else pl.lit("***")
+        found = (
+            pl.when(text.is_null())
+            .then(None)
+            .when(text.str.len_chars() > self.characters)
+            .then(self.masked(text, marks))
+            .otherwise(all_marks if self.keep_length else pl.lit("***"))
+        )
+        return pl.select(found).to_series()
