@@ -128,7 +128,15 @@ def test_the_verifier_reads_every_treatment(entry):
     assert first == "" or first not in others
 
 
-BASES = ("__init__.py", "attacker.py", "base.py", "full_domain.py", "local.py")
+BASES = (
+    "__init__.py",
+    "_masking.py",
+    "_perturbing.py",
+    "attacker.py",
+    "base.py",
+    "full_domain.py",
+    "local.py",
+)
 """Files that hold what entries have in common, or are made of."""
 
 

@@ -40,7 +40,7 @@ class Elsewhere(FetchedEngine):
     def columns(self):
         return self.frame.columns
 
-    def combinations(self, names):
+    def raw_combinations(self, names):
         found = self.frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS))
         return found.sample(fraction=1, shuffle=True, seed=self.seed)
 
@@ -93,8 +93,8 @@ def test_a_table_that_changes_meanwhile():
     frame = pl.DataFrame({"q": ["a", "b"], "s": ["x", "y"]})
 
     class Changing(Elsewhere):
-        def combinations(self, names):
-            found = super().combinations(names)
+        def raw_combinations(self, names):
+            found = super().raw_combinations(names)
             self.frame = self.later
             return found
 
