@@ -78,16 +78,14 @@ class Agglomerative(LocalAlgorithm):
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Join, exchange and rebuild; then compare with Mondrian."""
         from incrowd.algorithms._joining import join_failing
-        from incrowd.algorithms._points import costs_of
 
-        costs = costs_of(problem.frequency, problem.attributes)
         plain = Mondrian().assign(problem)
         if not len(problem.attributes):
             return plain
         search = _Search(self, problem, plain[0])
         found = search.run()
         if problem.to_be_asked:
-            found = join_failing(problem, *found, who=self.name, costs=costs)
+            found = join_failing(problem, *found, who=self.name)
         return min(found, plain, key=lambda made: search.cost(made[0]))
 
 
@@ -142,14 +140,13 @@ class _Search:
 
     def cost(self, class_of: NDArray[np.integer]) -> int:
         """Return what all records cost in these classes."""
-        import numpy as np
-
+        from incrowd.algorithms._points import class_cells
         from incrowd.kernels.costs import cell_costs
+        from incrowd.kernels.counting import class_sums
 
-        lows, highs, _ = self._classes(class_of)
-        sizes = np.zeros(len(lows), np.int64)
-        np.add.at(sizes, class_of, self.points.weights)
-        return int(cell_costs(self.costs, lows, highs) @ sizes)
+        where = _members(class_of)
+        each = cell_costs(self.costs, *class_cells(self.table, *where))
+        return int(each @ class_sums(*where, self.points.weights))
 
     def _classes(
         self, class_of: NDArray[np.integer]
@@ -158,9 +155,8 @@ class _Search:
         import numpy as np
 
         from incrowd.algorithms._points import class_cells
-        from incrowd.kernels.grouping import group_members
 
-        indptr, members = group_members(class_of, int(class_of.max()) + 1)
+        indptr, members = _members(class_of)
         lows, highs = class_cells(self.table, indptr, members)
         return lows, highs, np.diff(indptr)
 
@@ -218,11 +214,10 @@ class _Search:
         """Improve the classes within each block; `class_of` gets the new ones."""
         import numpy as np
 
-        from incrowd.kernels.grouping import group_members
         from incrowd.kernels.jit import over_ranges
         from incrowd.kernels.rebuild import Blocks, improve_blocks
 
-        indptr, keys = group_members(block_of, int(block_of.max()) + 1)
+        indptr, keys = _members(block_of)
         seeds = self.random.integers(0, 2**63, len(indptr) - 1, dtype=np.uint64)
         if class_of[0] >= 0:
             class_of[:] = _within(block_of, class_of)
@@ -233,6 +228,13 @@ class _Search:
             class_of,
         )  # fmt: skip
         _, class_of[:] = np.unique(block_of * (class_of.max() + 1) + class_of, return_inverse=True)
+
+
+def _members(number_of: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the keys of each class or block, given the number of each key."""
+    from incrowd.kernels.grouping import group_members
+
+    return group_members(number_of, int(number_of.max()) + 1)
 
 
 def _by_cost(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -320,10 +321,7 @@ def _start(
         csv_format = table.csv_format
     engine = engine_for(table, driver_keys=driver_keys, progress=clock.progress)
     policy.schema.after_treatment().released(engine.columns)
-    if policy.schema.treated:
-        with clock.stage("treat"):
-            treating = Treating.of(engine, policy.schema)
-    else:
+    with clock.stage("treat") if policy.schema.treated else nullcontext():
         treating = Treating.of(engine, policy.schema)
     engine = treating.counted
     searched = styled(policy)
