@@ -130,6 +130,7 @@ def test_the_verifier_reads_every_treatment(entry):
 
 BASES = (
     "__init__.py",
+    "_coding.py",
     "_masking.py",
     "_perturbing.py",
     "attacker.py",

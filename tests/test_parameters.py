@@ -121,10 +121,19 @@ def test_the_command_lines_form_comes_back(mill):
     assert WORKS.parse(f"mill:{text}") == Mill.from_settings(settings)
 
 
+@given(st.text(), st.booleans())
+def test_any_text_comes_back_in_quotes(owner, last):
+    quoted = 'owner="' + owner.replace('"', '""') + '"'
+    parts = ["3", "fine=true", quoted] if last else ["3", quoted, "fine=true"]
+    assert WORKS.parse(f"mill:{','.join(parts)}") == Mill(3, fine=True, owner=owner)
+
+
 @pytest.mark.parametrize(
     ("text", "made"),
     [
         ("mill:3", Mill(3)),
+        ('mill: "3" , owner="a, ""b""" ', Mill(3, owner='a, "b"')),
+        ('mill:3,owner=5" pipe', Mill(3, owner='5" pipe')),
         (" mill : 3 ", Mill(3)),
         ("mill:3,share=0.25", Mill(3, 0.25)),
         ("mill:size=3, fine = True", Mill(3, fine=True)),
@@ -145,6 +154,9 @@ def test_reading_a_command_line(text, made):
         ("mill:x", "size must be a whole number of at least 1, got 'x'"),
         ("mill:1.5", "size must be a whole number of at least 1, got '1.5'"),
         ("mill:3,4", "write parameters as name=value"),
+        ('mill:3,owner="a', "begins with a quote ends with one"),
+        ('mill:3,owner="a"b,fine=true', "begins with a quote ends with one"),
+        ("mill:=3", "unknown parameter ''"),
         ("mill:3,share=nan", "share must be a number between 0 and 1, got nan"),
         ("mill:3,share=", "share must be a number between 0 and 1, got ''"),
         ("mill:3,fine=yes", "fine must be true or false, got 'yes'"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeVar
 
@@ -242,18 +243,20 @@ class Configured:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read ``value,name=value,...`` as written on a command line; the first name may be left out."""
+        """Read ``value,name=value,...`` as written on a command line; the first name may be left out.
+
+        A value in double quotes may hold commas, as in a CSV: ``"[0-9,]",mark=x``.
+        """
         known = cls.parameters()
         settings: dict[str, Any] = {}
-        for position, part in enumerate(text.split(",") if text else ()):
-            name, equals, value = part.partition("=")
-            if not equals:
+        for position, (given, value) in enumerate(_parts(text, cls.name) if text else ()):
+            name = given
+            if name is None:
                 if position or not known:
                     raise ParameterError(f"{cls.name}: write parameters as name=value")
-                name, value = next(iter(known)), part
-            name = name.strip()
+                name = next(iter(known))
             if name in known:
-                settings[name] = known[name].parse(value.strip(), cls.name, name)
+                settings[name] = known[name].parse(value, cls.name, name)
             else:
                 settings[name] = value
         return cls.from_settings(settings)
@@ -269,6 +272,34 @@ class Configured:
     def _written(self, settings: Mapping[str, Any]) -> str:
         inner = ", ".join(f"{name}={value}" for name, value in settings.items())
         return f"{self.name}({inner})" if inner else self.name
+
+
+_PART = re.compile(
+    r"""(?:([^=,"]*)=)?\s*"((?:[^"]|"")*)"\s*(?:,|$)   # a value in quotes, with a name or without
+      | ([^,]*)(?:,|$)                                # any other part""",
+    re.VERBOSE,
+)
+
+
+def _parts(text: str, owner: str) -> Iterator[tuple[str | None, str]]:
+    """Part ``value,name=value`` into names, None where there is none, and values; quotes hold commas."""
+    place, ended = 0, False
+    while not ended:
+        found = _PART.match(text, place)
+        assert found is not None
+        name, quote, plain = found.groups()
+        if quote is None:
+            before, equals, after = plain.partition("=")
+            name, value = (before, after.strip()) if equals else (None, plain.strip())
+            if value.startswith('"'):
+                raise ParameterError(
+                    f"{owner}: a value that begins with a quote ends with one, and a quote in it is written "
+                    'twice, as "a ""b"", c"'
+                )
+        else:
+            value = quote.replace('""', '"')
+        yield name if name is None else name.strip(), value
+        place, ended = found.end(), not found.group().endswith(",")
 
 
 E = TypeVar("E", bound=Configured)

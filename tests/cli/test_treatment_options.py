@@ -7,7 +7,11 @@ import re
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from incrowd.treatments import TREATMENTS
+from incrowd.verification.treatments import read_treatment
 from treatment_tables import KEY, people, written
 
 TOKEN = re.compile("[0-9a-f]{14}")
@@ -37,6 +41,34 @@ def test_the_command_line_has_treatments(run, tmp_path, monkeypatch):
     assert all(TOKEN.fullmatch(each) for each in found["pid"])
     listed = run("list", "treatments", "--json")
     assert {entry["name"] for entry in json.loads(listed.out)} >= {"pseudonym", "round", "mask"}
+
+
+def test_a_pattern_with_a_comma_stands_in_quotes(run, tmp_path):
+    raw = people().with_columns(phone=pl.format("{},{}", pl.int_range(pl.len()), pl.col("age")))
+    source = written(tmp_path / "raw.csv", raw)
+    done = run(
+        "anonymize",
+        str(source),
+        *BASE,
+        "--treat",
+        'phone=mask:"[0-9,]",mark=x',
+        "-o",
+        str(tmp_path / "out.csv"),
+    )
+    assert done.status == 0, done.err
+    found = pl.read_csv(tmp_path / "out.csv", infer_schema=False)
+    assert found["phone"].str.contains("^x+$").all()
+
+
+@given(st.text('a5",=[ ', min_size=1).map(str.strip), st.sampled_from(["x", '"', ", ", "1e3"]))
+def test_the_verifier_reads_quotes_alike(text, mark):
+    quoted, of_mark = (f'"{each.replace(chr(34), 2 * chr(34))}"' for each in (text, mark))
+    made = TREATMENTS.parse(f"constant:{quoted}")
+    assert read_treatment(f"constant:{quoted}", "here").first == made.text == text
+    for first in ('"[a,]{3}"', 'pattern="[a,]{3}"', "[a]"):
+        made = TREATMENTS.parse(f"mask:{first},mark={of_mark}")
+        read = read_treatment(f"mask:{first},mark={of_mark}", "here")
+        assert (read.first, read.settings["mark"]) == (made.pattern, made.mark)
 
 
 @pytest.mark.parametrize(

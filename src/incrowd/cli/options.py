@@ -100,6 +100,7 @@ Treats = Annotated[
         "--treat",
         metavar="COLUMN=NAME:PARAMETERS",
         help="What becomes of a column besides recoding, e.g. salary=round:500,top=0.99; again for more. "
+        "A value with a comma stands in double quotes. "
         "Known: " + ", ".join(TREATMENTS.names()) + "; `incrowd list treatments` tells their parameters.",
     ),
 ]

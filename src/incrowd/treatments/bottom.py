@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.treatments._coding import INSTEAD, LIMITS, coded, limits_of, limits_words
-from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from incrowd.treatments.keys import Secret
+from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
 
 __all__ = ["Bottom"]
 
 
 @dataclass(frozen=True)
-class Bottom(Treatment):
+class Bottom(Coding):
     """Replace numbers below a limit by the limit, or by the mean of all that are beyond it.
 
     A limit that is given as a quantile is the mean of ten records around it, so it is nobody's own value.
@@ -55,24 +49,3 @@ class Bottom(Treatment):
 
     name: ClassVar[str] = "bottom"
     summary: ClassVar[str] = "replaces numbers below a limit by the limit or by their mean"
-    paper: ClassVar[str] = "Templ et al. 2015"
-    reads: ClassVar[Reads] = "number"
-    no_promise: ClassVar[str] = "Values within the limits are released as they are."
-    for_quasi: ClassVar[bool] = True
-
-    @property
-    def promise(self) -> str:
-        """Say which values are replaced."""
-        return limits_words(None, self.bottom, self.limits, self.instead)
-
-    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Decide the limits."""
-        return limits_of(
-            found, self.name, top=None, bottom=self.bottom, limits=self.limits, instead=self.instead
-        )
-
-    def treat(self, batch: Batch) -> pl.Series:
-        """Replace what is beyond."""
-        import polars as pl
-
-        return pl.select(coded(pl.lit(batch.values), dict(batch.decided))).to_series()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import Parameter, parameter
-from incrowd.treatments._coding import INSTEAD, LIMITS, coded, limits_of, limits_words
-from incrowd.treatments.base import Batch, Distinct, Reads, Treatment
+from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
+from incrowd.treatments.base import Batch
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
-
-    from incrowd.treatments.keys import Secret
 
 __all__ = ["Round", "rounded"]
 
@@ -23,7 +21,7 @@ _LIMIT = Parameter(float, "a limit, as a value or a quantile", optional=True)
 
 
 @dataclass(frozen=True)
-class Round(Treatment):
+class Round(Coding):
     """Round numbers to multiples of a base; values beyond limits are coded first.
 
     ``nearest`` takes the nearest multiple, and of two the one away from zero. ``random`` takes one of the
@@ -70,17 +68,14 @@ class Round(Treatment):
         "rounds numbers to multiples of a base, with limits for what is too large or small"
     )
     paper: ClassVar[str] = "Hundepool et al. 2012"
-    reads: ClassVar[Reads] = "number"
     no_promise: ClassVar[str] = "Whoever knows about what a value is finds its multiple."
-
-    for_quasi: ClassVar[bool] = True
 
     @property
     def promise(self) -> str:
         """Say what it is rounded to."""
         at_random = " at random" if self.is_random else ""
         coded = self.top is not None or self.bottom is not None
-        before = limits_words(self.top, self.bottom, self.limits, self.instead) + " and " if coded else ""
+        before = super().promise + " and " if coded else ""
         return f"{before}is rounded{at_random} to multiples of {self.base:g}"
 
     @property
@@ -93,22 +88,11 @@ class Round(Treatment):
         """Whether a multiple is drawn."""
         return self.how == "random"
 
-    def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
-        """Decide the limits."""
-        return limits_of(
-            found,
-            self.name,
-            top=self.top,
-            bottom=self.bottom,
-            limits=self.limits,
-            instead=self.instead,
-        )
-
     def treat(self, batch: Batch) -> pl.Series:
         """Round the rows."""
         import polars as pl
 
-        values = pl.select(coded(pl.lit(batch.values), dict(batch.decided))).to_series()
+        values = super().treat(batch)
         missing = values.is_null()
         numbers = rounded(values.fill_null(0).to_numpy(), self.base, batch.draws if self.is_random else None)
         return pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(numbers)))).to_series()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,15 +116,41 @@ def _of_text(text: str, where: str) -> Treatment:
         raise PolicyError(f"{where}: verify does not know the treatment {name[:40]!r}")
     first: Any = True
     settings: dict[str, Any] = {}
-    for place, part in enumerate(rest.split(",") if rest else ()):
+    # A constant 5 is a text, too.
+    read = _unquoted if name.strip() in ("constant", "mask") else _plain
+    for place, part in enumerate(_split(rest) if rest else ()):
         key, equals, value = part.partition("=")
         if equals and key.strip() in _SETTINGS[name.strip()]:
-            settings[key.strip()] = _value(value.strip())
+            settings[key.strip()] = read(value)
         elif place == 0:
-            first = _value((value if equals else part).strip())
+            named_first = equals and not part.lstrip().startswith('"')
+            first = read(value if named_first else part)
         else:
             raise PolicyError(f"{where}: verify does not know the setting {key[:40]!r} of {name.strip()}")
     return Treatment(name.strip(), first, settings)
+
+
+_PART = re.compile(r'(?:[^,="]*=)?\s*"(?:[^"]|"")*"\s*(?=,|$)|[^,]*')
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that stand in no quotes; a quote begins a value, and is written twice within."""
+    parts, place = [], 0
+    while place <= len(text):
+        found = _PART.match(text, place)
+        assert found is not None
+        parts.append(found.group())
+        place = found.end() + 1
+    return parts
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text
+
+
+def _plain(text: str) -> Any:
+    return _value(_unquoted(text))
 
 
 def _value(text: str) -> Any:
