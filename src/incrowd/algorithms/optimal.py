@@ -26,6 +26,12 @@ _ENUMERATED = 2**22
 _UNBOUNDED = 2**18
 """Nodes of a lattice that is searched to the end, however long that takes."""
 
+_CHOSEN = 16
+"""Nodes that are chosen in one walk over the lattice."""
+
+_AT_ONCE = 2
+"""Nodes that are looked at before the next is asked for, whatever the number of cores."""
+
 _WHOLE, _DOWNWARD = "10m", "60s"
 """Budgets of larger lattices, searched whole and from the top."""
 
@@ -134,6 +140,7 @@ class _Search:
         self.dead = np.zeros(self.lattice.size, np.bool_)
         self.below = np.empty(self.lattice.size, np.int32)
         self.shape = np.array(self.lattice.shape, np.int64)
+        self.many = 1
 
     def run(self) -> bool:
         """Search until all is settled (True) or the budget is spent (False)."""
@@ -156,10 +163,26 @@ class _Search:
             chosen = self._next(self.alive())
             if not chosen:
                 return True
+            if not self._look(chosen):
+                return False
+
+    def _look(self, chosen: list[int]) -> bool:
+        """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""
+        for start in range(0, len(chosen), _AT_ONCE):
+            some = [node for node in chosen[start : start + _AT_ONCE] if self._open(node)]
+            if not some:
+                continue
             if self._spent():
                 return False
-            for node in self.explorer.look(*chosen):
+            for node in self.explorer.look(*(self.lattice.levels(number) for number in some)):
                 self._learn(node)
+        return True
+
+    def _open(self, node: int) -> bool:
+        """Say whether a node may still be better than the best."""
+        from incrowd.algorithms.lattice import score_to_beat
+
+        return not self.dead[node] and (self.best is None or self.least[node] < score_to_beat(self.best))
 
     def _rule_out(self) -> bool:
         """Find the nodes that fail by models under which failing settles those below; others cost more."""
@@ -173,15 +196,18 @@ class _Search:
             chosen = self._next(unknown)
             if not chosen:
                 return True
-            if self._spent():
-                return False
-            for node in sizes.look(*chosen):
-                unknown[self.lattice.node(node.levels)] = False
-                if node.fails_below:
-                    self._slice(self.dead, node, down=True)[...] = True
-                    self._slice(unknown, node, down=True)[...] = False
-                elif node.anonymous:
-                    self._slice(unknown, node, down=False)[...] = False
+            for start in range(0, len(chosen), _AT_ONCE):
+                if self._spent():
+                    return False
+                some = [node for node in chosen[start : start + _AT_ONCE] if unknown[node]]
+                for node in sizes.look(*(self.lattice.levels(number) for number in some)):
+                    unknown[self.lattice.node(node.levels)] = False
+                    if node.fails_below:
+                        self._slice(self.dead, node, down=True)[...] = True
+                        sizes.mark_too_small(node.levels, self.dead)
+                        np.logical_and(unknown, ~self.dead, out=unknown)
+                    elif node.anonymous:
+                        self._slice(unknown, node, down=False)[...] = False
 
     def _in_order(self) -> bool:
         """Look at what is left, the least losses first, until none can be better."""
@@ -205,19 +231,19 @@ class _Search:
             for node in self.explorer.look(*(self.lattice.levels(number) for number in first)):
                 self._learn(node)
 
-    def _next(self, alive: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+    def _next(self, alive: NDArray[np.bool_]) -> list[int]:
         import numpy as np
 
         from incrowd.kernels.lattice import choose_nodes
 
-        # Choosing costs a walk over the lattice, so a large one is walked less often.
-        many = 2 if self.lattice.size <= 50_000 else 16
-        chosen = np.empty(many, np.int64)
+        # What is learned first settles most, so few are chosen before.
+        self.many = min(2 * self.many, _CHOSEN)
+        chosen = np.empty(self.many, np.int64)
         found = choose_nodes(  # type: ignore[no-untyped-call]
-            alive, self.order, self.shape, self.lattice.strides, self.below, many, chosen
+            alive, self.order, self.shape, self.lattice.strides, self.below, self.many, chosen
         )
         self.progress.advance(self.lattice.size - int(alive.sum()), self.lattice.size)
-        return [self.lattice.levels(int(number)) for number in chosen[:found]]
+        return [int(number) for number in chosen[:found]]
 
     def _spent(self) -> bool:
         return self.deadline.spent(self.explorer.looked)
@@ -230,6 +256,7 @@ class _Search:
         self.dead[self.lattice.node(node.levels)] = True
         if node.fails_below:
             self._slice(self.dead, node, down=True)[...] = True
+            self.explorer.mark_too_small(node.levels, self.dead)
         if node.bound > 0:
             above = self._slice(self.least, node, down=False)
             np.maximum(above, node.bound, out=above)

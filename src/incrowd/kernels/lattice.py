@@ -6,7 +6,7 @@ import numpy as np
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["choose_nodes", "roll_up", "suppression_gaps"]
+__all__ = ["choose_nodes", "mark_too_small", "roll_up", "suppression_gaps"]
 
 
 @compiled
@@ -140,20 +140,24 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
         for start in range(0, nodes, block):
             for node in range(start + stride, start + block):
                 below[node] += below[node - stride]
+    candidates = np.empty(nodes, np.int32)
+    scores = np.empty(nodes, np.float64)
+    after = 0
+    for place in range(nodes - 1, -1, -1):
+        node = order[place]
+        if alive[node]:
+            candidates[after] = node
+            after += 1
+            scores[after - 1] = after * below[node] / (after + below[node])
     found = 0
     while found < many:
-        after = 0
         best = -1.0
         node_of_best = -1
-        for place in range(nodes - 1, -1, -1):
-            node = order[place]
-            if not alive[node]:
-                continue
-            after += 1
-            score = after * below[node] / (after + below[node])
-            if score <= best:
+        for place in range(after):
+            if scores[place] <= best:
                 continue
             # Only what would be taken is compared, since that costs a division per attribute.
+            node = candidates[place]
             comparable = False
             for c in range(found):
                 over = True
@@ -168,11 +172,57 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
                 if over or under:
                     comparable = True
                     break
-            if not comparable:
-                best = score
+            if comparable:
+                scores[place] = -1.0
+            else:
+                best = scores[place]
                 node_of_best = node
         if node_of_best < 0:
             break
         chosen[found] = node_of_best
         found += 1
     return found
+
+
+@compiled
+def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead):
+    """Mark the nodes at which the class of one key has too few records.
+
+    Two keys are in one class at one node and all above it: that of the levels at which their values meet. So
+    sums over what lies below a node are the sizes of the class at all nodes at once.
+
+    Parameters
+    ----------
+    codes, weights
+        uint[keys, columns] and int64[keys], as in `roll_up`.
+    tables, offsets
+        int64[...] and int64[columns]: ``tables[offsets[j] + code]`` is added to the number of the node at
+        which a key meets the one; negative where they never do.
+    shape, strides
+        int64[attributes]: number of levels, and the distance of nodes that differ by one level.
+    enough
+        How many records are enough.
+    dead
+        bool[nodes]: marked, never unmarked.
+    """
+    nodes = dead.size
+    sizes = np.zeros(nodes, np.int64)
+    for key in range(weights.size):
+        node = 0
+        for j in range(offsets.size):
+            step = tables[offsets[j] + codes[key, j]]
+            if step < 0:
+                node = -1
+                break
+            node += step
+        if node >= 0:
+            sizes[node] += weights[key]
+    for j in range(shape.size):
+        stride = strides[j]
+        block = stride * shape[j]
+        for start in range(0, nodes, block):
+            for node in range(start + stride, start + block):
+                sizes[node] += sizes[node - stride]
+    for node in range(nodes):
+        if sizes[node] < enough:
+            dead[node] = True

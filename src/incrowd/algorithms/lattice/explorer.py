@@ -118,6 +118,8 @@ class Explorer:
         if found.known and self._memory.wants(groups, rolled.below):
             self._memory.keep(levels, found.groups(groups))
         if not found.anonymous:
+            if not self.limits.suppresses and groups.weights.min() < self._judge.least:
+                self._memory.rare[levels] = int(groups.keys[groups.weights.argmin()])
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
         score = self._score.of(levels, groups, found.failing, leaves)
         sizes = groups.weights[~found.failing]
@@ -126,6 +128,16 @@ class Explorer:
             # Whoever is suppressed here is suppressed below, too.
             floor = self._score.floor(found.suppressed)
         return Node(levels, True, found.suppressed, len(sizes), int(sizes.min()), score, False, bound, floor)
+
+    def mark_too_small(self, levels: tuple[int, ...], dead: NDArray[np.bool_]) -> None:
+        """Mark the nodes at which the smallest class of a node is too small, too: bool[nodes].
+
+        This costs about as much as looking at one node. It does nothing where records may be suppressed, or
+        where no class of the node was too small.
+        """
+        key = self._memory.rare.pop(levels, None)
+        if key is not None:
+            self._rollup.mark_too_small(key, self._judge.least, self.lattice, dead)
 
     def distinct_cells(self, levels: tuple[int, ...]) -> list[int]:
         """Return how many distinct cells each quasi-identifier has in the table at a node."""

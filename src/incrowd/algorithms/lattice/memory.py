@@ -32,11 +32,14 @@ class Memory:
         What is known, in the order in which the nodes were looked at.
     whole
         As given.
+    rare
+        A key in the smallest class of nodes at which one is too small, where nothing may be suppressed.
     """
 
     def __init__(self, whole: Groups, attributes: int) -> None:
         self.nodes: dict[tuple[int, ...], Node] = {}
         self.whole = whole
+        self.rare: dict[tuple[int, ...], int] = {}
         self._kept = [whole]
         self._bytes = 0
         self._levels = np.zeros((1024, attributes), np.int64)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.lattice import roll_up
+from incrowd.kernels.lattice import mark_too_small, roll_up
 from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells
     from incrowd.algorithms.lattice.few import FewPeople
+    from incrowd.algorithms.lattice.lattice import Lattice
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Groups", "Rolled", "Rollup"]
@@ -81,6 +82,8 @@ class Rollup:
 
     def __init__(self, frequency: FrequencyTable, cells: LevelCells) -> None:
         self._cells = cells
+        self._frequency = frequency
+        self._weights = frequency.weights
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
         self._columns: list[list[int]] = []
         size = _COLUMN_SIZE + 1
@@ -118,6 +121,29 @@ class Rollup:
             used.append(number)
         ids, first, sums = self._pass(below, tables, used, prefix, bits)
         return Rolled(ids, Groups(first, sums, None), below)
+
+    def mark_too_small(self, key: int, enough: int, lattice: Lattice, dead: NDArray[np.bool_]) -> None:
+        """Mark the nodes at which the class of a key has fewer records than enough: bool[nodes]."""
+        tables = [self._meeting(column, key, lattice) for column in self._columns]
+        offsets = np.concatenate(([0], np.cumsum([len(table) for table in tables])[:-1])).astype(np.int64)
+        shape = np.array(lattice.shape, np.int64)
+        mark_too_small(  # type: ignore[no-untyped-call]
+            self._codes, self._weights, np.concatenate(tables), offsets, shape, lattice.strides, enough, dead
+        )
+
+    def _meeting(self, column: list[int], key: int, lattice: Lattice) -> NDArray[np.int64]:
+        """Return what each code of a column adds to the number of the node at which it meets a key."""
+        table = np.zeros(1, np.int64)
+        for j in column:
+            code = self._frequency.codes[j][key]
+            low, high = int(lattice.lows[j]), int(lattice.highs[j])
+            # Whoever never meets the key in one of the columns stays below 0, whatever is added.
+            steps = np.full(len(self._cells.cells[j][low]), -lattice.size, np.int64)
+            for level in range(high, low - 1, -1):
+                cells = self._cells.cells[j][level]
+                steps[cells == cells[code]] = (level - low) * int(lattice.strides[j])
+            table = (table[:, None] + steps[None, :]).ravel()
+        return table
 
     def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
         """Return the cells of a column of codes as packed numbers, and how many bits these take."""

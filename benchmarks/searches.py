@@ -1,0 +1,167 @@
+"""What whole searches of the lattice cost: nodes looked at, and the time of each.
+
+Run with ``python benchmarks/searches.py --adult DIR``, where DIR has ARX's ``adult.csv`` and its hierarchies.
+``--json FILE`` keeps the figures. ``--against FILE`` prints the ratio to figures that an earlier commit kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+import incrowd as ic
+from incrowd.algorithms import SearchProblem
+from incrowd.engines import engine_for
+from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.table.frequency import FrequencyTable
+from incrowd.table.schema import Schema
+from lattice import read_adult
+
+METRICS = ("loss", "precision", "non-uniform-entropy", "discernibility", "average-class-size")
+LIMITS = (0.0, 0.02, 0.05)
+
+
+class Case(NamedTuple):
+    """One search."""
+
+    name: str
+    frequency: FrequencyTable
+    schema: Schema
+    models: list[ic.PrivacyModel]
+    limit: float
+    metric: str
+
+    @property
+    def title(self) -> str:
+        """The case in one line; figures of two commits are matched by it."""
+        return (
+            f"{self.name}, {', '.join(str(model) for model in self.models)}, {self.limit:.0%}, {self.metric}"
+        )
+
+
+def adult_cases(folder: Path) -> Iterator[Case]:
+    """Search UCI Adult, 30,162 rows: sizes by every metric, then sensitive models by loss."""
+    table, trees = read_adult(folder)
+    schema = ic.Schema(quasi=trees)
+    counted = engine_for(table).count(schema)
+    for metric in METRICS:
+        for k in (2, 5, 10, 100):
+            for limit in LIMITS:
+                yield Case("Adult", counted, schema, [ic.KAnonymity(k)], limit, metric)
+    sensitive = ic.Schema(
+        quasi={name: trees[name] for name in trees if name != "occupation"},
+        sensitive={"occupation": trees["occupation"]},
+    )
+    counted = engine_for(table).count(sensitive)
+    for model in (ic.LDiversity(3), ic.TCloseness(0.2), ic.TCloseness(0.2, "hierarchical")):
+        for limit in LIMITS:
+            yield Case("Adult", counted, sensitive, [ic.KAnonymity(5), model], limit, "loss")
+
+
+def hospital_cases(rows: int) -> Iterator[Case]:
+    """Search a made-up table with eight quasi-identifiers, nearly every record apart."""
+    table = hospital(rows)
+    schema = ic.Schema(
+        quasi={
+            "age": ic.Hierarchy.intervals(5, 10, 20, 40),
+            "sex": ic.Hierarchy.flat(),
+            "zip": ic.Hierarchy.prefix(),
+            "marital_status": ic.Hierarchy.flat(),
+            "admission_date": ic.Hierarchy.dates(),
+            "admission_type": ic.Hierarchy.flat(),
+            "diagnosis": diagnosis_hierarchy(),
+            "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
+        },
+        unlisted="drop",
+    )
+    counted = engine_for(table).count(schema)
+    for metric in METRICS:
+        for limit in LIMITS:
+            yield Case(f"hospital {rows:,}", counted, schema, [ic.KAnonymity(5)], limit, metric)
+
+
+def measured(case: Case, repeat: int, most: float) -> dict[str, Any]:
+    """Search once to warm up, then as often as asked, but not beyond so many seconds."""
+    problem = SearchProblem(case.frequency, case.models, case.schema.quasi, case.limit)
+    seconds, busy = [], []
+    space: Any = None
+    for run in range(repeat + 1):
+        start, work = time.perf_counter(), time.process_time()
+        space = ic.Optimal(case.metric, "geometric-mean").search(problem).lattice
+        taken = time.perf_counter() - start
+        if run or taken > most:
+            seconds.append(taken)
+            busy.append(time.process_time() - work)
+        if sum(seconds) > most:
+            break
+    looked = len(space.nodes)
+    return {
+        "search": case.title,
+        "nodes": looked,
+        "ms a node": 1000 * median(busy) / looked,
+        "seconds": median(seconds),
+        "CPU seconds": median(busy),
+        "score": space.best.score,
+        "proved": space.proved,
+    }
+
+
+def compared(row: dict[str, Any], before: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Add how many times fewer nodes and less time it took than before."""
+    known = before.get(row["search"])
+    if known is None:
+        return row
+    if abs(known["score"] - row["score"]) > 1e-9 * max(1.0, abs(row["score"])):
+        raise SystemExit(f"{row['search']}: score {row['score']}, before {known['score']}")
+    return row | {
+        "fewer nodes": known["nodes"] / row["nodes"],
+        "less time": known["CPU seconds"] / row["CPU seconds"],
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--adult", type=Path, help="folder with ARX's adult.csv and hierarchies")
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of the made-up table; 0 for none")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", default="", help="only searches with this in their name")
+    parser.add_argument("--json", type=Path, help="also write the figures there")
+    parser.add_argument("--against", type=Path, help="figures of an earlier commit, written by --json")
+    parser.add_argument("--quick", action="store_true", help="only try whether it runs")
+    options = parser.parse_args()
+    if options.quick:
+        options.rows, options.repeat = 2_000, 1
+    os.environ.setdefault("INCROWD_THREADS", "1")
+    before = json.loads(options.against.read_text()) if options.against else []
+    cases = list(adult_cases(options.adult)) if options.adult else []
+    cases += list(hospital_cases(options.rows)) if options.rows else []
+    rows = []
+    for case in cases:
+        if options.only in case.title:
+            row = measured(case, options.repeat, most=5.0)
+            rows.append(compared(row, {each["search"]: each for each in before}))
+    out = Console(width=None if os.isatty(1) else 200)
+    shown = Table(title="Searches of the lattice", box=None)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        shown.add_column(name, justify="left" if name == "search" else "right")
+    for row in rows:
+        values = [row.get(name, "") for name in names]
+        shown.add_row(*(f"{value:,.4g}" if isinstance(value, float) else f"{value}" for value in values))
+    out.print(shown)
+    if options.json is not None:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
