@@ -131,6 +131,7 @@ def test_the_verifier_reads_every_treatment(entry):
 BASES = (
     "__init__.py",
     "_coding.py",
+    "_linked.py",
     "_masking.py",
     "_perturbing.py",
     "attacker.py",

@@ -26,6 +26,8 @@ def table() -> pl.DataFrame:
         came=pl.Series([f"2020-03-{n % 28 + 1:02}" for n in range(200)]),
         went=pl.Series([DAY + dt.timedelta(days=n % 50) for n in range(200)]),
         number=pl.Series([n // 2 for n in range(200)]),
+        bonus=pl.col("salary") // 8,
+        ward=pl.format("ward {}", pl.col("phone").str.slice(-2)),
         mail=pl.when(pl.col("dx") == "flu").then(None).otherwise(pl.col("mail")),
     )
 
@@ -33,12 +35,12 @@ def table() -> pl.DataFrame:
 SCHEMA = ic.Schema(
     quasi={"age": ic.Hierarchy.intervals(10, 20, 40)},
     sensitive=["dx", "salary", "came"],
-    insensitive=["phone", "mail", "note", "went", "number"],
+    insensitive=["phone", "mail", "note", "went", "number", "bonus", "ward"],
     person="pid",
     treatments={
         "pid": {"pseudonym": "hmac", "key": "env:CLINIC_KEY", "length": 14},
-        "salary": {"round": 500, "top": 0.98},
-        "phone": "keep-last:2",
+        "salary": {"round": 20_000, "top": 0.98, "linked": ["bonus"]},
+        "phone": {"keep-last": 1, "linked": ["ward"]},
         "mail": "email-domain",
         "note": "constant:-",
         "came": SHIFT,
@@ -74,7 +76,10 @@ def rows(found) -> list:
     """All rows as texts, without an order."""
     frame = found if isinstance(found, pl.DataFrame) else pl.DataFrame(found)
     texts = [
-        series.dt.to_string("%Y-%m-%d") if series.dtype.is_temporal() else series.cast(pl.String)
+        # Whole numbers are floats in pandas once one is missing.
+        series.dt.to_string("%Y-%m-%d")
+        if series.dtype.is_temporal()
+        else series.cast(pl.String).str.strip_suffix(".0")
         for series in frame.get_columns()
     ]
     return sorted(pl.DataFrame(texts).rows(), key=str)

@@ -237,7 +237,11 @@ def _told_pairs(telling: Sequence[tuple[str, str]]) -> list[str]:
     """Say which columns tell others."""
     if not telling:
         return []
-    lines = ["", "# Columns that tell others: what hides one of them has to hide the other, too."]
+    lines = [
+        "",
+        "# Columns that tell others: what hides one of them has to hide the other, too.",
+        '# Where one is treated, link the other with it: treat = { keep-first = 3, linked = ["town"] }',
+    ]
     for one, other in telling[:_PAIRS]:
         lines.append(f"# {toml_value(one)} tells {toml_value(other)}.".replace("\n", " "))
     if len(telling) > _PAIRS:

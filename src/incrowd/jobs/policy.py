@@ -20,6 +20,7 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS
+from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import treatment_of
 
 if TYPE_CHECKING:
@@ -324,7 +325,7 @@ def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[
     if attribute.levels is not None:
         bounds = [level for level in attribute.levels if level is not None]
         lines.append(f"levels = {toml_value(bounds)}")
-    if attribute.treatment is not None:
+    if attribute.treatment is not None and not isinstance(attribute.treatment, Linked):
         lines.append(f"treat = {toml_value(attribute.treatment.spec())}")
     return lines
 

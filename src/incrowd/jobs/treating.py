@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from incrowd.errors import ParameterError, named
 from incrowd.io.draws import Draws
 from incrowd.table.schema import require_columns
 from incrowd.table.treated_columns import TreatedColumn
+from incrowd.treatments._linked import Linked
 from incrowd.treatments.keys import Secret, read_key
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ class Treating:
         if not schema.treated:
             return cls(engine, engine, schema)
         columns = _columns_of(engine, schema)
-        made = []
-        for column in columns:
+        linked = [column for column in columns if isinstance(column.treatment, Linked)]
+        made: list[TreatedColumn] = []
+        for column in (each for each in columns if each not in linked):
             before = None if decided is None else decided[column.name]["decided"]
             # Also of a batch all values are read beforehand, so that nothing is half written.
             found = column.distinct(*engine.values_of(column.counted))
@@ -72,6 +74,7 @@ class Treating:
             else:
                 column.treatment.check_batch(found, before, column.secret)
             made.append(replace(column, decided=before))
+        made += [_following(column, made, engine, decided) for column in linked]
         first = [column for column in made if _is_counted(column)]
         return cls(
             engine,
@@ -84,6 +87,22 @@ class Treating:
     def rows(self, counted: Engine) -> Engine:
         """Return the engine of the rows that leave, with what `counted` has counted."""
         return counted.with_rows(self.came.treated(self._columns)) if self._columns else counted
+
+
+def _following(
+    column: TreatedColumn, leads: Sequence[TreatedColumn], engine: Engine, decided: Mapping[str, Any] | None
+) -> TreatedColumn:
+    """Decide what a linked column becomes, after what its lead becomes."""
+    assert isinstance(column.treatment, Linked)
+    values = engine.values_of(column.columns)
+    before = None if decided is None else decided[column.name]["decided"]
+    if before is None:
+        [lead] = (each for each in leads if each.name == column.treatment.lead)
+        return column.following(*values, lead.decided)
+    # Also of a batch all values are read beforehand, so that nothing is half written.
+    column = replace(column, treatment=replace(column.treatment, kind=before["kind"]), decided=before)
+    column.batch(column.named(values[0]))
+    return column
 
 
 def _entry(column: TreatedColumn) -> dict[str, Any]:

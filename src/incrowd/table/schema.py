@@ -12,7 +12,7 @@ from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
 from incrowd.table.spellings import Spelling, check_spelling
-from incrowd.table.treatment_rules import check_together, check_treatment
+from incrowd.table.treatment_rules import check_together, check_treatment, linked_with
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import PERSON, Treatment, treatment_of
 
@@ -257,6 +257,13 @@ class Schema:
             raise SchemaError(f"unlisted must be 'drop', 'keep' or None, got {unlisted!r}")
         for name, treatment in (treatments or {}).items():
             attributes[name] = _treated(attributes, name, treatment)
+        every = attributes.values()
+        followers = linked_with(
+            {each.name: each.treatment for each in every},
+            {each.name: each.role for each in every},
+            {each.name: each.spelling.kind if each.spelling else each.kind for each in every},
+        )
+        attributes |= {name: replace(attributes[name], treatment=each) for name, each in followers.items()}
         _check_beside(attributes, unlisted)
         self._attributes = attributes
         self.null_values: tuple[str, ...] = _null_values(null_values)

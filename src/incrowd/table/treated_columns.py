@@ -12,6 +12,7 @@ from incrowd.io.columns import nameless
 from incrowd.io.draws import Draws
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
+from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import PERSON, Batch, Distinct, Reads, Treatment, by_value
 
 if TYPE_CHECKING:
@@ -124,13 +125,64 @@ class TreatedColumn:
     def of(self, rows: pl.DataFrame, draws: NDArray[np.uint64] | None = None) -> pl.Series:
         """Treat rows, which have `columns` at least."""
         read = self._read(nameless(rows[self.name]))
+        made = self.treatment.treat(self._batch(read, rows, draws))
+        return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
+
+    def batch(self, rows: pl.DataFrame) -> Batch:
+        """Read rows, which have `columns` at least, as the treatment is given them."""
+        return self._batch(self._read(nameless(rows[self.name])), rows, None)
+
+    def _batch(self, read: _Read, rows: pl.DataFrame, draws: NDArray[np.uint64] | None) -> Batch:
         beside = {
             name: self._beside(name, nameless(rows[name]))
             for name in self.columns
             if name != self.name or name in self.treatment.columns
         }
-        made = self.treatment.treat(Batch(read.values, beside, self.decided, self.secret, draws, self.name))
-        return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
+        return Batch(read.values, beside, self.decided, self.secret, draws, self.name)
+
+    def named(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Give combinations of `columns`, as an engine counted them, their names."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {name: found.to_series(place) for place, name in enumerate(self.columns)}, strict=False
+        )
+
+    def following(
+        self, found: pl.DataFrame, counts: NDArray[np.int64], lead: Mapping[str, Any]
+    ) -> TreatedColumn:
+        """Decide what goes with each treated value of the lead; see `Linked`.
+
+        Parameters
+        ----------
+        found, counts
+            The combinations of `columns` as an engine has them.
+        lead
+            What was decided of the lead.
+
+        Raises
+        ------
+        SchemaError
+            When its values cannot be read as they are declared.
+        """
+        import polars as pl
+
+        treatment = self.treatment
+        assert isinstance(treatment, Linked)
+        rows = self.named(found)
+        told = treatment.kind != "auto"
+        kinds: tuple[Reads, ...] = (treatment.reads,) if told else ("number", "date", "text")
+        for kind in kinds:
+            column = replace(self, treatment=replace(treatment, kind=kind), decided={"lead": dict(lead)})
+            try:
+                batch = column.batch(rows)
+            except SchemaError:
+                if kind == kinds[-1]:
+                    raise
+                continue
+            decided = replace(treatment, kind=kind).decide(batch, pl.Series(counts, dtype=pl.Int64))
+            return replace(column, decided={**column.decided, **decided})
+        raise AssertionError(kinds)
 
     def _beside(self, name: str, series: pl.Series) -> pl.Series:
         """Read another column, as that one writes its values."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from incrowd.errors import SchemaError
 from incrowd.table.spellings import Spelling
 from incrowd.treatments import TREATMENTS, Treatment
+from incrowd.treatments._linked import Linked
+from incrowd.treatments.base import Reads
 
-__all__ = ["check_together", "check_treatment"]
+__all__ = ["check_together", "check_treatment", "linked_with"]
 
 
 def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatment: Treatment) -> None:
@@ -62,3 +65,44 @@ def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> Non
                 f"column {name!r}: {treatment.name} moves together with {other!r}, which has no such "
                 "treatment; give both the same settings"
             )
+
+
+def linked_with(
+    treatments: Mapping[str, Treatment | None], roles: Mapping[str, str], kinds: Mapping[str, str]
+) -> dict[str, Linked]:
+    """Return what becomes of the columns that are linked with a treated one, by name.
+
+    Raises
+    ------
+    SchemaError
+        When a column cannot follow.
+    """
+    found: dict[str, Linked] = {}
+    for lead, treatment in treatments.items():
+        for name in treatment.linked_columns if treatment is not None else ():
+            assert treatment is not None
+            where = f"column {lead!r}: {treatment.name}: linked names {name!r}, which"
+            if name not in roles:
+                raise SchemaError(f"{where} has no role; give it one")
+            if name == lead:
+                raise SchemaError(f"{where} is the column itself; name those that tell the same")
+            if roles[name] not in ("quasi", "sensitive", "insensitive"):
+                raise SchemaError(f"{where} never leaves, as its role is {roles[name]}; leave it out there")
+            if (roles[lead] == "quasi") != (roles[name] == "quasi"):
+                raise SchemaError(
+                    f"{where} is {'no' if roles[lead] == 'quasi' else 'a'} quasi-identifier, unlike the "
+                    "column itself; what is generalized further cannot be followed"
+                )
+            linked = Linked(lead, treatment, _read_as(kinds[name], treatment))
+            if {treatments[name], found.get(name)} - {None, linked}:
+                raise SchemaError(f"{where} has another treatment; give it one, or leave it out there")
+            found[name] = linked
+    return found
+
+
+def _read_as(kind: str, treatment: Treatment) -> Reads | Literal["auto"]:
+    """Say how a linked column is read; dates that move are dates."""
+    if treatment.moves_dates:
+        return "date"
+    kinds: dict[str, Reads] = {"number": "number", "date": "date", "category": "text"}
+    return kinds.get(kind, "auto")

@@ -114,6 +114,15 @@ class Coding(Treatment):
             )
         return _short(float(np.average(values[beyond], weights=counts[beyond])), values)
 
+    def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
+        """Say that what lies within the limits is told as it is."""
+        import polars as pl
+
+        limits = list(lead.decided.values())
+        return pl.select(
+            pl.lit(made).eq_missing(pl.lit(lead.values)) & ~pl.lit(made).is_in(limits).fill_null(value=False)
+        ).to_series()
+
     def treat(self, batch: Batch) -> pl.Series:
         """Replace what is beyond."""
         import polars as pl

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Treatment
+from incrowd.treatments.base import LINKED, Batch, Treatment
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +21,7 @@ class KeepsPart(Treatment):
 
     characters: int = parameter("how many characters are kept", kind=int, low=1)
     keep_length: bool = parameter("a mark for every masked character, else three", kind=bool, default=True)
+    linked: str | None = LINKED.field(None)
 
     paper: ClassVar[str] = "ENISA 2019"
     no_promise: ClassVar[str] = "What is kept may still be rare: masks promise nothing about that."

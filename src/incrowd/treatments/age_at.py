@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Reads, Treatment
+from incrowd.treatments.base import LINKED, Batch, Reads, Treatment
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +33,8 @@ class AgeAt(Treatment):
         The column with the date of the event, or a day such as ``2024-12-31``.
     over
         The oldest age that is told.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class AgeAt(Treatment):
 
     event: str = parameter("column of the event's date, or a day", kind=str)
     over: int = parameter("oldest age that is told", kind=int, low=0, high=150, default=89)
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "age-at"
     summary: ClassVar[str] = "replaces dates of birth by the age at an event, with the oldest as one group"

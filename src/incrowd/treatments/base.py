@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from incrowd.errors import ParameterError, quoted, setting
-from incrowd.parameters import Configured, Registry
+from incrowd.parameters import Configured, Parameter, Registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
 
 __all__ = [
+    "LINKED",
     "PERSON",
     "Batch",
     "Distinct",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 Reads = Literal["text", "number", "date"]
+LINKED = Parameter(str, "columns that tell the same and go along, as city+region", optional=True)
+"""The parameter of treatments that other columns can follow."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +115,31 @@ class Treatment(Configured):
         Whether a quasi-identifier may have it. Its values are then treated first and generalized afterwards.
     for_person
         Whether a column that says whose row it is may have it, so that it is released.
-    keyed
-        Whether it needs a key.
+    moves_dates
+        Whether columns that are linked with it are dates that move as its own do.
+    unlinked
+        Why no column can go along, where none can; see `linked_columns`.
     """
 
     reads: ClassVar[Reads] = "text"
     no_promise: ClassVar[str] = ""
     for_quasi: ClassVar[bool] = False
     for_person: ClassVar[bool] = False
+    moves_dates: ClassVar[bool] = False
+    unlinked: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        given = getattr(self, "linked", None)
+        if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
+            object.__setattr__(self, "linked", "+".join(given))
+        super().__post_init__()
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Make a treatment from values by name; see `Configured.from_settings`."""
+        if "linked" in settings and "linked" not in cls.parameters():
+            raise ParameterError(f"{cls.name}: no column can be linked with it, as {cls.unlinked}")
+        return super().from_settings(settings)
 
     @property
     def promise(self) -> str:
@@ -176,6 +196,22 @@ class Treatment(Configured):
         """Say whether another treatment moves values to the same rows."""
         return self == other
 
+    @property
+    def linked_columns(self) -> tuple[str, ...]:
+        """Name the columns that tell the same as this one, and so have to go along."""
+        named = getattr(self, "linked", None)
+        return tuple(name.strip() for name in named.split("+")) if named else ()
+
+    def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
+        """Say of rows that were treated which tell their value exactly: what is linked stays there, too."""
+        import polars as pl
+
+        return pl.Series([False]).new_from_index(0, len(made))
+
+    def along(self, days: pl.Series, lead: Batch) -> pl.Series:
+        """Move the days of a linked column as those of the rows of its lead move."""
+        raise NotImplementedError
+
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide what is decided once, of the distinct values of the first table: plain data.
 
@@ -224,6 +260,8 @@ class Treatment(Configured):
         settings = self.settings()
         usual = {each.name: each.default for each in fields(self)}
         first = next(iter(self.parameters()), None)
+        if "linked" in settings:
+            settings["linked"] = list(self.linked_columns)
         given: Any = True if first is None else settings.pop(first, True)
         return {self.name: given} | {name: x for name, x in settings.items() if x != usual[name]}
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from incrowd.parameters import parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
+from incrowd.treatments.base import LINKED
 
 __all__ = ["Bottom"]
 
@@ -26,6 +27,8 @@ class Bottom(Coding):
         What stands for values beyond: ``threshold`` or ``mean``.
     limits
         What limits are: ``value``, ``quantile``, or ``auto``.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Bottom(Coding):
     bottom: float = parameter("the limit, as a value or a quantile", kind=float)
     instead: str = INSTEAD.field("threshold")
     limits: str = LIMITS.field("auto")
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "bottom"
     summary: ClassVar[str] = "replaces numbers below a limit by the limit or by their mean"

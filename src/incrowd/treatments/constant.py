@@ -42,6 +42,9 @@ class Constant(Treatment):
     name: ClassVar[str] = "constant"
     summary: ClassVar[str] = "replaces every value by one text, missing values too"
     paper: ClassVar[str] = "HIPAA Safe Harbor"
+    unlinked: ClassVar[str] = (
+        "nothing is left that a column could follow; treat or leave out the other column, too"
+    )
 
     @property
     def promise(self) -> str:

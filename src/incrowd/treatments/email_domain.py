@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Distinct, Treatment
+from incrowd.treatments.base import LINKED, Batch, Distinct, Treatment
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,6 +30,8 @@ class EmailDomain(Treatment):
     ----------
     least
         How many records a domain needs at least.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class EmailDomain(Treatment):
     """
 
     least: int = parameter("records that a domain needs to be kept", kind=int, low=1, default=5)
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "email-domain"
     summary: ClassVar[str] = "keeps the domains of e-mail addresses that enough records have"

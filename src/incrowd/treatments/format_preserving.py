@@ -72,6 +72,10 @@ class FormatPreserving(Treatment):
         "the key can decrypt it. Lengths and signs stay visible."
     )
     for_person: ClassVar[bool] = True
+    unlinked: ClassVar[str] = (
+        "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
+        "it out"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -25,6 +25,8 @@ class KeepFirst(KeepsPart):
         How many characters are kept, >= 1.
     keep_length
         Whether there is a mark for every masked character. Else there are three.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Treatment
+from incrowd.treatments.base import LINKED, Batch, Treatment
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +28,8 @@ class Mask(Treatment):
         A regular expression without lookaround and references back, as Rust and RE2 read it.
     mark
         What stands for it; the text of each find becomes one mark.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Mask(Treatment):
 
     pattern: str = parameter("a regular expression: what it finds is masked", kind=str)
     mark: str = parameter("what stands for each find", kind=str, default="*")
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "mask"
     summary: ClassVar[str] = "masks what a pattern finds, and texts in which it finds nothing whole"

@@ -68,6 +68,7 @@ class Microaggregate(Perturbing):
     name: ClassVar[str] = "microaggregate"
     summary: ClassVar[str] = "replaces numbers by the mean of a group of k records that are alike (MDAV)"
     paper: ClassVar[str] = "Domingo-Ferrer and Torra 2005"
+    unlinked: ClassVar[str] = "it has a way of its own: all columns have microaggregate with together"
     reads: ClassVar[Reads] = "number"
     no_promise: ClassVar[str] = (
         "At least k records have each value of the columns that were grouped together; that is no "

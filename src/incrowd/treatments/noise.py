@@ -70,6 +70,7 @@ class Noise(Perturbing):
     name: ClassVar[str] = "noise"
     summary: ClassVar[str] = "adds normal noise to numbers, or multiplies them by it"
     paper: ClassVar[str] = "Kim 1986"
+    unlinked: ClassVar[str] = "it has a way of its own: how = 'correlated' and together"
     reads: ClassVar[Reads] = "number"
     no_promise: ClassVar[str] = (
         "Noise is no differential privacy: the largest values stay the largest, and a few per cent of noise "

@@ -104,6 +104,9 @@ class Pram(Perturbing):
     name: ClassVar[str] = "pram"
     summary: ClassVar[str] = "replaces categories at random, so that expected frequencies stay as they are"
     paper: ClassVar[str] = "Gouweleeuw et al. 1998"
+    unlinked: ClassVar[str] = (
+        "every row is drawn by itself; take record-swap with together, which moves columns together"
+    )
     no_promise: ClassVar[str] = (
         "Most values are still the right ones, and a rare one that stayed is as rare as before."
     )

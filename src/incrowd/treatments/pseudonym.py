@@ -76,6 +76,10 @@ class Pseudonym(Treatment):
         "the key can find whose they are."
     )
     for_person: ClassVar[bool] = True
+    unlinked: ClassVar[str] = (
+        "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
+        "it out"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -53,6 +53,10 @@ class RandomNumbers(Treatment):
         "the table in internal/ knows whose they are."
     )
     for_person: ClassVar[bool] = True
+    unlinked: ClassVar[str] = (
+        "its values say nothing that a column could follow; give the other column a pseudonym, too, or leave "
+        "it out"
+    )
 
     @property
     def promise(self) -> str:

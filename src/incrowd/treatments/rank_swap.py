@@ -58,6 +58,7 @@ class RankSwap(Perturbing):
     name: ClassVar[str] = "rank-swap"
     summary: ClassVar[str] = "swaps numbers between records whose ranks are near each other"
     paper: ClassVar[str] = "Moore 1996"
+    unlinked: ClassVar[str] = "it has a way of its own: the other column has rank-swap, too, with by"
     reads: ClassVar[Reads] = "number"
     no_promise: ClassVar[str] = (
         "All numbers are still there, the largest too, and near their record: whoever knows about what "

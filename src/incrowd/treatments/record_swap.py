@@ -59,6 +59,7 @@ class RecordSwap(Perturbing):
     name: ClassVar[str] = "record-swap"
     summary: ClassVar[str] = "lets pairs of records change places, in one column or in several together"
     paper: ClassVar[str] = "Dalenius and Reiss 1982"
+    unlinked: ClassVar[str] = "it has a way of its own: all columns have record-swap with together"
     no_promise: ClassVar[str] = "Most records keep their value, and every value is still there."
 
     @property

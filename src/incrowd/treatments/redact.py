@@ -37,6 +37,9 @@ class Redact(Treatment):
     name: ClassVar[str] = "redact"
     summary: ClassVar[str] = "replaces every value by [redacted]; missing values stay missing"
     paper: ClassVar[str] = "HIPAA Safe Harbor"
+    unlinked: ClassVar[str] = (
+        "nothing is left that a column could follow; treat or leave out the other column, too"
+    )
     no_promise: ClassVar[str] = "It still tells who had a value."
 
     @property

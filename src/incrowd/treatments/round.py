@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
+from incrowd.errors import ParameterError
 from incrowd.parameters import Parameter, parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
-from incrowd.treatments.base import Batch
+from incrowd.treatments.base import LINKED, Batch, Treatment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,8 @@ class Round(Coding):
         Limits of top and bottom coding, as for `Top`; none by default.
     limits, instead
         As for `Top`.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Round(Coding):
     bottom: float | None = _LIMIT.field(None)
     limits: str = LIMITS.field("auto")
     instead: str = INSTEAD.field("threshold")
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "round"
     summary: ClassVar[str] = (
@@ -70,6 +74,14 @@ class Round(Coding):
     paper: ClassVar[str] = "Hundepool et al. 2012"
     no_promise: ClassVar[str] = "Whoever knows about what a value is finds its multiple."
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.is_random and self.linked:
+            raise ParameterError(
+                f"{self.name}: no column can be linked with it if how = 'random', as equal numbers get "
+                "different multiples; take how = 'nearest'"
+            )
+
     @property
     def promise(self) -> str:
         """Say what it is rounded to."""
@@ -77,6 +89,10 @@ class Round(Coding):
         coded = self.top is not None or self.bottom is not None
         before = super().promise + " and " if coded else ""
         return f"{before}is rounded{at_random} to multiples of {self.base:g}"
+
+    def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
+        """Tell nothing exactly: a multiple may have been another number."""
+        return Treatment.leaves_exact(self, made, lead)
 
     @property
     def perturbs(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments.base import PERSON, Batch, Reads, Treatment, by_value
+from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment, by_value
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class ShiftDates(Treatment):
         Where the key is, as for `Pseudonym`.
     keep_weekday
         Whether dates move by whole weeks.
+    linked
+        Columns of dates that move by as many days.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class ShiftDates(Treatment):
     by: str = parameter("column that says whose date it is", kind=str, default=PERSON)
     key: str = parameter(KEY_MEANING, kind=str, default="prompt")
     keep_weekday: bool = parameter("whether dates move by whole weeks", kind=bool, default=False)
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "shift-dates"
     summary: ClassVar[str] = "shifts all dates of a person by one number of days, drawn from a key"
@@ -67,6 +70,7 @@ class ShiftDates(Treatment):
         "Intervals are exact, and whoever knows one date of a person knows all of them. Seasons stay visible "
         "where the range is short."
     )
+    moves_dates: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,6 +114,10 @@ class ShiftDates(Treatment):
         whose = people[0] if len(people) == 1 else _together(people)
         offsets = by_value(whose, lambda texts: self._offsets(texts, secret))
         return pl.select(pl.lit(batch.values) + pl.lit(offsets)).to_series()
+
+    def along(self, days: pl.Series, lead: Batch) -> pl.Series:
+        """Shift linked days by the offsets of their rows; they need none in the lead."""
+        return self.treat(replace(lead, values=days))
 
     def _offsets(self, people: pl.Series, secret: Secret) -> pl.Series:
         """Return the offset of each person: from -most to most steps, but never none."""

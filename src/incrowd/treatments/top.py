@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from incrowd.parameters import parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
+from incrowd.treatments.base import LINKED
 
 __all__ = ["Top"]
 
@@ -28,6 +29,8 @@ class Top(Coding):
         What stands for values beyond: ``threshold`` or ``mean``.
     limits
         What limits are: ``value``, ``quantile``, or ``auto``.
+    linked
+        Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class Top(Coding):
     bottom: float | None = parameter("a limit below, too", kind=float, optional=True, default=None)
     instead: str = INSTEAD.field("threshold")
     limits: str = LIMITS.field("auto")
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "top"
     summary: ClassVar[str] = "replaces numbers above a limit by the limit or by their mean"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Reads, Treatment
+from incrowd.treatments.base import LINKED, Batch, Reads, Treatment
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,8 @@ class TruncateDates(Treatment):
     ----------
     to
         ``week``, ``month``, ``quarter`` or ``year``.
+    linked
+        Columns of dates that move by as many days.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class TruncateDates(Treatment):
     """
 
     to: str = parameter("what dates are cut to", kind=str, choices=tuple(_EVERY), default="month")
+    linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "truncate-dates"
     summary: ClassVar[str] = "replaces dates by the first day of their week, month, quarter or year"
@@ -47,6 +50,7 @@ class TruncateDates(Treatment):
     reads: ClassVar[Reads] = "date"
     no_promise: ClassVar[str] = "HIPAA Safe Harbor lets only years stay."
     for_quasi: ClassVar[bool] = True
+    moves_dates: ClassVar[bool] = True
 
     @property
     def promise(self) -> str:
@@ -59,3 +63,7 @@ class TruncateDates(Treatment):
 
         days = batch.values.cast(pl.Int32).cast(pl.Date)
         return days.dt.truncate(_EVERY[self.to]).cast(pl.Int32).cast(pl.Int64)
+
+    def along(self, days: pl.Series, lead: Batch) -> pl.Series:
+        """Move linked days as far as those of their rows were cut."""
+        return days + (self.treat(lead) - lead.values)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from incrowd.verification.classes import fetch_row, written
 from incrowd.verification.source import Table
 from incrowd.verification.spellings import Spelling
-from incrowd.verification.treatments import Treatment
+from incrowd.verification.treatments import LINKED, Treatment
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,6 +38,8 @@ def wrong_forms(
     """Say how many records have a value in a treated column that its treatment does not give."""
     if name not in released.names:
         return [f"the treated column {name!r} is not in the file"]
+    if treatment.name == LINKED:
+        return _told_more(con, released, name, treatment, null_values)
     form = _form(treatment, spelling)
     if form is None:
         return []
@@ -57,6 +59,32 @@ def wrong_forms(
         f"the column {name!r}: {sum(odd)} records have a value ({len(odd)} distinct) that its treatment "
         f"{treatment.name} does not give"
     ]
+
+
+_FOLLOWED = frozenset({"age-at", "keep-first", "keep-last", "mask", "email-domain", "round"})
+"""Treatments of which each value goes with one value of a linked column."""
+
+
+def _told_more(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    name: str,
+    treatment: Treatment,
+    null_values: Sequence[str],
+) -> list[str]:
+    """Say of how many values of a treated column a linked one has several."""
+    lead = str(treatment.first)
+    if treatment.of not in _FOLLOWED or lead not in released.names:
+        return []
+    value, own = (written(con, released, column, null_values) for column in (lead, name))
+    (wrong,) = fetch_row(
+        con,
+        f"SELECT count(*) FROM (SELECT {value} AS v FROM {released.name} AS t GROUP BY v "
+        f"HAVING count(DISTINCT {own}) > 1)",
+    )
+    if not wrong:
+        return []
+    return [f"the column {name!r} goes along with {lead!r}, but {wrong} values of that one have several here"]
 
 
 def raw_left(

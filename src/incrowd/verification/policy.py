@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -293,7 +293,32 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
                 treatment=treatment,
             )
         )
-    return tuple(columns)
+    return _with_linked(columns)
+
+
+def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Tell columns that go along with a treated one what becomes of them."""
+    leads = {name: each for each in columns if each.treatment for name in each.treatment.linked}
+    found = []
+    for each in columns:
+        column = each
+        lead = leads.get(column.name)
+        if lead is not None and lead.treatment is not None:
+            if column.treatment is not None:
+                raise PolicyError(f"column {column.name!r} is linked with {lead.name!r} and has a treatment")
+            # Texts are told apart as they are; numbers and dates are written as before.
+            plain = column.kind == "category"
+            column = replace(
+                column,
+                treatment=lead.treatment.led_by(lead.name),
+                kind="auto" if plain else column.kind,
+                spelling=None if plain else column.spelling,
+            )
+        found.append(column)
+    missing = [name for name in leads if name not in {column.name for column in columns}]
+    if missing:
+        raise PolicyError(f"linked names {named(missing)}, which has no role")
+    return tuple(found)
 
 
 def _levels(data: object, where: str) -> tuple[int, int | None] | None:

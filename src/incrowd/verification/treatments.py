@@ -8,30 +8,30 @@ from typing import Any
 
 from incrowd.errors import PolicyError, named
 
-__all__ = ["Treatment", "read_treatment"]
+__all__ = ["LINKED", "Treatment", "read_treatment"]
 
 _CODING = ("limits", "instead")
 _SETTINGS: dict[str, tuple[str, ...]] = {
     "pseudonym": ("key", "length", "form"),
     "format-preserving": ("key",),
     "random-numbers": (),
-    "shift-dates": ("by", "key", "keep_weekday"),
-    "truncate-dates": (),
-    "age-at": ("over",),
+    "shift-dates": ("by", "key", "keep_weekday", "linked"),
+    "truncate-dates": ("linked",),
+    "age-at": ("over", "linked"),
     "noise": ("how", "together"),
     "rank-swap": ("by", "within"),
     "record-swap": ("together", "within"),
     "microaggregate": ("together", "within"),
     "pram": ("matrix", "moves", "within"),
-    "keep-first": ("keep_length",),
-    "keep-last": ("keep_length",),
-    "mask": ("mark",),
-    "email-domain": (),
+    "keep-first": ("keep_length", "linked"),
+    "keep-last": ("keep_length", "linked"),
+    "mask": ("mark", "linked"),
+    "email-domain": ("linked",),
     "redact": (),
     "constant": (),
-    "round": ("how", "top", "bottom", *_CODING),
-    "top": ("bottom", *_CODING),
-    "bottom": _CODING,
+    "round": ("how", "top", "bottom", "linked", *_CODING),
+    "top": ("bottom", "linked", *_CODING),
+    "bottom": ("linked", *_CODING),
 }
 """Every treatment and its settings beside the first, which its name has."""
 _PERTURBING = frozenset({"shift-dates", "noise", "rank-swap", "record-swap", "microaggregate", "pram"})
@@ -49,6 +49,8 @@ _KEEPING = frozenset(
     }
 )
 """Those after which numbers are numbers and dates are dates, written as before."""
+LINKED = "linked"
+"""What a column has that goes along with a treated one."""
 _HIDING = ("pseudonym", "format-preserving", "keep-first", "keep-last")
 """Those after which no raw value may be left."""
 
@@ -74,12 +76,27 @@ class Treatment:
     @property
     def perturbs(self) -> bool:
         """Whether equal values may have become others, so that models judged those before."""
-        return self.name in _PERTURBING or self.settings.get("how") == "random"
+        return self.of in _PERTURBING or self.settings.get("how") == "random"
+
+    @property
+    def of(self) -> str:
+        """Its name; of a linked column that of the treatment that it follows."""
+        return str(self.settings["of"]) if self.name == LINKED else self.name
+
+    @property
+    def linked(self) -> tuple[str, ...]:
+        """The columns that go along."""
+        given = self.settings.get("linked", ())
+        return tuple(given.split("+") if isinstance(given, str) else map(str, given))
+
+    def led_by(self, lead: str) -> Treatment:
+        """Return what becomes of a column that goes along; `first` is its lead."""
+        return Treatment(LINKED, lead, {"of": self.name})
 
     @property
     def changes_kind(self) -> bool:
         """Whether numbers and dates have become something else."""
-        return self.name not in _KEEPING
+        return self.name not in _KEEPING and self.name != LINKED
 
     @property
     def hides(self) -> bool:
