@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import TIMES
 from incrowd.attacks import attack, wilson
+from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.attacks.singling_out import size_factor
 from incrowd.errors import InputError
 from incrowd.kernels.nearest import Cloud, nearest
@@ -230,23 +232,23 @@ def clouds(draw):
     number = st.one_of(st.just(math.nan), st.integers(0, 4).map(float))
     ends = draw(st.lists(st.tuples(number, number), min_size=records, max_size=records))
     ends = [(a, b) if a <= b else (a, a) if math.isnan(a) or math.isnan(b) else (b, a) for a, b in ends]
-    shares = draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=2 * values, max_size=2 * values))
+    cells = draw(st.lists(st.sets(st.integers(0, values - 1), min_size=1), min_size=1, max_size=3))
     pick = lambda top, many: draw(st.lists(st.integers(0, top), min_size=many, max_size=many))  # noqa: E731
     sets = draw(st.lists(st.lists(number, min_size=2, max_size=4), max_size=3))
     of_set = draw(st.lists(st.integers(-1, len(sets) - 1), min_size=records, max_size=records))
+    # The sets of categories are numbered after those of numbers.
+    of_cell = [cell - 1 if not cell else len(sets) + cell - 1 for cell in pick(len(cells), records)]
+    everything = [*sets, *map(sorted, cells)]
     return Cloud(
         np.array([True, False]),
         np.array([[low, 0] for low, _ in ends], float),
         np.array([[high, 0] for _, high in ends], float),
         np.array([4.0, 1.0]),
         np.array([[draw(number), 0] for _ in range(rows)], float),
-        np.array(shares, np.float32),
-        np.array([0, 0]),
-        np.array([0, values]),
-        np.array([[held, code] for held, code in zip(of_set, pick(1, records), strict=True)], np.int32),
+        np.array([[held, cell] for held, cell in zip(of_set, of_cell, strict=True)], np.int32),
         np.array([[0, rank] for rank in pick(values - 1, rows)], np.int32),
-        np.array([number for held in sets for number in held], float),
-        np.cumsum([0, *map(len, sets)]),
+        np.array([number for held in everything for number in held], float),
+        np.cumsum([0, *map(len, everything)]),
     )
 
 
@@ -276,12 +278,36 @@ def test_the_nearest_records_read_once_more(cloud, count):
                 gap = ((value - low) ** 2 + (high - value) ** 2) / (2 * (high - low)) / 4
             else:
                 gap = abs(value - (low + high) / 2) / 4
-            far.append(
-                round(gap + 1 - float(cloud.shares[cloud.codes[record, 1] * 3 + cloud.ranks[row, 1]]), 9)
-            )
+            cell, rank = cloud.codes[record, 1], cloud.ranks[row, 1]
+            held = cloud.members[cloud.starts[cell] : cloud.starts[cell + 1]].tolist() if cell >= 0 else []
+            far.append(round(gap + 1 - (held.count(rank) / len(held) if held else 0), 9))
         order = sorted(range(records), key=far.__getitem__)[:count]
         assert found[row].tolist() == order
         assert gaps[row] == pytest.approx([far[record] for record in order])
+
+
+@given(st.integers(0, 99), st.integers(1, 4))
+def test_of_equal_records_the_first_ones_are_enough(seed, count):
+    """A search among all records finds the same as one among the first of each equivalence class."""
+    raw = people(40, seed)
+    release = raw.with_columns(pl.lit("*").alias("t"), pl.col("n", "m").round(0), pl.col("c"))
+    setting = Setting(raw, release, SCHEMA, None, seed)
+    names, rows = ["n", "m", "c"], np.arange(40)
+    order = np.random.default_rng([seed, 3]).permutation(setting.records)
+    found, gaps = nearest(setting.cloud(names, order), rows, count)
+    again = nearest_records(setting, names, rows, count)
+    assert again[0].tolist() == order[found].tolist()
+    assert again[1].tolist() == gaps.tolist()
+
+
+def test_a_column_of_names_takes_memory_for_each_name_and_not_for_each_pair():
+    names = pl.DataFrame({"n": [f"x{i}" for i in range(12_000)], "s": ["A"] * 12_000})
+    tracemalloc.start()
+    try:
+        attack(names, names, ic.Schema(quasi=["n"], sensitive=["s"]), attacks=10)
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_small_control_is_scaled_up():

@@ -18,7 +18,7 @@ def inference(setting: Setting, secret: str, attacks: int) -> Attack:
 
     def right(rows: NDArray[np.int64], records: NDArray[np.int64]) -> int:
         if not column.numeric:
-            return int((column.shares[column.codes[records], column.ranks[rows]] == 1).sum())
+            return int(column.sets.is_just(column.codes[records], column.ranks[rows]).sum())
         # Halves, since the sum of two enormous numbers is none.
         told, true = column.low[records] / 2 + column.high[records] / 2, column.values[rows]
         near = np.abs(told / 2 - true / 2) <= 0.05 * np.maximum(np.abs(true), 1e-12) / 2

@@ -43,14 +43,14 @@ class Part(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """The released cells of a column of numbers that are no intervals, as the ranks that they name.
+    """Released cells as the ranks that they name: all of categories, of numbers those that are no intervals.
 
     Attributes
     ----------
     number
         int64[labels]: the number of the set that a label is, -1 where it is none.
     ranks, starts
-        int64[...], int64[sets + 1]: set i is ``ranks[starts[i]:starts[i + 1]]``.
+        int64[...], int64[sets + 1]: set i is ``ranks[starts[i]:starts[i + 1]]``, ascending; none is empty.
     """
 
     number: NDArray[np.int64]
@@ -59,11 +59,19 @@ class Sets(NamedTuple):
 
     @classmethod
     def of(cls, listed: Mapping[int, NDArray[np.int64]], labels: int) -> Sets:
-        """Lay out the ranks of labels, by the labels' numbers."""
+        """Lay out the ranks of labels, by the labels' numbers; a label without any is no set."""
+        held = {label: np.sort(ranks) for label, ranks in listed.items() if len(ranks)}
         number = np.full(labels, -1, np.int64)
-        number[list(listed)] = np.arange(len(listed))
-        starts = np.cumsum([0, *map(len, listed.values())])
-        return cls(number, np.concatenate((np.zeros(0, np.int64), *listed.values())), starts)
+        number[list(held)] = np.arange(len(held))
+        starts = np.cumsum([0, *map(len, held.values())])
+        return cls(number, np.concatenate((np.zeros(0, np.int64), *held.values())), starts)
+
+    def is_just(self, codes: NDArray[np.integer], ranks: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Say of pairs of a label and a rank whether the label is the set of that rank alone."""
+        sizes = np.append(np.diff(self.starts), 0)
+        first = np.append(self.ranks[self.starts[:-1]], -1)
+        number = self.number[codes]
+        return np.asarray((sizes[number] == 1) & (first[number] == ranks))
 
     def ranks_of(self, code: int) -> NDArray[np.int64]:
         """Return the ranks of the set that a label is."""
@@ -79,14 +87,15 @@ class Sets(NamedTuple):
         return np.asarray((self.number[codes] >= 0) & ~self._without(self.ranks == rank, codes))
 
     def _without(self, marked: NDArray[np.bool_], codes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        owner = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        clean = np.ones(len(self.starts), np.bool_)
-        clean[owner[marked]] = False
-        return np.asarray((self.number[codes] >= 0) & clean[self.number[codes]])
+        clean = np.zeros(len(self.starts), np.bool_)
+        if len(self.ranks):
+            clean[:-1] = ~np.logical_or.reduceat(marked, self.starts[:-1])
+        # A label that is no set has the number -1, which finds the last place: False.
+        return np.asarray(clean[self.number][codes])
 
 
 class Column:
-    """One column: raw values as numbers or ranks, released cells as intervals, sets or shares of ranks."""
+    """One column: raw values as numbers or ranks, released cells as intervals or sets of ranks."""
 
     def __init__(
         self,
@@ -120,10 +129,7 @@ class Column:
             # A set that names the missing value has something that lies below no number.
             self.upper = np.where(self.sets.has(domain.missing, codes), math.nan, self.high)
             return
-        self.shares = np.zeros((len(labels), domain.size), np.float32)
-        for number, held in enumerate(ranks_of(domain, labels)):
-            if len(held):
-                self.shares[number, held] = 1 / len(held)
+        self.sets = Sets.of(dict(enumerate(ranks_of(domain, labels))), len(labels))
 
     def place(self, numbers: Any) -> Any:
         """Return numbers as distances are computed with: what is enormous is scaled, as `Domain.places`."""
@@ -161,12 +167,10 @@ class Column:
     def meets(self, part: Part, *, of_release: bool) -> NDArray[np.bool_]:
         """Say which raw rows meet a part of a predicate, or which released records."""
         if not self.numeric:
-            allowed = self.shares[part.code] > 0
-            if not of_release:
-                return np.asarray(allowed[self.ranks])
-            within = (self.shares > 0) & ~allowed[None, :]
-            inside = np.asarray(~within.any(axis=1) & self.shares.any(axis=1))
-            return np.asarray(inside[self.codes])
+            allowed = np.zeros(self.domain.size, np.bool_)
+            if self.sets.number[part.code] >= 0:
+                allowed[self.sets.ranks_of(part.code)] = True
+            return self.sets.within(allowed, self.codes) if of_release else np.asarray(allowed[self.ranks])
         if part.code >= 0 and self.sets.number[part.code] >= 0:
             return self._among(self.sets.ranks_of(part.code), of_release)
         first, last = (self.low, self.upper) if of_release else (self.values, self.values)
@@ -193,7 +197,7 @@ class Column:
     def covers(self, row: int) -> NDArray[np.bool_]:
         """Say which released records' cells cover the value of a raw row: bool[records]."""
         if not self.numeric:
-            return np.asarray(self.shares[self.codes, self.ranks[row]] > 0)
+            return self.sets.has(int(self.ranks[row]), self.codes)
         value = self.values[row]
         # What says nothing, as * does, may be anything.
         told = self.told[self.codes]
@@ -260,8 +264,6 @@ class Setting:
 
         columns = [self.columns[name] for name in names]
         nothing = np.zeros(0)
-        tables = [nothing if column.numeric else column.shares.ravel() for column in columns]
-        sizes = [len(table) for table in tables]
 
         def side_by_side(arrays: Sequence[NDArray[Any]], rows: int, dtype: type) -> NDArray[Any]:
             laid: NDArray[Any] = np.zeros((rows, len(columns)), dtype)
@@ -281,9 +283,6 @@ class Setting:
             side_by_side(highs, self.records, np.float64)[order],
             np.array([column.extent if column.numeric else 1.0 for column in columns]),
             side_by_side(values, self.rows, np.float64),
-            np.concatenate(tables).astype(np.float32),
-            np.cumsum([0, *sizes[:-1]]),
-            np.array([column.domain.size for column in columns]),
             side_by_side(codes, self.records, np.int32)[order],
             side_by_side([column.ranks for column in columns], self.rows, np.int32),
             members,
@@ -314,12 +313,9 @@ def _cells_of(
     members: list[NDArray[np.float64]] = [np.zeros(0)]
     starts = [0]
     for column in columns:
-        if not column.numeric:
-            codes.append(column.codes.astype(np.int64))
-            continue
-        number = column.sets.number
+        number, ranks = column.sets.number, column.sets.ranks
         codes.append(np.where(number >= 0, number + len(starts) - 1, -1)[column.codes])
-        members.append(column.place(column.numbers[column.sets.ranks]))
+        members.append(column.place(column.numbers[ranks]) if column.numeric else ranks.astype(np.float64))
         starts.extend((column.sets.starts[1:] + starts[-1]).tolist())
     return codes, np.concatenate(members), np.array(starts)
 
@@ -345,5 +341,20 @@ def nearest_records(
     from incrowd.kernels.nearest import nearest
 
     order = np.random.default_rng([setting.seed, 3]).permutation(setting.records)
+    order = order[_first_of_each(setting, names, order, count)]
     found, gaps = nearest(setting.cloud(names, order), rows, count)
     return order[found], gaps
+
+
+def _first_of_each(
+    setting: Setting, names: Sequence[str], order: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """Return the places of the first records of each equivalence class: those after them are as far."""
+    from incrowd.kernels.grouping import group_columns
+
+    codes = [setting.columns[name].codes[order].astype(np.int64) for name in names]
+    ids, _ = group_columns(codes, [int(column.max()) + 1 for column in codes], len(order))
+    by_class = np.argsort(ids, kind="stable")
+    sizes = np.bincount(ids)
+    number = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(by_class[number < count])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.attacks.setting import Column, Part, Setting
@@ -16,6 +17,8 @@ __all__ = ["singling_out", "size_factor"]
 _TRIES = 300
 _TRIES_IN_CROWDS = 10
 """Predicates tried for every one that is guessed."""
+_BYTES_KEPT = 1 << 27
+"""Memory for the records that meet the parts of predicates."""
 
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
@@ -27,11 +30,7 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     codes = [column.codes.astype(np.int64) for column in columns]
     ids, first = group_columns(codes, [int(column.max()) + 1 for column in codes], setting.records)
     records = np.bincount(ids)
-    distinct = [column.of_records(first) for column in columns]
-
-    def covered(predicate: dict[int, Part]) -> int:
-        met = [distinct[j].meets(part, of_release=True) for j, part in predicate.items()]
-        return int(records[np.logical_and.reduce(met)].sum())
+    covered = _Covered([column.of_records(first) for column in columns], records)
 
     def people(predicate: dict[int, Part]) -> tuple[int, int]:
         met = np.logical_and.reduce(
@@ -52,7 +51,7 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
         if name in seen:
             continue
         seen.add(name)
-        holders = covered(predicate)
+        holders = covered.by(predicate)
         if not holders:
             continue
         unique += holders == 1
@@ -77,6 +76,31 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     factor = size_factor([other for _, other in met], setting.people / others)
     control = wilson(min(round(of_control * factor), made), made)
     return Attack(kind, made, main, baseline, control, risk_of(main, control))
+
+
+class _Covered:
+    """How many released records meet a predicate; what meets its parts is kept, as bits."""
+
+    def __init__(self, columns: Sequence[Column], records: NDArray[np.int64]) -> None:
+        self._columns = columns
+        self._records = records
+        self._bits: dict[tuple[int, str], NDArray[np.uint8]] = {}
+        self._most = max(_BYTES_KEPT * 8 // len(records), len(columns))
+
+    def by(self, predicate: dict[int, Part]) -> int:
+        met = np.bitwise_and.reduce([self._meets(j, part) for j, part in predicate.items()])
+        if not met.any():
+            return 0
+        return int(self._records[np.flatnonzero(np.unpackbits(met, count=len(self._records)))].sum())
+
+    def _meets(self, j: int, part: Part) -> NDArray[np.uint8]:
+        key = (j, repr(part))
+        found = self._bits.get(key)
+        if found is None:
+            if len(self._bits) >= self._most:
+                self._bits.clear()
+            found = self._bits[key] = np.packbits(self._columns[j].meets(part, of_release=True))
+        return found
 
 
 def _alone(columns: Sequence[Column], random: np.random.Generator) -> Iterator[dict[int, Part]]:

@@ -24,15 +24,12 @@ class Cloud(NamedTuple):
         missing; the range of the column.
     values
         float64[rows, columns]: numbers of the rows.
-    shares, first, sizes
-        float32[...], int64[columns], int64[columns]: the chance that cell c of column j is rank r is
-        ``shares[first[j] + c * sizes[j] + r]``.
     codes, ranks
-        int32[records, columns] and int32[rows, columns]: cells of the records and ranks of the rows; of a
-        column of numbers a cell is the number of a set, -1 where it lies between its ends.
+        int32[records, columns] and int32[rows, columns]: cells of the records, as numbers of sets, and ranks
+        of the rows. A cell is -1 where it lies between its ends, or names no category.
     members, starts
-        float64[...], int64[sets + 1]: the numbers of set i are ``members[starts[i]:starts[i + 1]]``, NaN for
-        missing.
+        float64[...], int64[sets + 1]: set i is ``members[starts[i]:starts[i + 1]]``: numbers, missing is NaN,
+        or the ranks of categories, ascending.
     """
 
     numeric: NDArray[np.bool_]
@@ -40,9 +37,6 @@ class Cloud(NamedTuple):
     high: NDArray[np.float64]
     extent: NDArray[np.float64]
     values: NDArray[np.float64]
-    shares: NDArray[np.float32]
-    first: NDArray[np.int64]
-    sizes: NDArray[np.int64]
     codes: NDArray[np.int32]
     ranks: NDArray[np.int32]
     members: NDArray[np.float64]
@@ -66,16 +60,33 @@ def nearest(
 
 @compiled
 def _apart(cloud, record, row, j):
+    number = cloud.codes[record, j]
     if not cloud.numeric[j]:
-        place = cloud.first[j] + cloud.codes[record, j] * cloud.sizes[j] + cloud.ranks[row, j]
-        return 1.0 - np.float64(cloud.shares[place])
-    value, extent, number = cloud.values[row, j], cloud.extent[j], cloud.codes[record, j]
+        return _not_named(cloud.members, cloud.starts, number, cloud.ranks[row, j])
+    value, extent = cloud.values[row, j], cloud.extent[j]
     if number < 0:
         return _gap(value, cloud.low[record, j], cloud.high[record, j], extent)
     total = 0.0
     for place in range(cloud.starts[number], cloud.starts[number + 1]):
         total += _gap(value, cloud.members[place], cloud.members[place], extent)
     return total / (cloud.starts[number + 1] - cloud.starts[number])
+
+
+@compiled
+def _not_named(members, starts, number, rank):
+    """Return the chance that a cell is another category, each that it names being as likely."""
+    if number < 0:
+        return 1.0
+    low, end = starts[number], starts[number + 1]
+    share = 1.0 / (end - low)
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if members[middle] < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return 1.0 - share if low < end and members[low] == rank else 1.0
 
 
 @compiled
