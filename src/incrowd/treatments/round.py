@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import Parameter, parameter
 from incrowd.treatments._coding import INSTEAD, LIMITS, Coding
+from incrowd.treatments._strata import strata_of
 from incrowd.treatments.base import LINKED, Batch, Treatment
 
 if TYPE_CHECKING:
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Round", "rounded"]
+__all__ = ["Round", "controlled", "rounded"]
 
+_DIGITS = 9
+"""Digits of a share of the base that count; beyond them numbers are taken for multiples."""
 _LIMIT = Parameter(float, "a limit, as a value or a quantile", optional=True)
 
 
@@ -29,16 +33,24 @@ class Round(Coding):
     two multiples around a number, each with a probability that keeps the expected value. Such numbers are
     drawn anew for every release.
 
+    ``controlled`` keeps sums: each number becomes one of the two multiples around it, so that the sum of the
+    column is as near as possible to that before (half a base at most), after that the sums of the groups of
+    `within` (less than a base each), and after that the numbers. So the numbers that are nearest to the upper
+    multiple are rounded up; equal ones are chosen at random. Of coded numbers it is the sum after coding. The
+    whole column is needed at once.
+
     Parameters
     ----------
     base
         What the released numbers are multiples of, > 0.
     how
-        ``nearest`` or ``random``.
+        ``nearest``, ``random`` or ``controlled``.
     top, bottom
         Limits of top and bottom coding, as for `Top`; none by default.
     limits, instead
         As for `Top`.
+    within
+        With ``controlled``, a column of whose groups the sums are kept, too; it has to be released as it is.
     linked
         Columns that tell the same and go along; see "Columns that tell the same" on the page of treatments.
 
@@ -51,20 +63,25 @@ class Round(Coding):
 
     References
     ----------
-    Hundepool et al., Statistical Disclosure Control, 2012, sections 3.6.3 (rounding) and 5 (random rounding).
+    Hundepool et al., Statistical Disclosure Control, 2012, sections 3.6.3 (rounding) and 5 (random rounding);
+    Cox, A constructive procedure for unbiased controlled rounding, Journal of the American Statistical
+    Association 82, 1987 (each value becomes a multiple beside it, and so do the sums).
     """
 
     base: float = parameter("what released numbers are multiples of", kind=float, above=0)
     how: str = parameter(
-        "the nearest multiple, or one of the two around at random",
+        "the nearest multiple, one of the two around at random, or so that sums stay",
         kind=str,
-        choices=("nearest", "random"),
+        choices=("nearest", "random", "controlled"),
         default="nearest",
     )
     top: float | None = _LIMIT.field(None)
     bottom: float | None = _LIMIT.field(None)
     limits: str = LIMITS.field("auto")
     instead: str = INSTEAD.field("threshold")
+    within: str | None = parameter(
+        "column of whose groups sums stay, too, if controlled", kind=str, optional=True, default=None
+    )
     linked: str | None = LINKED.field(None)
 
     name: ClassVar[str] = "round"
@@ -78,14 +95,19 @@ class Round(Coding):
         super().__post_init__()
         if self.is_random and self.linked:
             raise ParameterError(
-                f"{self.name}: no column can be linked with it if how = 'random', as equal numbers get "
+                f"{self.name}: no column can be linked with it if how = {self.how!r}, as equal numbers get "
                 "different multiples; take how = 'nearest'"
             )
+        if self.within is not None and not self.is_whole:
+            raise ParameterError(f"{self.name}: within is for how = 'controlled'; give that, or leave it out")
 
     @property
     def promise(self) -> str:
         """Say what it is rounded to."""
-        at_random = " at random" if self.is_random else ""
+        at_random = " at random" if self.how == "random" else ""
+        if self.is_whole:
+            groups = f" and of each group of {self.within}" if self.within else ""
+            at_random = f", so that the sum of the column{groups} stays,"
         coded = self.top is not None or self.bottom is not None
         before = super().promise + " and " if coded else ""
         return f"{before}is rounded{at_random} to multiples of {self.base:g}"
@@ -96,13 +118,28 @@ class Round(Coding):
 
     @property
     def perturbs(self) -> bool:
-        """Equal numbers may be rounded otherwise where that is random."""
+        """Equal numbers may be rounded otherwise, unless to the nearest multiple."""
         return self.is_random
 
     @property
     def is_random(self) -> bool:
-        """Whether a multiple is drawn."""
-        return self.how == "random"
+        """Whether a multiple is drawn, or which of equal numbers is rounded up."""
+        return self.how != "nearest"
+
+    @property
+    def is_whole(self) -> bool:
+        """Sums are those of all rows."""
+        return self.how == "controlled"
+
+    @property
+    def strata(self) -> str | None:
+        """The groups whose sums stay."""
+        return self.within
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column of the groups."""
+        return () if self.within is None else (self.within,)
 
     def treat(self, batch: Batch) -> pl.Series:
         """Round the rows."""
@@ -110,6 +147,11 @@ class Round(Coding):
 
         values = super().treat(batch)
         missing = values.is_null()
+        if self.is_whole:
+            assert batch.draws is not None
+            groups = strata_of(batch, self.within, values)
+            found = controlled(values.fill_null(0).to_numpy(), self.base, groups, batch.draws)
+            return pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(found)))).to_series()
         numbers = rounded(values.fill_null(0).to_numpy(), self.base, batch.draws if self.is_random else None)
         return pl.select(pl.when(~pl.lit(missing)).then(pl.lit(pl.Series(numbers)))).to_series()
 
@@ -126,6 +168,41 @@ def rounded(
     else:
         low = np.floor(parts)
         whole = low + (draws / 2.0**64 < parts - low)
+    return _times(whole, base)
+
+
+def controlled(
+    numbers: NDArray[np.float64], base: float, groups: Sequence[NDArray[np.int64]], draws: NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """Round each number to a multiple beside it, so that sums stay as near as possible.
+
+    Parameters
+    ----------
+    groups
+        The rows of each group, without those that have no number.
+    draws
+        They decide which of equal numbers, or of groups that are as far off, are rounded up.
+    """
+    import numpy as np
+
+    parts = np.round(numbers / base, _DIGITS)
+    low = np.floor(parts)
+    over = parts - low
+    # So many multiples are missing in each group once all of it is rounded down.
+    missing = np.array([over[rows].sum() for rows in groups])
+    up = np.floor(np.round(missing, _DIGITS)).astype(np.int64)
+    more = int(np.floor(np.round(missing.sum(), _DIGITS) + 0.5)) - int(up.sum())
+    tie = np.array([draws[rows].sum() if len(rows) else 0 for rows in groups], np.uint64)
+    up[np.lexsort((tie, -np.round(missing - up, _DIGITS)))[:more]] += 1
+    for rows, count in zip(groups, up, strict=True):
+        order = rows[np.lexsort((draws[rows], -over[rows]))]
+        low[order[:count]] += 1
+    return _times(low, base)
+
+
+def _times(whole: NDArray[np.float64], base: float) -> NDArray[np.float64]:
+    import numpy as np
+
     # 3 times 0.1 is 0.30000000000000004: as many decimals as the base has are meant.
     decimals = max(-int(Decimal(repr(base)).normalize().as_tuple().exponent), 0)
-    return np.round(whole * base, decimals) + 0.0
+    return np.asarray(np.round(whole * base, decimals) + 0.0, np.float64)

@@ -29,7 +29,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "email-domain": ("linked",),
     "redact": (),
     "constant": (),
-    "round": ("how", "top", "bottom", "linked", *_CODING),
+    "round": ("how", "top", "bottom", "within", "linked", *_CODING),
     "top": ("bottom", "linked", *_CODING),
     "bottom": ("linked", *_CODING),
 }
@@ -76,7 +76,7 @@ class Treatment:
     @property
     def perturbs(self) -> bool:
         """Whether equal values may have become others, so that models judged those before."""
-        return self.of in _PERTURBING or self.settings.get("how") == "random"
+        return self.of in _PERTURBING or self.settings.get("how") in ("random", "controlled")
 
     @property
     def of(self) -> str:
