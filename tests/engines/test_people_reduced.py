@@ -235,15 +235,20 @@ def test_infinite_days_are_refused_where_they_name_a_person(postgres):
 @pytest.mark.parametrize("sensitive", SENSITIVE, ids=len)
 def test_spark(spark, person, sensitive):
     schema = schema_of(person, sensitive)
-    for seed, people in [(2, 5), (4, 60)]:
-        table = crowd(seed, people)
-        engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
-        for joint in (False, True):
-            found = engine.count(schema, joint=joint)
-            assert counted_people(found) == expected(table, person, sensitive, joint)
-            again = engine.count(schema, joint=joint)
-            if found.people is not None:
-                same_arrays(found.people, again.people)
+    table = crowd(4, 60)
+    engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
+    # Values that come together are counted where there are several columns of them.
+    for joint in (False, True) if len(sensitive) > 1 else (False,):
+        found = engine.count(schema, joint=joint)
+        assert counted_people(found) == expected(table, person, sensitive, joint)
+
+
+def test_spark_lists_people_in_the_same_order_again(spark):
+    table = crowd(2, 5)
+    engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))
+    one, other = (engine.count(schema_of(["nr"], ["ill", "cost"]), joint=True) for _ in range(2))
+    assert counted_people(one) == expected(table, ["nr"], ["ill", "cost"], True)
+    same_arrays(one.people, other.people)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in NAMED if kind != "moment"])
