@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.kernels.grouping import group_columns, group_members
+from incrowd.kernels.grouping import group_columns, group_members, renumbered
 
 
 def by_dictionary(columns: list[list[int]], rows: int) -> tuple[list[int], list[int]]:
@@ -94,3 +94,11 @@ def test_members_in_order_without_the_negative(groups, data):
     for group in range(groups):
         expected = [row for row, number in enumerate(of_row) if number == group]
         assert members[indptr[group] : indptr[group + 1]].tolist() == expected
+
+
+@given(st.lists(st.integers(0, 9), max_size=30))
+def test_codes_are_numbered_anew_as_they_appear(codes):
+    ids, many = renumbered(np.array(codes, np.int64), 10)
+    seen = list(dict.fromkeys(codes))
+    assert ids.tolist() == [seen.index(code) for code in codes]
+    assert many == len(seen)

@@ -295,14 +295,15 @@ class _Search:
         """Judge runs of keys as classes: verdicts and sizes."""
         import numpy as np
 
+        from incrowd.kernels import partition
+        from incrowd.kernels.jit import over_ranges
         from incrowd.table.classes import EquivalenceClasses
 
-        lengths = stops - starts
-        indptr = np.zeros(len(starts) + 1, np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
-        classes = EquivalenceClasses(self.frequency, indptr, self.keys.numbers[places])
-        return all_hold(self.checked, classes), classes.sizes
+        indptr = _work(starts, stops)
+        members = np.empty(indptr[-1], np.int64)
+        over_ranges(partition.gather, indptr, starts, self.keys.numbers, indptr, members)
+        classes = EquivalenceClasses(self.frequency, indptr, members)
+        return all_hold(self.checked, classes), self._sums(starts, stops)
 
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, over_ranges
 
-__all__ = ["Counts", "class_counts", "class_sums", "counts_per_key", "picked"]
+__all__ = [
+    "Counts",
+    "class_counts",
+    "class_sums",
+    "compacted",
+    "counts_per_key",
+    "picked",
+    "room_for",
+    "sort_codes",
+]
 
 
 class Counts(NamedTuple):
@@ -22,6 +31,21 @@ class Counts(NamedTuple):
     indptr: NDArray[np.int64]
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
+
+
+@compiled
+def sort_codes(codes, start, stop):
+    """Sort a few codes, or many, in their place."""
+    if stop - start > 16:
+        codes[start:stop].sort()
+        return
+    for i in range(start + 1, stop):
+        code = codes[i]
+        j = i - 1
+        while j >= start and codes[j] > code:
+            codes[j + 1] = codes[j]
+            j -= 1
+        codes[j + 1] = code
 
 
 @compiled
@@ -39,16 +63,7 @@ def _count(start, stop, indptr, members, keys, values, sparse, found):
                     codes[base + touched] = code
                     touched += 1
                 tally[code] += keys.counts[entry]
-        if touched <= 16:
-            for i in range(base + 1, base + touched):
-                code = codes[i]
-                j = i - 1
-                while j >= base and codes[j] > code:
-                    codes[j + 1] = codes[j]
-                    j -= 1
-                codes[j + 1] = code
-        else:
-            codes[base : base + touched].sort()
+        sort_codes(codes, base, base + touched)
         for i in range(base, base + touched):
             counts[i] = tally[codes[i]]
             tally[codes[i]] = 0
@@ -86,18 +101,35 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     values
         Number of possible codes.
     """
-    classes = len(indptr) - 1
     entries = np.zeros(len(members) + 1, np.int64)
     np.cumsum(keys.indptr[members + 1] - keys.indptr[members], out=entries[1:])
-    offsets = entries[indptr]
-    sparse = _room_for(offsets)
-    found = np.zeros(classes, np.int64)
-    over_ranges(_count, offsets, indptr, members, keys, values, sparse, found)
-    ends = np.zeros(classes + 1, np.int64)
+    work = entries[indptr]
+    sparse = room_for(work, values)
+    found = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_count, work, indptr, members, keys, values, sparse, found)
+    return compacted(sparse, found)
+
+
+def room_for(work: NDArray[np.int64], values: int) -> Counts:
+    """Make room for the counts of classes, none of which has more codes than entries or values.
+
+    Parameters
+    ----------
+    work
+        int64[classes + 1]: entries before each class.
+    """
+    indptr = np.zeros(len(work), np.int64)
+    np.cumsum(np.minimum(np.diff(work), values), out=indptr[1:])
+    return _empty(indptr)
+
+
+def compacted(sparse: Counts, found: NDArray[np.int64]) -> Counts:
+    """Return counts without the room that was not needed, given how many codes each class has."""
+    ends = np.zeros(len(found) + 1, np.int64)
     np.cumsum(found, out=ends[1:])
-    if ends[-1] == offsets[-1]:
+    if ends[-1] == sparse.indptr[-1]:
         return sparse._replace(indptr=ends)
-    compact = _room_for(ends)
+    compact = _empty(ends)
     _compact(sparse, found, compact)
     return compact
 
@@ -110,7 +142,7 @@ def picked(counts: Counts, chosen: NDArray[np.int64]) -> Counts:
     return Counts(indptr, counts.codes[places], counts.counts[places])
 
 
-def _room_for(indptr: NDArray[np.int64]) -> Counts:
+def _empty(indptr: NDArray[np.int64]) -> Counts:
     return Counts(indptr, np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int64))
 
 

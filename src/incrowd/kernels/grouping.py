@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled
 
-__all__ = ["group_columns", "group_members"]
+__all__ = ["group_columns", "group_members", "packed", "renumbered"]
 
 _WORD = 64
 
@@ -61,6 +61,18 @@ def _first_ids(words):
 
 
 @compiled
+def _renumber(codes, number):
+    ids = np.empty(codes.size, np.int32)
+    found = 0
+    for i in range(codes.size):
+        if number[codes[i]] < 0:
+            number[codes[i]] = found
+            found += 1
+        ids[i] = number[codes[i]]
+    return ids, found
+
+
+@compiled
 def _fill_members(group_of, starts):
     members = np.empty(starts[-1], np.int64)
     cursor = starts[:-1].copy()
@@ -93,6 +105,15 @@ def group_columns(
     first
         int64[groups]: the first row of each group.
     """
+    ids, first = _first_ids(packed(columns, sizes, rows))
+    return ids, first
+
+
+def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:
+    """Write the codes of each row as one word: uint64[rows]. Rows with the same codes have the same word.
+
+    The parameters are those of `group_columns`.
+    """
     word = np.zeros(rows, np.uint64)
     used = 0
     for codes, size in zip(columns, sizes, strict=True):
@@ -106,8 +127,16 @@ def group_columns(
             word <<= np.uint64(bits)
             word |= codes.astype(np.uint64, copy=False)
             used += bits
-    ids, first = _first_ids(word)
-    return ids, first
+    return word
+
+
+def renumbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int32], int]:
+    """Give codes below `size` new numbers without gaps, in order of first appearance; say how many there are.
+
+    As `group_columns` of one column whose codes are few.
+    """
+    ids, found = _renumber(codes, np.full(size, -1, np.int32))
+    return ids, int(found)
 
 
 def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,7 +11,18 @@ import numpy as np
 from incrowd.kernels.jit import compiled
 from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED
 
-__all__ = ["BALANCED", "GIVEN", "HALVES", "MEDIAN", "arrange", "gains", "merge_failing", "propose", "spans"]
+__all__ = [
+    "BALANCED",
+    "GIVEN",
+    "HALVES",
+    "MEDIAN",
+    "arrange",
+    "gains",
+    "gather",
+    "merge_failing",
+    "propose",
+    "spans",
+]
 
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
 """Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
@@ -456,6 +467,15 @@ def arrange(start, stop, keys, sides):
             weights[first + i] = held_weights[i]
             numbers[first + i] = held_numbers[i]
             groups[first + i] = held_groups[i]
+
+
+@compiled
+def gather(start, stop, starts, numbers, indptr, members):
+    """Write the numbers of the keys of some runs one after the other, run g from ``indptr[g]``."""
+    for g in range(start, stop):
+        first = starts[g] - indptr[g]
+        for i in range(indptr[g], indptr[g + 1]):
+            members[i] = numbers[first + i]
 
 
 @compiled

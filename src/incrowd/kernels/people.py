@@ -7,15 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts, class_sums
+from incrowd.kernels.counting import Counts, class_sums, compacted, room_for, sort_codes
 from incrowd.kernels.jit import compiled, over_ranges
 
 __all__ = [
     "Entries",
     "add_distinct",
+    "classes_that_reach",
     "first_entries",
     "first_entries_below",
+    "items_within",
     "list_entries",
+    "number_apart",
     "worst_of_items",
 ]
 
@@ -31,20 +34,120 @@ class Entries(NamedTuple):
     many: int
 
 
+_ENDLESS = 1 << 62
+
+
 @compiled
-def _first(start, stop, indptr, members, entries, first, found):
-    offsets, items, many = entries
-    seen = np.full(many, -1, np.int32)
+def _slot(item):
+    """Scatter numbers that lie near each other: Fibonacci hashing."""
+    word = np.uint64(item)
+    return np.int64(((word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32))
+
+
+@compiled
+def _mask(items, many):
+    """Return the mask of a table for so many items; -1 where every possible one has a slot of its own."""
+    room = 16
+    while room < 2 * items:
+        room *= 2
+    return room - 1 if 8 * room < many else -1
+
+
+@compiled
+def _slots(start, stop, work, many):
+    """Make a table for the items of any one of some classes; see `_is_new`."""
+    most = 0
     for group in range(start, stop):
+        most = max(most, work[group + 1] - work[group])
+    mask = _mask(most, many)
+    room = many if mask < 0 else mask + 1
+    return np.full(room, -1, np.int32), np.empty(room, np.int32)
+
+
+@compiled
+def _is_new(item, group, mask, slots):
+    """Say whether an item is met for the first time in a class, and remember it.
+
+    A class of few items has a small table, so that what is read is near: open addressing with linear probing.
+    A slot is empty unless it was filled for this class, so nothing has to be cleared.
+    """
+    filled, held = slots
+    if mask < 0:
+        new = filled[item] != group
+        filled[item] = group
+        return new
+    slot = _slot(item) & mask
+    while filled[slot] == group:
+        if held[slot] == item:
+            return False
+        slot = (slot + 1) & mask
+    filled[slot] = group
+    held[slot] = item
+    return True
+
+
+@compiled
+def _first(start, stop, indptr, members, entries, work, first, found):
+    offsets, items, many = entries
+    slots = _slots(start, stop, work, many)
+    for group in range(start, stop):
+        mask = _mask(work[group + 1] - work[group], many)
         distinct = 0
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
-                if seen[items[entry]] != group:
-                    seen[items[entry]] = group
+                if _is_new(items[entry], group, mask, slots):
                     first[entry] = True
                     distinct += 1
         found[group] = distinct
+
+
+@compiled
+def _number(indptr, members, items, ids, first):
+    most = 0
+    for group in range(indptr.size - 1):
+        most = max(most, indptr[group + 1] - indptr[group])
+    room = _mask(most, _ENDLESS) + 1
+    filled, held = np.full(room, -1, np.int32), np.empty(room, np.int32)
+    found = 0
+    for group in range(indptr.size - 1):
+        mask = _mask(indptr[group + 1] - indptr[group], _ENDLESS)
+        for position in range(indptr[group], indptr[group + 1]):
+            member = members[position]
+            slot = _slot(items[member]) & mask
+            while filled[slot] == group and items[held[slot]] != items[member]:
+                slot = (slot + 1) & mask
+            if filled[slot] == group:
+                ids[member] = ids[held[slot]]
+            else:
+                filled[slot] = group
+                held[slot] = member
+                first[member] = True
+                ids[member] = found
+                found += 1
+    return found
+
+
+@compiled
+def _reach(start, stop, classes, alike, entries, least, reached):
+    indptr, members = classes
+    offsets, items, many = entries
+    mask = _mask(least, many)
+    room = many if mask < 0 else mask + 1
+    slots = np.full(room, -1, np.int32), np.empty(room, np.int32)
+    for group in range(start, stop):
+        total = 0
+        position, last = indptr[group], indptr[group + 1]
+        while position < last and total < least:
+            key = members[position]
+            total += alike[key]
+            for entry in range(offsets[key], offsets[key + 1]):
+                if total >= least:
+                    break
+                if _is_new(items[entry], group, mask, slots):
+                    total += 1
+            position += 1
+        reached[group] = total >= least
 
 
 @compiled
@@ -52,21 +155,25 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
     indptr, members = classes
     offsets, items, many = entries
     first, found = marks
-    seen = np.full(many, -1, np.int32)
+    # A class with enough people is left, so no table ever holds more of them.
+    mask = _mask(least, many)
+    room = many if mask < 0 else mask + 1
+    slots = np.full(room, -1, np.int32), np.empty(room, np.int32)
     for group in range(start, stop):
         total = 0
         for position in range(indptr[group], indptr[group + 1]):
             total += alike[members[position]]
         distinct = 0
-        for position in range(indptr[group], indptr[group + 1]):
-            if total + distinct >= least:
-                break
+        position, last = indptr[group], indptr[group + 1]
+        while position < last and total + distinct < least:
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
-                if seen[items[entry]] != group:
-                    seen[items[entry]] = group
+                if total + distinct >= least:
+                    break
+                if _is_new(items[entry], group, mask, slots):
                     first[entry] = True
                     distinct += 1
+            position += 1
         if total + distinct >= least:
             # Enough: whoever was met need not be known above.
             total = max(total, least)
@@ -91,6 +198,23 @@ def _list(start, stop, indptr, members, entries, first, ends, listed):
 
 
 @compiled
+def _mark(indptr, members, entries, chosen):
+    offsets, items, many = entries
+    marked = np.zeros(many, np.bool_)
+    found = 0
+    for group in range(indptr.size - 1):
+        if not chosen[group]:
+            continue
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for entry in range(offsets[key], offsets[key + 1]):
+                if not marked[items[entry]]:
+                    marked[items[entry]] = True
+                    found += 1
+    return found
+
+
+@compiled
 def _raise(indptr, members, entries, values, worst):
     offsets, items, _ = entries
     for group in range(indptr.size - 1):
@@ -102,12 +226,14 @@ def _raise(indptr, members, entries, values, worst):
 
 
 @compiled
-def _add(start, stop, classes, keys, entries, values, sparse, found):
-    indptr, members = classes
-    listed, codes, first = entries
-    offsets, into, counts = sparse
+def _add(start, stop, classes, keys, entries, codes, values, room):
+    indptr, members, work = classes
+    listed, items, many = entries
+    (offsets, into, counts), found = room
+    slots = _slots(start, stop, work, many)
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
+        mask = _mask(work[group + 1] - work[group], many)
         base = offsets[group]
         touched = 0
         for position in range(indptr[group], indptr[group + 1]):
@@ -119,13 +245,13 @@ def _add(start, stop, classes, keys, entries, values, sparse, found):
                     touched += 1
                 tally[code] += keys.counts[place]
             for entry in range(listed[key], listed[key + 1]):
-                if first[entry]:
+                if _is_new(items[entry], group, mask, slots):
                     code = codes[entry]
                     if tally[code] == 0:
                         into[base + touched] = code
                         touched += 1
                     tally[code] += 1
-        into[base : base + touched].sort()
+        sort_codes(into, base, base + touched)
         for i in range(base, base + touched):
             counts[i] = tally[into[i]]
             tally[into[i]] = 0
@@ -152,8 +278,56 @@ def first_entries(
     first = np.zeros(len(entries.items), np.bool_)
     found = np.zeros(len(indptr) - 1, np.int64)
     if len(first):
-        over_ranges(_first, _work(indptr, members, entries.indptr), indptr, members, entries, first, found)
+        work = _work(indptr, members, entries.indptr)
+        over_ranges(_first, work, indptr, members, entries, work, first, found)
     return first, found
+
+
+def number_apart(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
+    """Give the items of each class numbers: members of one class that have the same item have one number.
+
+    Parameters
+    ----------
+    indptr, members
+        int64[classes + 1] and int64[...]: the members of each class.
+    items
+        int[...]: the item of each member, whatever numbers these are.
+
+    Returns
+    -------
+    ids, first
+        int32[...] and bool[...]: the number of each member, and whether it is the first of its class that has
+        its item.
+    many
+        How many numbers there are.
+    """
+    ids, first = np.full(len(items), -1, np.int32), np.zeros(len(items), np.bool_)
+    return ids, first, int(_number(indptr, members, items, ids, first))
+
+
+def classes_that_reach(
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    alike: NDArray[np.int64],
+    entries: Entries,
+    least: int,
+) -> NDArray[np.bool_]:
+    """Say which classes have enough people: bool[classes]. Of a class no more are counted than are enough.
+
+    Parameters
+    ----------
+    indptr, members
+        As in `first_entries`.
+    alike
+        int64[keys]: people of each key who have no entry.
+    least
+        How many people are enough.
+    """
+    reached = np.zeros(len(indptr) - 1, np.bool_)
+    over_ranges(_reach, indptr, (indptr, members), alike, entries, least, reached)
+    return reached
 
 
 def first_entries_below(
@@ -212,7 +386,7 @@ def list_entries(
     ends = np.concatenate(([0], np.cumsum(found))).astype(np.int64)
     listed = np.empty(ends[-1], np.int64)
     if len(listed):
-        over_ranges(_list, _work(indptr, members, entries), indptr, members, entries, first, ends, listed)
+        over_ranges(_list, ends, indptr, members, entries, first, ends, listed)
     return ends, listed
 
 
@@ -229,6 +403,19 @@ def worst_of_items(
     worst = np.zeros(entries.many)
     _raise(indptr, members, entries, values, worst)
     return worst
+
+
+def items_within(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, chosen: NDArray[np.bool_]
+) -> int:
+    """Count the items that have an entry in some of the classes, each once.
+
+    Parameters
+    ----------
+    chosen
+        bool[classes]
+    """
+    return int(_mark(indptr, members, entries, chosen))
 
 
 def add_distinct(
@@ -252,14 +439,12 @@ def add_distinct(
     values
         Number of possible codes.
     """
-    first, _ = first_entries(indptr, members, entries)
-    work = _work(indptr, members, entries.indptr + keys.indptr)
-    sparse = Counts(work, np.empty(work[-1], np.int32), np.empty(work[-1], np.int64))
+    work = _work(indptr, members, entries.indptr)
+    both = work + _work(indptr, members, keys.indptr)
+    sparse = room_for(both, values)
     found = np.zeros(len(indptr) - 1, np.int64)
-    over_ranges(_add, work, (indptr, members), keys, (entries.indptr, codes, first), values, sparse, found)
-    ends = np.concatenate(([0], np.cumsum(found))).astype(np.int64)
-    places = np.arange(ends[-1]) + np.repeat(work[:-1] - ends[:-1], found)
-    return Counts(ends, sparse.codes[places], sparse.counts[places])
+    over_ranges(_add, both, (indptr, members, work), keys, entries, codes, values, (sparse, found))
+    return compacted(sparse, found)
 
 
 def _work(

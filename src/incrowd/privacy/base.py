@@ -278,6 +278,9 @@ class PrivacyModel(Configured, ABC):
         import numpy as np
 
         classes = classes.counted
+        if self.size_only and classes.frequency.spread is not None:
+            # People are counted one by one, and enough are enough.
+            return classes.reach(self.least_size)
         verdict = np.ones(len(classes), np.bool_)
         for part in self.parts():
             for attribute in part.attributes(classes.frequency):

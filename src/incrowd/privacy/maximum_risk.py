@@ -29,7 +29,7 @@ __all__ = ["MaximumRisk", "maximum_risk", "size_for"]
 
 def size_for(risk: float) -> int:
     """Return the least class size n with 1 / n <= risk; no size reaches 0."""
-    if risk <= 0:
+    if risk < 2.0**-61:
         return 2**61
     # Dividing back settles what rounding leaves open: 1 / 0.1 is ten records.
     size = math.ceil(1 / risk)

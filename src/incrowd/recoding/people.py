@@ -152,11 +152,11 @@ def _same(before: SensitiveCounts, counts: Counts, after: SensitiveCounts) -> bo
     ):
         return False
     size = before.domain.size
-    return all(
-        np.array_equal(one, other)
-        for one, other in zip(
-            _tally(counts, counts.codes, size), _tally(after.keys, ranks[after.keys.codes], size), strict=True
-        )
+    one, other = _ranked(counts, counts.codes, size), _ranked(after.keys, ranks[after.keys.codes], size)
+    return (
+        np.array_equal(one.indptr, other.indptr)
+        and np.array_equal(one.codes, other.codes)
+        and np.array_equal(one.counts, other.counts)
     )
 
 
@@ -166,15 +166,14 @@ def same_values(before: SensitiveCounts, after: SensitiveCounts) -> bool:
     return ranks is not None and np.array_equal(before.rank_of_row(), ranks[after.rank_of_row()])
 
 
-def _tally(
-    counts: Counts, codes: NDArray[np.integer], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of key and value that occur, ascending, and how often each does."""
-    owner = np.repeat(np.arange(len(counts.indptr) - 1, dtype=np.int64), np.diff(counts.indptr))
-    pairs, place = np.unique(owner * size + codes, return_inverse=True)
-    times = np.zeros(len(pairs), np.int64)
-    np.add.at(times, place, counts.counts)
-    return pairs, times
+def _ranked(counts: Counts, codes: NDArray[np.integer], size: int) -> Counts:
+    """Return counts per key with other codes of their values, in order of these."""
+    from incrowd.kernels.counting import counts_per_key
+
+    keys = len(counts.indptr) - 1
+    return counts_per_key(
+        np.repeat(np.arange(keys), np.diff(counts.indptr)), codes, counts.counts, keys, size
+    )
 
 
 def _ranks(before: SensitiveCounts, after: SensitiveCounts) -> NDArray[np.int64] | None:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, setting
-from incrowd.table.frequency import FrequencyTable, JointCounts, PopulationCounts
-from incrowd.table.people import Spread
+from incrowd.table.frequency import FrequencyTable, PopulationCounts
+from incrowd.table.joint import split_by_others
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class EquivalenceClasses:
         self.rows: EquivalenceClasses | None = None
         self._people: tuple[NDArray[np.int64], int] | None = None
         self._counts: dict[int, Counts] = {}
+        self._occurrences: dict[int, NDArray[np.int64]] = {}
         self._quasi: dict[int, QuasiValues] = {}
         self._effective: dict[int, NDArray[np.float64]] = {}
 
@@ -200,6 +201,16 @@ class EquivalenceClasses:
         sums = class_sums(self.indptr, self.members, self.frequency.weights)
         return sums if self.frequency.spread is None else sums + self._met[1]
 
+    def reach(self, least: int) -> NDArray[np.bool_]:
+        """Say which classes have at least so many records, or people: bool[classes]."""
+        from incrowd.kernels.people import classes_that_reach
+
+        spread = self.frequency.spread
+        if spread is None or "sizes" in self.__dict__:
+            return self.sizes >= least
+        where = self.indptr, self.members
+        return classes_that_reach(*where, self.frequency.weights, spread.people_of_keys, least)
+
     @cached_property
     def _met(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which entries of the spread people are the first in their class, and how many in each class."""
@@ -208,7 +219,7 @@ class EquivalenceClasses:
         assert self.frequency.spread is not None
         return first_entries(self.indptr, self.members, self.frequency.spread.people_of_keys)
 
-    @property
+    @cached_property
     def alike(self) -> NDArray[np.int64]:
         """People of each class whose rows are all alike: int64[classes]."""
         return self.sizes if self.frequency.spread is None else self.sizes - self._met[1]
@@ -227,7 +238,8 @@ class EquivalenceClasses:
         if spread is None:
             return np.zeros(1, np.int64), np.zeros(0, np.int64)
         first, _ = self._met
-        person, place = spread.people_of_keys.items[first], self._class_of_entry(spread)[first]
+        place = spread.classes_of_entries(self.indptr, self.members)[first]
+        person = spread.people_of_keys.items[first]
         order = np.lexsort((place, person))
         counts = np.bincount(person)
         indptr = np.concatenate(([0], np.cumsum(counts[counts > 0]))).astype(np.int64)
@@ -250,7 +262,7 @@ class EquivalenceClasses:
         found[self.members] = np.repeat(values, np.diff(self.indptr))
         return found
 
-    @property
+    @cached_property
     def records(self) -> int:
         """Records that are in a class, or people who have one there."""
         return self.within(np.ones(len(self), np.bool_))
@@ -263,24 +275,21 @@ class EquivalenceClasses:
         chosen
             bool[classes]
         """
+        from incrowd.kernels.people import items_within
+
         spread = self.frequency.spread
         if spread is None:
             return int(self.sizes[chosen].sum())
-        return int(self.alike[chosen].sum()) + int(np.count_nonzero(self._worst(chosen)))
+        listed = items_within(self.indptr, self.members, spread.people_of_keys, chosen)
+        return int(self.alike[chosen].sum()) + listed
 
-    def _worst(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def _worst(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each spread person in a class the largest value of their classes, 0 for none."""
         from incrowd.kernels.people import worst_of_items
 
         spread = self.frequency.spread
         assert spread is not None
-        return worst_of_items(self.indptr, self.members, spread.people_of_keys, values.astype(np.float64))
-
-    def _class_of_entry(self, spread: Spread) -> NDArray[np.int64]:
-        """Return the class of each entry of the spread people, -1 for none: int64[entries]."""
-        class_of_key = np.full(self.frequency.keys, -1, np.int64)
-        class_of_key[self.members] = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        return np.repeat(class_of_key, np.diff(spread.indptr))
+        return worst_of_items(self.indptr, self.members, spread.people_of_keys, values)
 
     def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
         """Return the mean over all records of a value of their class.
@@ -327,8 +336,11 @@ class EquivalenceClasses:
         """
         if self.frequency.spread is None:
             return self.sizes
-        counts = self.counts(attribute)
-        return np.add.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else np.zeros(0, np.int64)
+        if attribute not in self._occurrences:
+            counts, none = self.counts(attribute), np.zeros(0, np.int64)
+            found = np.add.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else none
+            self._occurrences[attribute] = found
+        return self._occurrences[attribute]
 
     def quasi_values(self, position: int) -> QuasiValues:
         """Look at the values of a quasi-identifier in each class, given its position."""
@@ -431,66 +443,9 @@ class EquivalenceClasses:
         ParameterError
             When the combinations of sensitive values were not counted.
         """
-        from incrowd.kernels.grouping import group_columns
-
-        frequency = self.frequency
-        joint = frequency.joint
-        if joint is None:
-            raise ParameterError(
-                "the sensitive attributes' combinations were not counted; count with joint=True"
-            )
-        others = [j for j in range(len(frequency.sensitive)) if j != attribute]
-        sizes = [frequency.sensitive[j].domain.size for j in others]
-        context, contexts = group_columns([joint.codes[j] for j in others], sizes, len(joint.codes[0]))
-        table, class_of, combination = self._by_combination(joint, attribute)
-        part_of, start = group_columns(
-            [class_of, context[combination]], [len(self), len(contexts)], len(class_of)
-        )
-        parts = EquivalenceClasses.from_assignment(table, part_of, len(start))
-        return parts, np.searchsorted(class_of[start], np.arange(len(self)))
-
-    def _by_combination(
-        self, joint: JointCounts, attribute: int
-    ) -> tuple[FrequencyTable, NDArray[np.int64], NDArray[np.int32]]:
-        """Make a key of each combination of sensitive values in each class: table, class, combination."""
-        from incrowd.kernels.counting import Counts, class_counts
-        from incrowd.kernels.people import add_distinct, first_entries
-
-        frequency, spread = self.frequency, self.frequency.spread
-        counted, many = frequency.sensitive[attribute], len(joint.codes[0])
-        where = self.indptr, self.members
-        alike = counts = class_counts(*where, joint.keys, many)
-        told = None if spread is None else spread.combinations
-        if spread is not None and told is not None:
-            counts = add_distinct(*where, joint.keys, spread.stories_of_keys, told, many)
-        class_of = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(counts.indptr))
-        values = joint.codes[attribute]
-
-        def table(weights: NDArray[np.int64], listed: Spread | None) -> FrequencyTable:
-            there = weights > 0
-            each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
-            single = Counts(each, values[counts.codes[there]], weights[there])
-            of_value = replace(counted, keys=single, rows=None)
-            return FrequencyTable((), (), weights, (of_value,), spread=listed)
-
-        if spread is None or told is None:
-            return table(counts.counts, None), class_of, counts.codes
-        place = class_of * many + counts.codes
-        owner = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(alike.indptr))
-        weights = np.zeros(len(place), np.int64)
-        weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
-        first, _ = first_entries(*where, spread.stories_of_keys)
-        combination = told[first]
-        key = np.searchsorted(place, self._class_of_entry(spread)[first] * many + combination)
-        listed = Spread.of(
-            len(place),
-            key,
-            spread.people_of_keys.items[first],
-            [values[combination]],
-            [counted.domain.size],
-            None,
-        )
-        return table(weights, listed), class_of, counts.codes
+        table, part_of, first = split_by_others(self.frequency, (self.indptr, self.members), attribute)
+        parts = int(part_of.max(initial=-1)) + 1
+        return EquivalenceClasses.from_assignment(table, part_of, parts), first
 
     def smallest(self, candidates: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return at most so many of some classes: the smallest, and of equal ones the first by their cells.

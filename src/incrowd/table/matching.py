@@ -127,6 +127,10 @@ class WildcardClasses(EquivalenceClasses):
         """Records that each class matches, or people: int64[classes]."""
         return np.where(self.alone, 1, self._wide.sizes)
 
+    def reach(self, least: int) -> NDArray[np.bool_]:
+        """Say which classes match at least so many records, or people: bool[classes]."""
+        return self.sizes >= least
+
     @property
     def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
         """People of the population whom each class covers. To cover any, `*` needs no wildcard.

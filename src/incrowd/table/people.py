@@ -153,6 +153,8 @@ class Stories(NamedTuple):
         int32[stories]: which combination of all sensitive values it is; None where nobody asked.
     many
         How many numbers `person`, `story` and each of the `pairs` may have.
+    every
+        int32[stories]: the place of each story.
     """
 
     person: NDArray[np.int32]
@@ -161,6 +163,7 @@ class Stories(NamedTuple):
     values: tuple[NDArray[np.int32], ...]
     combination: NDArray[np.int32] | None
     many: tuple[int, ...]
+    every: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,24 +213,23 @@ class Spread:
         sizes
             Number of possible values of each sensitive attribute.
         """
-        from incrowd.kernels.grouping import group_columns, group_members
+        from incrowd.kernels.grouping import group_members, packed, renumbered
+        from incrowd.kernels.people import number_apart
 
         indptr, order = group_members(key, keys)
-        most = int(person.max(initial=-1)) + 1
-        owner, distinct = group_columns([person[order]], [most], len(order))
+        owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)
         ranked = tuple(ranks[order].astype(np.int32) for ranks in values)
-        people = len(distinct)
+        of_person = group_members(owner, people)
         pairs, many = [], []
-        for ranks, size in zip(ranked, sizes, strict=True):
-            numbers, first = group_columns([owner, ranks], [people, size], len(order))
+        for ranks in ranked:
+            numbers, _, found = number_apart(*of_person, ranks)
             pairs.append(numbers)
-            many.append(len(first))
+            many.append(found)
         story, stories = owner, people
         if len(pairs) == 1:
             story, stories = pairs[0], many[0]
         elif pairs:
-            story, first = group_columns([owner, *ranked], [people, *sizes], len(order))
-            stories = len(first)
+            story, _, stories = number_apart(*of_person, packed(ranked, sizes, len(order)))
         told = Stories(
             owner,
             story,
@@ -235,13 +237,14 @@ class Spread:
             ranked,
             None if combination is None else combination[order].astype(np.int32),
             (people, stories, *many),
+            np.arange(len(order), dtype=np.int32),
         )
-        return cls(indptr, np.arange(len(order), dtype=np.int32), told, people)
+        return cls(indptr, told.every, told, people)
 
     @property
     def most_entries(self) -> int:
         """Most entries of one person."""
-        return int(np.bincount(self.stories.person[self.entry]).max(initial=0))
+        return int(np.bincount(self.people_of_keys.items).max(initial=0))
 
     @property
     def people_of_keys(self) -> Entries:
@@ -259,18 +262,28 @@ class Spread:
 
     def values(self, attribute: int) -> NDArray[np.int32]:
         """Return the rank of each entry's value of a sensitive attribute: int32[entries]."""
-        return self.stories.values[attribute][self.entry]
+        return self._told(self.stories.values[attribute])
 
     @property
     def combinations(self) -> NDArray[np.int32] | None:
         """Which combination of all sensitive values each entry has: int32[entries]; None if nobody asked."""
         told = self.stories.combination
-        return None if told is None else told[self.entry]
+        return None if told is None else self._told(told)
 
     def _entries(self, items: NDArray[np.int32], many: int) -> Entries:
         from incrowd.kernels.people import Entries
 
-        return Entries(self.indptr, items[self.entry], many)
+        return Entries(self.indptr, self._told(items), many)
+
+    def _told(self, stories: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return what each entry has of what each story has; nothing is copied where all are listed."""
+        return stories if self.entry is self.stories.every else stories[self.entry]
+
+    def classes_of_entries(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the class of each entry, given the keys of each class: int64[entries], -1 for none."""
+        class_of_key = np.full(len(self.indptr) - 1, -1, np.int64)
+        class_of_key[members] = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        return np.repeat(class_of_key, np.diff(self.indptr))
 
     @property
     def size(self) -> int:

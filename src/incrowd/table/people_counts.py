@@ -115,25 +115,28 @@ def _stories(
     -------
     All of them; those of people who have no other one with a key; and those with a key of everybody else.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_members, packed
+    from incrowd.kernels.people import number_apart
 
-    many = int(found.person.max(initial=-1)) + 1
-    columns = [found.person, found.key + 1, *found.ranks]
-    _, story = group_columns(columns, [many, keys + 1, *sizes], len(found.person))
+    many, rows = int(found.person.max(initial=-1)) + 1, len(found.person)
+    words = packed([found.key + 1, *found.ranks], [keys + 1, *sizes], rows)
+    _, first, _ = number_apart(*group_members(found.person, many), words)
+    story = np.flatnonzero(first)
     person, live = found.person[story], found.key[story] >= 0
-    kinds = np.bincount(person[live], minlength=many)
-    return story, story[live & (kinds[person] == 1)], story[live & (kinds[person] > 1)]
+    kinds = np.bincount(person[live], minlength=many)[person]
+    return story, story[live & (kinds == 1)], story[live & (kinds > 1)]
 
 
 def _people_of_values(
     person: NDArray[np.integer], ranks: NDArray[np.integer], size: int
 ) -> NDArray[np.int64]:
     """Count the people who have each value: int64[size]."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_members
+    from incrowd.kernels.people import number_apart
 
-    many = int(person.max(initial=-1)) + 1
-    _, place = group_columns([person, ranks], [many, size], len(person))
-    return np.bincount(ranks[place], minlength=size).astype(np.int64)
+    grouped = group_members(person, int(person.max(initial=-1)) + 1)
+    _, first, _ = number_apart(*grouped, ranks)
+    return np.bincount(ranks[first], minlength=size).astype(np.int64)
 
 
 def _sums(alike: Alike, size: int) -> NDArray[np.int64]:

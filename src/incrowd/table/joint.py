@@ -1,0 +1,98 @@
+"""Classes that are split further by the values of all sensitive attributes but one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import ParameterError
+from incrowd.table.frequency import FrequencyTable, JointCounts
+from incrowd.table.people import Spread
+
+__all__ = ["split_by_others"]
+
+Where = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def split_by_others(
+    frequency: FrequencyTable, where: Where, attribute: int
+) -> tuple[FrequencyTable, NDArray[np.int32], NDArray[np.int64]]:
+    """Make a key of each combination of sensitive values in each class, and parts of these.
+
+    Parameters
+    ----------
+    where
+        The keys of each class: int64[classes + 1] and int64[...].
+    attribute
+        Position of the sensitive attribute by which the classes are not split.
+
+    Returns
+    -------
+    table
+        It has the one attribute, at position 0.
+    part_of
+        int32[keys of the table]: the part that each is in.
+    first
+        int64[classes]: the first part of each class; the parts of a class stand together.
+
+    Raises
+    ------
+    ParameterError
+        When the combinations of sensitive values were not counted.
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    joint, classes = frequency.joint, len(where[0]) - 1
+    if joint is None:
+        raise ParameterError("the sensitive attributes' combinations were not counted; count with joint=True")
+    others = [j for j in range(len(frequency.sensitive)) if j != attribute]
+    sizes = [frequency.sensitive[j].domain.size for j in others]
+    context, contexts = group_columns([joint.codes[j] for j in others], sizes, len(joint.codes[0]))
+    table, class_of, combination = _by_combination(frequency, joint, where, attribute)
+    part_of, start = group_columns([class_of, context[combination]], [classes, len(contexts)], len(class_of))
+    return table, part_of, np.searchsorted(class_of[start], np.arange(classes))
+
+
+def _by_combination(
+    frequency: FrequencyTable, joint: JointCounts, where: Where, attribute: int
+) -> tuple[FrequencyTable, NDArray[np.int64], NDArray[np.int32]]:
+    """Make a key of each combination of sensitive values in each class: table, class, combination."""
+    from incrowd.kernels.counting import Counts, class_counts
+    from incrowd.kernels.people import add_distinct, first_entries
+
+    spread, classes = frequency.spread, np.arange(len(where[0]) - 1, dtype=np.int64)
+    counted, many = frequency.sensitive[attribute], len(joint.codes[0])
+    alike = counts = class_counts(*where, joint.keys, many)
+    told = None if spread is None else spread.combinations
+    if spread is not None and told is not None:
+        counts = add_distinct(*where, joint.keys, spread.stories_of_keys, told, many)
+    class_of = np.repeat(classes, np.diff(counts.indptr))
+    values = joint.codes[attribute]
+
+    def table(weights: NDArray[np.int64], listed: Spread | None) -> FrequencyTable:
+        there = weights > 0
+        each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
+        single = Counts(each, values[counts.codes[there]], weights[there])
+        of_value = replace(counted, keys=single, rows=None)
+        return FrequencyTable((), (), weights, (of_value,), spread=listed)
+
+    if spread is None or told is None:
+        return table(counts.counts, None), class_of, counts.codes
+    place = class_of * many + counts.codes
+    owner = np.repeat(classes, np.diff(alike.indptr))
+    weights = np.zeros(len(place), np.int64)
+    weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
+    first, _ = first_entries(*where, spread.stories_of_keys)
+    combination = told[first]
+    key = np.searchsorted(place, spread.classes_of_entries(*where)[first] * many + combination)
+    listed = Spread.of(
+        len(place),
+        key,
+        spread.people_of_keys.items[first],
+        [values[combination]],
+        [counted.domain.size],
+        None,
+    )
+    return table(weights, listed), class_of, counts.codes
