@@ -166,3 +166,82 @@ def test_the_verifier_adds_up_the_weights_of_the_raw_table(tmp_path):
     TABLE.with_columns(w=pl.lit("none")).write_csv(tmp_path / "t.csv")
     found = ic.verify(*saved, **whole)
     assert "200 rows of the raw table have no number above 0 in column 'w'" in " ".join(found.unchecked)
+
+
+def _saved(table, models, tmp_path, schema=SCHEMA, **settings):
+    """Save a release of a CSV: the release, and what verify is given."""
+    table.write_csv(tmp_path / "t.csv")
+    release = ic.anonymize(tmp_path / "t.csv", schema, models, **settings)
+    release.save(tmp_path / "out")
+    whole = {"against": tmp_path / "t.csv", "row_map": tmp_path / "out" / "internal" / "rows.parquet"}
+    return release, (tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"), whole
+
+
+@pytest.mark.parametrize("wildcards", ["matches-any", "conservative"])
+def test_the_verifier_adds_up_weights_by_what_cells_match(wildcards, tmp_path):
+    rows = {
+        "age": [30, 30, 30, None, None, 40, 40, 40],
+        "town": ["a", "a", None, "a", None, "b", "b", None],
+        "w": [0.25, 2.5, 4, 8, 0.5, 1.1, 2.2, 0.75],
+    }
+    table = pl.DataFrame(rows)
+    schema = ic.Schema(quasi=["age", "town"], weights="w")
+    release, saved, whole = _saved(table, ["k-map:1"], tmp_path, schema, wildcards="matches-any", max_suppression=1.0, algorithm="cell-suppression")  # fmt: skip
+    assert release.table.null_count().sum_horizontal().item() > 0
+    policy = saved[1]
+    policy.write_text(policy.read_text().replace('"matches-any"', f'"{wildcards}"').replace("k = 1", "k = 3"))
+    order = pl.read_parquet(whole["row_map"])["row"] - 1
+    weights = [Fraction(str(weight)) for weight in table["w"][order].to_list()]
+    cells = list(zip(*(pl.read_csv(saved[0], infer_schema=False)[name].to_list() for name in ("age", "town")), strict=True))  # fmt: skip
+
+    def agree(one, other):
+        same = (a == b or a in hidden or b in hidden for a, b in zip(one, other, strict=True))
+        return all(same)
+
+    hidden = (None, "*", "")
+    kept = [cell for cell in cells if set(cell) != {"*"}]
+    sums = []
+    for cell in set(kept):
+        if wildcards == "matches-any":
+            alike = [each != ("*", "*") and agree(cell, each) for each in cells]
+        else:
+            alike = [each == cell for each in cells]
+        people = sum(weight for weight, there in zip(weights, alike, strict=True) if there)
+        alone = wildcards == "conservative" and any(part in hidden for part in cell)
+        sums.append(min(people, 1) if alone else people)
+    found = ic.verify(*saved, **whole)
+    assert found.findings[0].reached == float(min(sums))
+    assert found.findings[0].holds == (min(sums) >= 3)
+    assert "sampling weights" not in " ".join(found.unchecked)
+    measured = ic.assess(
+        release.table.with_columns(w=table["w"][order]), schema, "k-map:1", wildcards=wildcards
+    )
+    assert measured.reached("k-map") == float(min(sums))
+
+
+def test_the_verifier_reads_weights_by_their_spelling(tmp_path):
+    texts = TABLE.with_columns(
+        w=pl.when(pl.col("w") >= 40).then(pl.lit("1.040")).otherwise(pl.col("w").cast(str).str.replace(".", ",", literal=True))
+    )  # fmt: skip
+    attributes = [
+        ic.Attribute("age", "quasi", hierarchy=QUASI["age"]),
+        ic.Attribute("town", "quasi"),
+        ic.Attribute("w", "weight", kind="number", decimal=",", thousands="."),
+    ]
+    schema = ic.Schema.of(attributes, unlisted="drop")
+    release, saved, whole = _saved(
+        texts, "k-map:9", tmp_path, schema, algorithm="optimal", max_suppression=0.1
+    )
+    found = ic.verify(*saved, **whole)
+    assert found.ok
+    assert found.findings[0].reached == release.privacy.reached("k-map")
+    # What is spelled otherwise is no weight: nobody knows how many people those rows stand for.
+    texts.with_columns(w=pl.col("w").str.replace("1.040", "10.40", literal=True)).write_csv(
+        tmp_path / "t.csv"
+    )
+    found = ic.verify(*saved, **whole)
+    assert found.findings[0].holds is None
+    assert found.is_open
+    assert "column 'w': 1 of 6 distinct values are not spelled as the policy says" in " ".join(
+        found.unchecked
+    )

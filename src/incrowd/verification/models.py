@@ -19,6 +19,7 @@ from incrowd.verification.histories import fewest_who_share
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons
 from incrowd.verification.result import Finding
+from incrowd.verification.weights import fewest_stood_for
 from incrowd.verification.wildcards import alone, check_known, matching
 
 if TYPE_CHECKING:
@@ -274,8 +275,7 @@ class Measuring:
                 risky = sum(n for size, n in worst if 1 / size > float(settings["threshold"]))
                 return risky / sum(n for _, n in worst)
             case "k-map" if self.people is None:
-                (people,) = fetch_row(self.con, "SELECT min(people) FROM standing")
-                return float(people)
+                return fewest_stood_for(self.con, self.quasi, self.wildcards)
             case "k-map":
                 return min(people for _, people in self._sizes_and_people())
             case "delta-presence":

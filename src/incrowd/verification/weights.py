@@ -6,7 +6,7 @@ release.
 Table made here
 ---------------
 standing
-    class, people: the sum of the weights of each class's records.
+    class, millionths: the sum of the weights of each class's records, in millionths of a person.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from incrowd.errors import setting
-from incrowd.verification.classes import cell, count_rows, fetch_row
+from incrowd.errors import SchemaError, setting
+from incrowd.verification.classes import cell, count_rows, fetch_row, group_of
 from incrowd.verification.persons import Persons
-from incrowd.verification.policy import Policy
+from incrowd.verification.policy import Column, Policy
 from incrowd.verification.source import Table
+from incrowd.verification.spellings import is_spelled, respell
+from incrowd.verification.wildcards import alone
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["find_weights"]
+__all__ = ["fewest_stood_for", "find_weights"]
 
 _MILLION = 1_000_000
 
@@ -60,26 +62,63 @@ def find_weights(
         return _wanted("the release has no sampling weights")
     if column.name not in raw.names:
         return f"the raw table {raw.title} has no column {column.name!r}"
-    if policy.wildcards != "value":
-        return (
-            f"verify adds up weights of classes by their cells alone, and wildcards are {policy.wildcards!r}"
-        )
     if persons is not None and (persons.several or persons.unknown):
         return "people may have several rows, whose weights do not add up"
-    if column.spelling is not None:
-        return f"column {column.name!r} is spelled, and verify reads weights that are plain numbers"
     if count_rows(con, released) != count_rows(con, raw):
         return "the release and the raw table have not the same records"
     if not (released.in_order and raw.in_order and (placed or policy.keep_order)):
         return _wanted("it is not known which raw record each record is")
+    if wrong := _respelled(con, raw, column, policy.null_values):
+        return wrong
     weight = cell(raw.place(column.name), raw.types[raw.place(column.name)], policy.null_values, "w.")
     number = f"TRY_CAST(CAST({weight} AS VARCHAR) AS DOUBLE)"
     fits = f"coalesce(isfinite({number}) AND {number} > 0 AND {number} <= 1e12, false)"
-    (wrong,) = fetch_row(con, f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
-    if wrong:
-        return f"{wrong:,} rows of the raw table have no number above 0 in column {column.name!r}"
+    (others,) = fetch_row(con, f"SELECT count(*) FROM {raw.name} AS w WHERE NOT {fits}")
+    if others:
+        return f"{others:,} rows of the raw table have no number above 0 in column {column.name!r}"
     _add_up(con, released, raw, [each.name for each in policy.named("quasi")], policy.null_values, number)
     return ""
+
+
+def _respelled(con: duckdb.DuckDBPyConnection, raw: Table, column: Column, null_values: Sequence[str]) -> str:
+    """Write weights plainly where the policy says how they are spelled; return what is wrong, or nothing."""
+    place = raw.place(column.name)
+    if column.spelling is None or not is_spelled(column.spelling, group_of(raw.types[place])):
+        return ""
+    try:
+        respell(con, raw.name, f"c{place}", column.name, column.spelling, null_values)
+    except SchemaError as error:
+        return f"{error}"
+    return ""
+
+
+def fewest_stood_for(con: duckdb.DuckDBPyConnection, quasi: int, wildcards: str) -> float:
+    """Return the fewest people whom a class stands for, by what its cells match.
+
+    Where these match any, the tables that `matching` makes have to be there.
+
+    Parameters
+    ----------
+    quasi
+        Number of quasi-identifiers.
+    """
+    own = "main.classes JOIN standing USING (class)"
+    match wildcards:
+        case "matches-any":
+            (found,) = fetch_row(
+                con,
+                "SELECT min(sums) FROM (SELECT sum(millionths) AS sums FROM pair JOIN part "
+                "ON pair.other = part.class JOIN standing ON part.home = standing.class GROUP BY pair.class)",
+            )
+        case "conservative":
+            # Who counts alone is one person at most.
+            told = (
+                f"CASE WHEN {alone(con, range(quasi))} THEN least(millionths, {_MILLION}) ELSE millionths END"
+            )
+            (found,) = fetch_row(con, f"SELECT min({told}) FROM {own}")
+        case _:
+            (found,) = fetch_row(con, f"SELECT min(millionths) FROM {own}")
+    return int(found) / _MILLION
 
 
 def _add_up(
@@ -97,7 +136,7 @@ def _add_up(
     )
     same = " AND ".join(f"e.q{place} IS NOT DISTINCT FROM classes.q{place}" for place in range(len(quasi)))
     con.execute(
-        f"CREATE TABLE standing AS SELECT class, sum(weight)::DOUBLE / {_MILLION} AS people FROM classes "
+        "CREATE TABLE standing AS SELECT class, sum(weight)::HUGEINT AS millionths FROM classes "
         f"JOIN (SELECT {keys}, greatest(round({number} * {_MILLION}), 1)::HUGEINT AS weight "
         f"FROM {released.name} AS r JOIN {raw.name} AS w ON r.rowid = w.rowid) AS e ON {same} GROUP BY class"
     )
