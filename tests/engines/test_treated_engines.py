@@ -90,7 +90,7 @@ def released(release, place, tmp_path) -> pl.DataFrame:
         return pl.DataFrame(release.table.toArrow())
     if place in (*STORES, "relation"):
         return fetched(release.table)
-    release.write(tmp_path / "out.parquet")
+    release.write(tmp_path / "out.parquet", force=True)
     return pl.read_parquet(tmp_path / "out.parquet")
 
 
@@ -140,17 +140,141 @@ def test_the_next_batch_is_treated_alike_where_it_lies(place, tmp_path, request)
     assert rows(found) == rows(memory.table)
 
 
-@pytest.mark.parametrize("place", ["duckdb", "relation", "spark"])
-def test_what_rows_elsewhere_cannot_have_is_refused(place, tmp_path, request):
-    quasi = ic.Schema(["age"], unlisted="drop", treatments={"age": "round:10"})
-    drawn = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "round:10,how=random"})
-    with at(place, table(), tmp_path, request) as given:
-        with pytest.raises(
-            ic.TableError, match=r"'age': round: a quasi-identifier of .* cannot be treated yet"
-        ):
-            ic.anonymize(given, quasi, "k-anonymity:2")
-        with pytest.raises(ic.TableError, match="'salary': round is random, and rows of"):
-            ic.anonymize(given, drawn, "k-anonymity:2")
+# --- what does not follow from a value -------------------------------------------------------------
+
+AWAY = ["relation", *STORES, "spark"]
+
+
+def drawn_table() -> pl.DataFrame:
+    """Rows of which many have the same pay and site; a number tells them apart, `zip` tells `town`."""
+    rows = 300
+    pay = pl.Series([None if n % 29 == 0 else 10 * (n % 50) + 3 for n in range(rows)], dtype=pl.Int64)
+    return pl.DataFrame(
+        {
+            "n": range(rows), "age": [20 + n % 40 for n in range(rows)], "pay": pay, "bonus": pay * 2,
+            "noisy": [float(n % 7) * 100 for n in range(rows)], "mean": [n % 100 for n in range(rows)],
+            "sum": pay * 7, "job": [None if n % 17 == 0 else "abc"[n % 3] for n in range(rows)],
+            "zip": [f"{n % 12:05}" for n in range(rows)], "town": [f"town {n % 12}" for n in range(rows)],
+            "site": ["n", "s"] * (rows // 2),
+        }
+    )  # fmt: skip
+
+
+SWAP = {"rank-swap": 0.2, "within": "site"}
+PLACES_CHANGE = {"record-swap": 0.6, "together": "zip+town"}
+DRAWN = ic.Schema(
+    {"age": ic.Hierarchy.intervals(10, 20, 40)},
+    ["noisy"],
+    insensitive=["n", "pay", "bonus", "mean", "sum", "job", "zip", "town", "site"],
+    treatments={
+        "pay": SWAP, "bonus": {**SWAP, "by": "pay"}, "noisy": "noise:0.5", "mean": "microaggregate:6",
+        "sum": {"round": 100, "how": "controlled", "within": "site"}, "job": "pram:0.3",
+        "zip": PLACES_CHANGE, "town": PLACES_CHANGE,
+    },
+)  # fmt: skip
+
+
+def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
+    """Say of each column whether it became what its treatment promises."""
+    found, frame = found.sort(pl.col("n").cast(pl.Int64)), frame.sort("n")
+    same = {name: found[name].cast(pl.String).equals(frame[name].cast(pl.String)) for name in frame.columns}
+    assert [name for name in same if same[name]] == ["n", "site"]
+    for site in "ns":
+        here = pl.col("site") == site
+        before, after = frame.filter(here), found.filter(here)
+        assert after["pay"].cast(pl.Int64).sort().equals(before["pay"].sort())
+        assert abs(after["sum"].cast(pl.Int64).sum() - before["sum"].sum()) < 100
+    numbers = found.select(pl.col("pay", "bonus", "sum").cast(pl.Int64))
+    assert (numbers["bonus"] == 2 * numbers["pay"]).drop_nulls().all()
+    assert numbers["pay"].null_count() == frame["pay"].null_count()
+    assert ((numbers["sum"] - frame["sum"]).abs() < 100).drop_nulls().all()
+    assert found["job"].is_null().equals(frame["job"].is_null())
+    assert all(town == f"town {int(z)}" for z, town in found.select("zip", "town").rows())
+    assert sorted(found["zip"]) == sorted(frame["zip"])
+    means = found.group_by("mean").len()["len"]
+    assert means.min() >= 6
+    noise = found["noisy"].cast(pl.Float64) - frame["noisy"]
+    assert abs(float(noise.std()) / (0.5 * float(frame["noisy"].std())) - 1) < 0.25
+    # Rows of one value do not share what was drawn.
+    assert noise.n_unique() > 150
+
+
+@pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
+def test_what_is_drawn_is_drawn_everywhere(place, tmp_path, request):
+    frame = drawn_table()
+    with at(place, frame.with_columns(went=pl.lit("x")), tmp_path, request) as given:
+        schema = ic.Schema.of([*DRAWN.attributes, ic.Attribute("went", "identifying")])
+        release = ic.anonymize(given, schema, "k-anonymity:12")
+        found = released(release, place, tmp_path)
+        check_drawn(found, frame)
+        # Whoever asks twice is told the same.
+        assert rows(released(release, place, tmp_path)) == rows(found)
+
+
+@pytest.mark.parametrize("place", STORES)
+def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request):
+    frame = drawn_table().with_columns(went=pl.lit("x"))
+    with at(place, frame, tmp_path, request) as given:
+        release = ic.anonymize(
+            given, ic.Schema.of([*DRAWN.attributes, ic.Attribute("went", "identifying")]), "k-anonymity:12"
+        )
+        first = fetched(release.table)
+        release.into("safe", force=True)
+        made = given.database.table("safe")
+        listed = ", ".join(f'CAST("{name}" AS VARCHAR(100))' for name in made.columns)
+        found = made.fetch(f"SELECT {listed} FROM {made.source}")
+    found.columns = first.columns
+    check_drawn(found.with_columns(noisy=pl.col("noisy").cast(pl.Float64)), frame.drop("went"))
+    assert rows(found) == rows(first)
+
+
+@pytest.mark.parametrize("place", AWAY)
+@pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
+def test_quasi_identifiers_are_treated_everywhere(place, algorithm, tmp_path, request):
+    frame = table().select("age", "dx", "salary", "phone", "went", "came").with_columns(
+        born=pl.col("went").dt.offset_by("-30y") - pl.duration(days=pl.col("salary") % 9000),
+        zip=pl.col("phone").str.slice(-3),
+    ).with_columns(pl.col("born").cast(pl.String))  # fmt: skip
+    schema = ic.Schema(
+        {
+            "age": ic.Hierarchy.intervals(20, 40),
+            "born": ic.Hierarchy.intervals(10, 30),
+            "zip": ic.Hierarchy.prefix(),
+        },
+        ["dx", "salary"],
+        insensitive=["went"],
+        unlisted="drop",
+        treatments={
+            "age": "round:5",
+            "born": {"age-at": "went"},
+            "zip": "keep-first:1",
+            "salary": "round:500",
+        },
+    )
+    memory = ic.anonymize(frame, schema, MODELS, algorithm, max_suppression=0.5)
+    with at(place, frame, tmp_path, request) as given:
+        release = ic.anonymize(given, schema, MODELS, algorithm, max_suppression=0.5)
+        found = released(release, place, tmp_path)
+        if algorithm == "optimal":
+            policy = ic.Policy(schema, ["k-anonymity:2"], max_suppression=0.5)
+            again = ic.apply_recoding(release.recoding, given, policy)
+            assert rows(released(again, place, tmp_path)) == rows(found)
+    assert rows(found) == rows(memory.table)
+    loss, expected = ({name: each.value for name, each in r.utility.items()} for r in (release, memory))
+    assert loss == pytest.approx(expected)
+    assert len(set(memory.table["born"])) > 1
+
+
+@pytest.mark.parametrize("place", AWAY)
+def test_what_cannot_be_treated_is_told_before_anything_is_written(place, tmp_path, request):
+    schema = ic.Schema(
+        ["age"], insensitive=["pay", "town"], unlisted="drop",
+        treatments={"pay": {"microaggregate": 40, "within": "town"}},
+    )  # fmt: skip
+    frame = drawn_table().with_columns(went=pl.lit("x"))
+    few = pytest.raises(ic.InputError, match="has fewer than 40 records")
+    with at(place, frame, tmp_path, request) as given, few:
+        ic.anonymize(given, schema, "k-anonymity:2")
 
 
 def test_blocks_on_spark_refuse_treatments(spark):

@@ -387,15 +387,55 @@ def test_groups_that_do_not_leave_as_they_are_are_refused(role):
         ic.Schema(**given_roles, sensitive=["pay"], treatments=treatments)
 
 
-@pytest.mark.parametrize("treatment", ["rank-swap:0.5", "microaggregate:3", "record-swap:0.5"])
-def test_rows_that_stream_are_refused_what_needs_them_all(tmp_path, treatment):
-    raw = pl.DataFrame({"age": [1] * 20, "pay": range(20)})
-    schema = ic.Schema(["age"], ["pay"], treatments={"pay": treatment})
-    assert ic.anonymize(raw, schema, "k-anonymity:2").privacy.holds
-    raw.write_csv(tmp_path / "t.csv")
-    for table in (raw.lazy(), ic.scan(tmp_path / "t.csv")):
-        with pytest.raises(ic.TableError, match="needs the whole column at once"):
-            ic.anonymize(table, schema, "k-anonymity:2")
+WHOLE = ["rank-swap:0.5", "microaggregate:3", "record-swap:0.5", "round:7,how=controlled"]
+
+
+@pytest.mark.parametrize("treatment", WHOLE)
+@pytest.mark.parametrize("kind", ["lazy", "csv", "folder"])
+def test_rows_that_stream_are_treated_as_a_whole(tmp_path, treatment, kind):
+    raw = pl.DataFrame({"age": [1] * 30, "pay": range(30), "n": range(30)})
+    schema = ic.Schema(["age"], ["pay"], insensitive=["n"], treatments={"pay": treatment})
+    for place in range(3):
+        raw[place * 10 : place * 10 + 10].write_csv(tmp_path / f"t{place}.csv")
+    raw.write_csv(tmp_path / "all.csv")
+    given_as = {
+        "lazy": raw.lazy(),
+        "csv": ic.scan(tmp_path / "all.csv"),
+        "folder": ic.scan(tmp_path / "t*.csv"),
+    }
+    release = ic.anonymize(given_as[kind], schema, "k-anonymity:2")
+    for out in (tmp_path / "out.csv", tmp_path / "out"):
+        release.write(out)
+        found = pl.scan_csv(out if out.is_file() else out / "*.csv").collect().sort("n")
+        after = found["pay"].to_list()
+        if "swap" in treatment:
+            assert sorted(after) == list(range(30)) != after
+        elif "round" in treatment:
+            assert all(value % 7 == 0 and abs(value - n) < 7 for n, value in enumerate(after))
+            assert abs(sum(after) - sum(range(30))) <= 3.5
+        else:
+            assert after == [n // 3 * 3 + 1 for n in range(30)]
+
+
+def test_rows_that_come_in_another_order_are_refused():
+    raw = pl.DataFrame({"age": [1] * 30, "pay": range(30)})
+    turned = []
+    table = raw.lazy().map_batches(lambda rows: rows.reverse() if turned else rows)
+    schema = ic.Schema(["age"], insensitive=["pay"], treatments={"pay": "microaggregate:3"})
+    release = ic.anonymize(table, schema, "k-anonymity:2")
+    turned.append(True)
+    with pytest.raises((ic.TableError, pl.exceptions.PolarsError), match="changed"):
+        release.table.collect()
+
+
+def test_rows_of_several_files_share_no_draws(tmp_path):
+    rows = pl.DataFrame({"age": 1, "pay": pl.Series([1000.0] * 400 + [0.0] * 400), "n": range(800)})
+    for place in range(2):
+        rows.with_columns(n=pl.col("n") + place * 800).write_parquet(tmp_path / f"{place}.parquet")
+    schema = ic.Schema(["age"], insensitive=["pay", "n"], treatments={"pay": "noise:1"})
+    ic.anonymize(ic.scan(tmp_path / "*.parquet"), schema, "k-anonymity:2").write(tmp_path / "out.parquet")
+    found = pl.read_parquet(tmp_path / "out.parquet").sort("n")["pay"].cast(pl.Float64).to_numpy()
+    assert (found[:800] == found[800:]).mean() < 0.02
 
 
 @pytest.mark.parametrize(

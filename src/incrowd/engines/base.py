@@ -151,15 +151,6 @@ class Engine(ABC):
         """
         return other
 
-    def _refuse_whole(self, columns: Sequence[TreatedColumn]) -> None:
-        """Refuse treatments that need all rows at once, where those are not in memory."""
-        for column in columns:
-            if column.treatment.is_whole:
-                raise TableError(
-                    f"column {column.name!r}: {column.treatment.name} needs the whole column at once, and "
-                    f"rows of {self.whose} are not in memory; fetch them into a frame, or read the file whole"
-                )
-
     def _no_treatments(self) -> TableError:
         return TableError(
             f"columns of {self.whose} cannot be treated yet; fetch the rows into a frame or a file, or leave "

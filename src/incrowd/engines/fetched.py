@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["FetchedEngine", "PeopleFetched"]
+__all__ = ["NUMBER", "FetchedEngine", "PeopleFetched"]
+
+NUMBER = "\0number"
+"""Counts rows of the same values."""
 
 
 class PeopleFetched(NamedTuple):
@@ -78,6 +81,7 @@ class FetchedEngine(GroupedEngine):
         # What is treated before rows are counted, and what is treated when they leave.
         self._treated: tuple[TreatedColumn, ...] = ()
         self._leaving: tuple[TreatedColumn, ...] = ()
+        self._drawn: pl.DataFrame | None = None
 
     @abstractmethod
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
@@ -95,7 +99,7 @@ class FetchedEngine(GroupedEngine):
 
     def combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns, of which some are treated; see `raw_combinations`."""
-        treated = [column for column in self._treated if column.name in names]
+        treated = self._treated_of(names)
         if not treated:
             return self.raw_combinations(names)
         beside = [name for column in treated for name in column.columns]
@@ -104,33 +108,28 @@ class FetchedEngine(GroupedEngine):
         made = raw.with_columns(column.of(raw) for column in treated)
         return made.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
 
+    def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Group the rows by some columns as they are and others as they are treated; see `combinations`.
+
+        Returns
+        -------
+        The former, and the latter with `ROWS`, row by row.
+        """
+        treated = self._treated_of(names)
+        read = [*raw, *names, *(name for column in treated for name in column.columns)]
+        found = self.raw_combinations(list(dict.fromkeys(read)))
+        made = found.select(columns_named([*names, ROWS])).with_columns(
+            column.of(found) for column in treated
+        )
+        return found.select(columns_named(raw)), made
+
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns where they are; see `Engine.values_of`."""
         counted = self.raw_combinations(columns)
         return counted.drop(ROWS), counted[ROWS].to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FetchedEngine:
-        """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`.
-
-        Raises
-        ------
-        TableError
-            When a column is a quasi-identifier, by whose values rows are found, or needs random numbers: rows
-            that have no order would get others whenever they are asked for.
-        """
-        self._refuse_whole(columns)
-        for column in columns:
-            where = f"column {column.name!r}: {column.treatment.name}"
-            if column.attribute.role == "quasi":
-                raise TableError(
-                    f"{where}: a quasi-identifier of {self.whose} cannot be treated yet; fetch the rows "
-                    "into a frame or a file, or give it a hierarchy"
-                )
-            if column.treatment.is_random:
-                raise TableError(
-                    f"{where} is random, and rows of {self.whose} have no order by which what is drawn would "
-                    "stay the same; fetch the rows into a frame or a file"
-                )
+        """Treat combinations when they are fetched, and rows when they leave; see `Engine.treated`."""
         moved = copy.copy(self)
         moved._treated = tuple(columns)
         return moved
@@ -139,7 +138,8 @@ class FetchedEngine(GroupedEngine):
         """Keep what was counted; see `Engine.with_rows`."""
         assert isinstance(other, FetchedEngine)
         moved = copy.copy(self)
-        moved._leaving = other._treated
+        moved._leaving = tuple(each for each in other._treated if each.attribute.role != "quasi")
+        moved._drawn = None
         return moved
 
     def lookup(self, column: TreatedColumn) -> pl.DataFrame:
@@ -151,6 +151,59 @@ class FetchedEngine(GroupedEngine):
         """
         raw = self.raw_combinations(column.columns).drop(ROWS)
         return raw.with_columns(column.of(raw).alias(CELL.format(column.name)))
+
+    @property
+    def by_value(self) -> list[TreatedColumn]:
+        """The columns that leave treated, and whose values follow from those before; see `lookup`."""
+        return [column for column in self._leaving if not column.by_row]
+
+    @property
+    def by_row(self) -> list[TreatedColumn]:
+        """The columns that leave treated, and whose values do not follow from those before; see `drawn`."""
+        return [column for column in self._leaving if column.by_row]
+
+    @property
+    def drawn_from(self) -> list[str]:
+        """The columns that `by_row` look at, themselves among them."""
+        return list(dict.fromkeys(name for column in self.by_row for name in column.columns))
+
+    def drawn(self) -> pl.DataFrame:
+        """Return what the columns of `by_row` become, a row for each row of the table.
+
+        Rows that are alike in `drawn_from` cannot be told apart by a treatment. So each of them, in whatever
+        order, gets one of as many results as there are such rows. All rows stand here in a random order when
+        they are treated, so it does not matter which gets which.
+
+        Returns
+        -------
+        The values of `drawn_from` as they are fetched, a number that counts the rows of the same values from
+        1 on (`NUMBER`), and what they become (`CELL`). It is the same whenever it is asked for.
+        """
+        if self._drawn is None:
+            self._drawn = self._draw()
+        return self._drawn
+
+    def _draw(self) -> pl.DataFrame:
+        import numpy as np
+        import polars as pl
+
+        names = self.drawn_from
+        raw = self.raw_combinations(names)
+        records = raw[ROWS].to_numpy()
+        if self._fetched is not None and int(records.sum()) != self._fetched_rows:
+            raise TableError(CHANGED)
+        places = np.random.default_rng().permutation(np.repeat(np.arange(len(raw)), records))
+        rows = raw.select(columns_named(names))[places]
+        made = [
+            column.of(rows, column.draws.numbers(0, len(rows)) if column.treatment.is_random else None).alias(
+                CELL.format(column.name)
+            )
+            for column in self.by_row
+        ]
+        numbers = pl.DataFrame({"place": places}).select(
+            pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("place").alias(NUMBER)
+        )
+        return pl.concat([rows, numbers, pl.DataFrame(made)], how="horizontal")
 
     def _check_keys(self, found: int, names: Sequence[str]) -> None:
         """Refuse more combinations than may be fetched."""
@@ -164,17 +217,42 @@ class FetchedEngine(GroupedEngine):
         return super().count(schema, joint=joint, target=target)
 
     def recoded_keys(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
-        """Return what the rows are joined with: every fetched combination of quasi-identifiers, each once.
+        """Return what the rows are joined with: every fetched combination of `keyed_by`, each once.
 
         Returns
         -------
-        The quasi-identifiers' values as they were fetched, and the released text of each (`CELL`).
+        The values as they were fetched, and the released text of each quasi-identifier (`CELL`).
         """
+        import polars as pl
+
         if self._fetched is None:
             raise TableError(UNCOUNTED)
         names = [attribute.name for attribute in schema.quasi]
+        cells = [CELL.format(name) for name in names]
         found = self._with_cells(self._fetched.lazy(), schema, recoding)
-        return found.select(columns_named([*names, *map(CELL.format, names)])).collect()
+        recoded = found.select(columns_named([*names, *cells])).collect()
+        treated = self._treated_of(names)
+        if not treated:
+            return recoded
+        # Rows are found by their values before they were treated.
+        keyed = self.keyed_by(schema)
+        raw = self.raw_combinations(keyed)
+        if int(raw[ROWS].sum()) != self._fetched_rows:
+            raise TableError(CHANGED)
+        made = raw.select(columns_named(names)).with_columns(column.of(raw) for column in treated)
+        joined = made.join(recoded, on=names, how="left", nulls_equal=True, maintain_order="left")
+        return pl.concat(
+            [raw.select(columns_named(keyed)), joined.select(columns_named(cells))], how="horizontal"
+        )
+
+    def keyed_by(self, schema: Schema) -> list[str]:
+        """Return the columns whose values tell what a row's quasi-identifiers become, those first."""
+        names = [attribute.name for attribute in schema.quasi]
+        beside = [name for column in self._treated_of(names) for name in column.columns]
+        return list(dict.fromkeys([*names, *beside]))
+
+    def _treated_of(self, names: Sequence[str]) -> list[TreatedColumn]:
+        return [column for column in self._treated if column.name in names]
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
         """Leave it to the groupings, which bring the values."""
@@ -221,7 +299,7 @@ class FetchedEngine(GroupedEngine):
 
     def _told(self, asked: PeopleAsked) -> PeopleTold | None:
         """Read what the other system tells of people; see `GroupedEngine._told`."""
-        if any(column.name in asked.own for column in self._treated):
+        if any(column.name in (*asked.names, *asked.own) for column in self._treated):
             # The other system knows the values before alone.
             return None
         found = self.reduced(asked.names, asked.own, asked.lists, asked.schema)

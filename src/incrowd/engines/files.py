@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,10 +131,17 @@ class FilesEngine(SpillingEngine):
         """Treat columns while the rows stream, file by file; see `Engine.treated`."""
         import polars as pl
 
-        parts = tuple(self._treated(part, columns) for part in self._files.parts)
-        random = any(each.treatment.is_random for each in columns)
+        placed = any(each.by_row for each in columns)
+        files = self._files.parts
+        made = self._made_whole(columns, pl.concat(files) if placed else None)
+        starts = [0] * len(files)
+        if placed:
+            # Rows of all files have places of their own, so no two share what is drawn.
+            lengths = pl.collect_all([part.select(pl.len()) for part in files[:-1]])
+            starts = [0, *accumulate(int(length.item()) for length in lengths)]
+        parts = tuple(self._treated(part, made, start) for part, start in zip(files, starts, strict=True))
         # What is drawn has to be the same whether the rows are written to one file or to several.
-        whole = pl.concat(parts) if random else self._treated(self._frame, columns)
+        whole = pl.concat(parts) if placed else self._treated(self._frame, made)
         return FilesEngine(
             replace(self._files, frame=whole, parts=parts, stored=None, kept=self._files), self.settings
         )

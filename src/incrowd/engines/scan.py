@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import CELL, ROWS, GroupedEngine
+from incrowd.engines.grouped import CELL, CHANGED, ROWS, GroupedEngine
+from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.table.row_order import ColumnOrder
 
@@ -103,7 +104,7 @@ class ScanEngine(GroupedEngine):
 
     def treated(self, columns: Sequence[TreatedColumn]) -> ScanEngine:
         """Treat columns while the rows stream; see `Engine.treated`."""
-        return ScanEngine(self._treated(self._frame, columns), self.settings)
+        return ScanEngine(self._treated(self._frame, self._made_whole(columns)), self.settings)
 
     def with_rows(self, other: Engine) -> ScanEngine:
         """Keep what was counted; see `Engine.with_rows`."""
@@ -112,26 +113,50 @@ class ScanEngine(GroupedEngine):
         moved._frame, moved._types = other._frame, other._types
         return moved
 
-    def _treated(self, frame: pl.LazyFrame, columns: Sequence[TreatedColumn]) -> pl.LazyFrame:
-        """Add the treatments of some columns to a plan; random ones draw by the place of a row."""
+    def _made_whole(
+        self, columns: Sequence[TreatedColumn], frame: pl.LazyFrame | None = None
+    ) -> list[tuple[TreatedColumn, _Made | None]]:
+        """Treat columns now that need all rows at once: they alone are read, and have to fit into memory."""
+        frame = self._frame if frame is None else frame
+        found: list[tuple[TreatedColumn, _Made | None]] = []
+        for each in columns:
+            if not each.treatment.is_whole:
+                found.append((each, None))
+                continue
+            rows = frame.select(columns_named(each.columns)).collect(engine="streaming")
+            draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
+            found.append((each, _Made(rows[each.name], each.of(rows, draws))))
+        return found
+
+    def _treated(
+        self, frame: pl.LazyFrame, columns: Sequence[tuple[TreatedColumn, _Made | None]], start: int = 0
+    ) -> pl.LazyFrame:
+        """Add the treatments of some columns to a plan.
+
+        Parameters
+        ----------
+        columns
+            What `_made_whole` gives.
+        start
+            The place of the first row in the table: what is drawn goes by the places of rows.
+        """
         import polars as pl
 
-        self._refuse_whole(columns)
-        random = any(each.treatment.is_random for each in columns)
-        if random:
-            frame = frame.with_row_index(_PLACE)
+        placed = any(each.by_row for each, _ in columns)
+        if placed:
+            frame = frame.with_row_index(_PLACE, offset=start)
         made = [
-            pl.struct(columns_named([*each.columns, *([_PLACE] if each.treatment.is_random else [])]))
+            pl.struct(columns_named([*each.columns, *([_PLACE] if each.by_row else [])]))
             .map_batches(
-                partial(_of_rows, each),
+                partial(_of_rows, each, done),
                 return_dtype=each.type_of(self._types[each.name]),
                 is_elementwise=True,
             )
             .alias(each.name)
-            for each in columns
+            for each, done in columns
         ]
         made_frame = frame.with_columns(made)
-        return made_frame.drop(_PLACE) if random else made_frame
+        return made_frame.drop(_PLACE) if placed else made_frame
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
@@ -226,10 +251,22 @@ class ScanEngine(GroupedEngine):
         return frame.sort(_FIRST)
 
 
-def _of_rows(column: TreatedColumn, rows: pl.Series) -> pl.Series:
+class _Made(NamedTuple):
+    """A column of all rows, and what became of it."""
+
+    came: pl.Series
+    made: pl.Series
+
+
+def _of_rows(column: TreatedColumn, done: _Made | None, rows: pl.Series) -> pl.Series:
     """Treat the rows of a batch, which come as one column of structs."""
     frame = rows.struct.unnest()
     draws = None
+    if done is not None:
+        here = frame[_PLACE]
+        if not done.came.gather(here).equals(nameless(frame[column.name])):
+            raise TableError(CHANGED)
+        return nameless(done.made.gather(here))
     if column.treatment.is_random and len(frame):
         places = frame[_PLACE].to_numpy()
         first = int(places.min())

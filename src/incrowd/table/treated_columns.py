@@ -81,6 +81,11 @@ class TreatedColumn:
         return list(dict.fromkeys([self.name, *beside]))
 
     @property
+    def by_row(self) -> bool:
+        """Whether what a row becomes does not follow from its values alone."""
+        return self.treatment.is_random or self.treatment.is_whole
+
+    @property
     def counted(self) -> list[str]:
         """The columns whose combinations are counted before something is decided, itself first."""
         strata = self.treatment.strata

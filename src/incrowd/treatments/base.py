@@ -180,7 +180,7 @@ class Treatment(Configured):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it needs all rows at once, so that they have to be in memory."""
+        """Whether it needs all rows at once, so that the column has to fit into memory."""
         return False
 
     @property

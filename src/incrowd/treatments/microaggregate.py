@@ -31,7 +31,7 @@ class Microaggregate(Perturbing):
     `together` and give each of them the same treatment: columns are standardized, and rows with a missing
     value in one of them are left as missing.
 
-    The whole column is needed at once, so the rows must be in memory. The time grows with the square of the
+    The whole column is needed at once, so it has to fit into memory. The time grows with the square of the
     number of records over k, where there are several columns.
 
     Parameters

@@ -39,7 +39,7 @@ class Noise(Perturbing):
         ``additive``, ``multiplicative`` or ``correlated``.
     together
         All columns whose noise is correlated, this one among them, with ``+`` between: ``income+savings``.
-        Give each of them the same treatment. All rows are needed at once, so they must be in memory. A row
+        Give each of them the same treatment. They are needed at once, so they have to fit into memory. A row
         with a missing number in one of them gets noise that is not correlated.
 
     Examples

@@ -23,7 +23,7 @@ class RankSwap(Perturbing):
     Records are ranked by the number. Each gets the number of another one, at most `share` of all records
     away in rank. So all numbers stay in the table, in other rows. Equal numbers stand in a random order.
 
-    The whole column is needed at once, so the rows must be in memory.
+    The whole column is needed at once, so it has to fit into memory.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class RecordSwap(Perturbing):
     rows. Columns that tell the same, as region, town and zip, change together: give each of them the same
     treatment, and name all of them with `together`.
 
-    The whole column is needed at once, so the rows must be in memory. Pairs are drawn anew for every release.
+    The whole column is needed at once, so it has to fit into memory. Pairs are drawn anew for every release.
 
     Parameters
     ----------

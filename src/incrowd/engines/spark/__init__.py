@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = [
     "BROADCAST_KEYS",
@@ -44,6 +45,7 @@ BROADCAST_KEYS = 200_000
 _COUNT = "n"
 _KNOWN = "k{}"
 _CELL = "r{}"
+_NUMBERED = "numbered"
 
 
 class SparkEngine(FetchedEngine):
@@ -177,11 +179,14 @@ class SparkEngine(FetchedEngine):
         released = schema.released(self._names)
         table = self.recoded_keys(schema, recoding)
         with guarded():
-            if isinstance(recoding, FullDomain):
+            names = [attribute.name for attribute in schema.quasi]
+            keyed = self.keyed_by(schema)
+            if isinstance(recoding, FullDomain) and keyed == names:
                 frame, cells = self._by_value(schema, table)
             else:
-                frame, cells = self._by_key(schema, table)
+                frame, cells = self._by_key(names, keyed, table)
             frame, cells = self._with_treated(frame, cells)
+            frame, cells = self._with_drawn(frame, cells, [*released, *keyed])
             return self._released(frame, released, cells)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
@@ -269,13 +274,14 @@ class SparkEngine(FetchedEngine):
 
     # --- recoding ------------------------------------------------------------------------------------
 
-    def _by_key(self, schema: Schema, table: pl.DataFrame) -> tuple[Any, dict[str, Any]]:
+    def _by_key(
+        self, names: Sequence[str], keyed: Sequence[str], table: pl.DataFrame
+    ) -> tuple[Any, dict[str, Any]]:
         """Join every row with the cells of its combination."""
         from pyspark.sql import functions as sf
 
-        names = [attribute.name for attribute in schema.quasi]
         frame, _ = positional(self._frame)
-        frame = self._joined(frame, names, table, "")
+        frame = self._joined(frame, keyed, table, "")
         return frame, {
             name: sf.when(sf.col(_KNOWN.format("")), sf.col(_CELL.format(j))).otherwise(_star())
             for j, name in enumerate(names)
@@ -323,29 +329,74 @@ class SparkEngine(FetchedEngine):
         were counted becomes missing.
         """
         from pyspark.sql import functions as sf
-        from pyspark.sql import types as st
 
-        for number, column in enumerate(self._leaving):
+        for number, column in enumerate(self.by_value):
             table = self.lookup(column)
-            came = table.schema[column.name]
-            kind = column.type_of(came)
-            own = self._frame.schema.fields[self._names.index(column.name)].dataType
-            if kind != came:
-                own = st.LongType() if kind.is_integer() else st.StringType()
-            elif isinstance(own, st.StringType):
-                own = st.StringType()
-            frame = self._joined(frame, column.columns, table, f"t{number}", own)
+            own = self._type_of(column, table.schema[column.name])
+            frame = self._joined(frame, column.columns, table, f"t{number}", [own])
             cells[column.name] = sf.col(_CELL.format(f"t{number}_0"))
         return frame, cells
 
+    def _with_drawn(
+        self, frame: Any, cells: dict[str, Any], ordered: Sequence[str]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Join rows with what columns become whose values do not follow from those before.
+
+        Rows of the same values are numbered in the order of what is released of them, so they are the same
+        whenever Spark is asked for them, but for rows of which nobody could say which is which.
+        """
+        from pyspark.sql import Window
+        from pyspark.sql import functions as sf
+
+        if not self.by_row:
+            return frame, cells
+        names, table = self.drawn_from, self.drawn()
+        by_row = self.by_row
+        alike = [self._place(name) for name in names]
+        order = [sf.col(f"c{self._names.index(name)}").cast("string") for name in dict.fromkeys(ordered)]
+        number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
+        frame = frame.withColumn(_NUMBERED, number)
+        kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]
+        frame = self._joined(frame, names, table, "d", kinds, numbered=True)
+        cells |= {column.name: sf.col(_CELL.format(f"d_{j}")) for j, column in enumerate(by_row)}
+        return frame, cells
+
+    def _place(self, name: str) -> Any:
+        """Return a column, in which texts are equal letter by letter."""
+        from pyspark.sql import functions as sf
+        from pyspark.sql import types as st
+
+        place = self._names.index(name)
+        column = sf.col(f"c{place}")
+        is_text = isinstance(self._frame.schema.fields[place].dataType, st.StringType)
+        return column.cast(st.StringType()) if is_text else column
+
+    def _type_of(self, column: TreatedColumn, came: pl.DataType) -> Any:
+        """Return Spark's type of a treated column that came as another."""
+        from pyspark.sql import types as st
+
+        kind = column.type_of(came)
+        own = self._frame.schema.fields[self._names.index(column.name)].dataType
+        if kind != came:
+            return st.LongType() if kind.is_integer() else st.StringType()
+        return st.StringType() if isinstance(own, st.StringType) else own
+
     def _joined(
-        self, frame: Any, names: Sequence[str], table: pl.DataFrame, mark: str, cell: Any = None
+        self,
+        frame: Any,
+        names: Sequence[str],
+        table: pl.DataFrame,
+        mark: str,
+        cells: Sequence[Any] | None = None,
+        *,
+        numbered: bool = False,
     ) -> Any:
         """Join rows with a table from the driver by some columns, missing values being equal.
 
         The table has the columns' values and then cells, by place, whatever it calls them. What is
         found stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
-        Cells are texts unless `cell` is their type.
+        Cells are texts unless `cells` has their types. With `numbered` the table has a column of
+        numbers before them, and rows are joined by theirs, too.
         """
         import polars as pl
         from pyspark.sql import functions as sf
@@ -358,12 +409,17 @@ class SparkEngine(FetchedEngine):
             kind = fields[place].dataType
             kinds.append(st.StringType() if isinstance(kind, st.StringType) else kind)
         prefix = f"{mark}_" if mark else ""
-        made = [_CELL.format(f"{prefix}{j}") for j in range(table.width - len(names))]
+        made = [_CELL.format(f"{prefix}{j}") for j in range(table.width - len(names) - numbered)]
         keys = [f"j{mark}_{j}" for j in range(len(names))]
+        counted = [st.StructField("number", st.LongType())] if numbered else []
         fetched = st.StructType(
             [
                 *(st.StructField(key, kind) for key, kind in zip(keys, kinds, strict=True)),
-                *(st.StructField(name, cell or st.StringType()) for name in made),
+                *counted,
+                *(
+                    st.StructField(name, kind)
+                    for name, kind in zip(made, cells or [st.StringType()] * len(made), strict=True)
+                ),
                 st.StructField(_KNOWN.format(mark), st.BooleanType()),
             ]
         )
@@ -372,14 +428,11 @@ class SparkEngine(FetchedEngine):
         other = self._frame.sparkSession.createDataFrame(local.to_arrow(), schema=fetched)
         if len(local) <= BROADCAST_KEYS:
             other = sf.broadcast(other)
-        on = None
-        for place, key, kind in zip(places, keys, kinds, strict=True):
-            column = sf.col(f"c{place}")
-            if isinstance(kind, st.StringType):
-                column = column.cast(st.StringType())
-            same = column.eqNullSafe(sf.col(key))
+        on = sf.col(_NUMBERED) == sf.col("number") if numbered else None
+        for name, key in zip(names, keys, strict=True):
+            same = self._place(name).eqNullSafe(sf.col(key))
             on = same if on is None else on & same
-        return frame.join(other, on, "left").drop(*keys)
+        return frame.join(other, on, "left").drop(*keys, *(["number"] if numbered else []))
 
     def _released(self, frame: Any, released: Sequence[str], cells: dict[str, Any]) -> Any:
         """Put the columns in order under their names, and leave what the table said about them behind."""

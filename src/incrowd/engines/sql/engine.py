@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.fetched import FetchedEngine, PeopleFetched
+from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched
 from incrowd.engines.grouped import CELL, PERSON, ROWS
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
@@ -36,6 +36,7 @@ __all__ = ["RecodedEngine", "RecodedTable", "SqlEngine"]
 
 
 _KNOWN = "\0known"
+_NUMBER = "incrowd number of the row"
 _PLACE = "\0place {}"
 _READ = "\0read {}"
 _UNNAMED = "\0unnamed"
@@ -175,7 +176,9 @@ class SqlEngine(FetchedEngine):
         """Recode the rows when they are written, or give a relation for one; see `Engine.apply`."""
         released = schema.released(self.columns)
         names = [attribute.name for attribute in schema.quasi]
-        recoded = RecodedTable(self, names, released, self.recoded_keys(schema, recoding), self._leaving)
+        recoded = RecodedTable(
+            self, names, released, self.recoded_keys(schema, recoding), self.keyed_by(schema)
+        )
         return recoded if isinstance(self.table, DatabaseTable) else recoded.relation(self.table)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
@@ -220,9 +223,14 @@ class RecodedTable:
     columns
         Names of the columns, in order.
     keys
-        Every combination of quasi-identifiers with the text that each is released as.
-    treated
-        What becomes of other columns.
+        Every combination of `keyed` with the text that each quasi-identifier is released as.
+    keyed
+        The columns that rows are found by: the quasi-identifiers, and what their treatments look at.
+    by_value
+        The columns that are treated besides, and whose values follow from those before.
+    drawn
+        What columns become that do not; None where there are none. It is made now, so that what cannot be
+        treated is told before anything is written.
     """
 
     def __init__(
@@ -231,11 +239,13 @@ class RecodedTable:
         names: Sequence[str],
         columns: Sequence[str],
         keys: pl.DataFrame,
-        treated: Sequence[TreatedColumn] = (),
+        keyed: Sequence[str] = (),
     ) -> None:
         self.engine = engine
-        self.treated = treated
+        self.by_value = engine.by_value
+        self.drawn = engine.drawn() if engine.by_row else None
         self.quasi = list(names)
+        self.keyed = list(keyed)
         self.columns = list(columns)
         self.keys = keys
 
@@ -246,8 +256,8 @@ class RecodedTable:
         """Give rows the released texts of some quasi-identifiers; what has no key is suppressed."""
         import polars as pl
 
-        places = [_PLACE.format(place) for place in range(len(self.quasi))]
-        renamed = dict(zip(self.quasi, places, strict=True))
+        places = [_PLACE.format(place) for place in range(len(self.keyed))]
+        renamed = dict(zip(self.keyed, places, strict=True))
         joined = rows.rename(renamed).join(
             self.keys.rename(renamed).with_columns(pl.lit(value=True).alias(_KNOWN)),
             on=places,
@@ -263,7 +273,7 @@ class RecodedTable:
             .alias(name)
             for name in names
         ]
-        others = [name for name in rows.columns if name not in self.quasi]
+        others = [name for name in rows.columns if name not in self.keyed]
         return joined.select(*texts, *columns_named(others))
 
     def fetch(self) -> pl.DataFrame:
@@ -285,28 +295,66 @@ class RecodedTable:
 
         engine = self.engine
         engine.check_snapshot()
-        treated = {column.name: column for column in self.treated}
+        by_row = [column.name for column in engine.by_row]
+        treated = {*by_row, *(column.name for column in self.by_value)}
         passed = [name for name in self.columns if name not in self.quasi and name not in treated]
         # By key, columns are read as they were counted; what a treatment looks at need not be released.
-        beside = dict.fromkeys(name for column in self.treated for name in column.columns)
-        read = list(dict.fromkeys([*self.quasi, *beside]))
+        beside = [name for column in self.by_value for name in column.columns]
+        read = list(dict.fromkeys([*self.keyed, *beside, *engine.drawn_from]))
         columns = engine.table.read([*read, *passed])
         engine.check_finite(passed)
         shown = [columns[name].key for name in read] + [columns[name].plain for name in passed]
         kinds = [columns[name].dtype for name in read] + [columns[name].plain_dtype for name in passed]
         places = [_READ.format(place) for place in range(len(read))]
+        if self.drawn is not None:
+            shown.append(self._number)
+            kinds.append(pl.Int64())
+        names = [*places, *passed, *([NUMBER] if self.drawn is not None else [])]
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(shown))
-        query = f"SELECT {listed} FROM {engine.table.source} ORDER BY {Dialect.random}"
+        query = f"SELECT {listed} FROM {self._source()} ORDER BY {Dialect.random}"
         for rows in engine.table.batches(query):
-            batch = cast_all(rows, [*places, *passed], kinds)
+            batch = cast_all(rows, names, kinds)
             came = batch.select(column_named(place) for place in places)
             came.columns = read
             made = [batch.select(columns_named(passed))]
             if self.quasi:
-                made.append(self.recoded(came.select(columns_named(self.quasi)), self.quasi))
-            if treated:
-                made.append(pl.DataFrame([column.of(came) for column in self.treated]))
+                made.append(self.recoded(came.select(columns_named(self.keyed)), self.quasi))
+            if self.by_value:
+                made.append(pl.DataFrame([column.of(came) for column in self.by_value]))
+            if self.drawn is not None:
+                numbered = came.select(columns_named(engine.drawn_from)).with_columns(batch[NUMBER])
+                made.append(self._drawn_for(numbered, by_row))
             yield pl.concat(made, how="horizontal").select(columns_named(self.columns))
+
+    def _drawn_for(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Return what columns become in rows, which have what they are drawn from and their number."""
+        assert self.drawn is not None
+        joined = numbered.join(
+            self.drawn, on=numbered.columns, how="left", nulls_equal=True, maintain_order="left"
+        )
+        return joined.select(column_named(CELL.format(name)).alias(name) for name in names)
+
+    @property
+    def _number(self) -> str:
+        """SQL: the number of a row among those of the same values, see `FetchedEngine.drawn`."""
+        return f"t.{Dialect.quote(_NUMBER)}"
+
+    def _source(self) -> str:
+        """Return the SQL that stands behind FROM; rows have a number where something is drawn.
+
+        They are numbered in the order of what is released of them: the same whenever they are asked for,
+        but for rows of which nobody could say which is which.
+        """
+        source = str(self.engine.table.source)
+        if self.drawn is None:
+            return source
+        names = self.engine.drawn_from
+        columns = self.engine.table.read(names)
+        alike = ", ".join(str(columns[name].key) for name in names)
+        order = dict.fromkeys([*self.columns, *self.keyed])
+        ordered = ", ".join(f"CAST(t.{Dialect.quote(name)} AS TEXT)" for name in order)
+        number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
+        return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Files:
         """Write the rows to a file while they stream, and open it."""
@@ -335,7 +383,7 @@ class RecodedTable:
         """Return the rows as a relation of the connection that those before recoding come from."""
         from incrowd.engines.sql.dialects.duckdb import KEYS, DuckDB
 
-        if self.treated:
+        if self.by_value or self.drawn is not None:
             # A relation is joined with one frame, which holds the rows then.
             return table.joined(self.fetch(), f"SELECT * FROM {KEYS}")
         uploads, query = self.join(DuckDB, KEYS, by_column=False)
@@ -358,10 +406,10 @@ class RecodedTable:
         """
         import polars as pl
 
-        columns = self.engine.table.read([*self.quasi, *self.columns])
-        keys = [f"k{i}" for i in range(len(self.quasi))]
+        columns = self.engine.table.read([*self.keyed, *self.columns])
+        keys = [f"k{i}" for i in range(len(self.keyed))]
         cells = [f"c{i}" for i in range(len(self.quasi))]
-        types = {key: columns[quasi].wire for key, quasi in zip(keys, self.quasi, strict=True)}
+        types = {key: columns[name].wire for key, name in zip(keys, self.keyed, strict=True)}
         types |= dict.fromkeys(cells, "text") | {"known": "integer"}
         frame = self.keys.rename(dict(zip(self.keys.columns, [*keys, *cells], strict=True)))
         # Numbers that Arrow does not carry go as the texts that they were fetched as.
@@ -372,15 +420,17 @@ class RecodedTable:
 
         def same(places: Sequence[int], alias: str) -> str:
             return " AND ".join(
-                dialect.same(columns[self.quasi[i]], str(columns[self.quasi[i]].key), f"{alias}.{keys[i]}")
+                dialect.same(columns[self.keyed[i]], str(columns[self.keyed[i]].key), f"{alias}.{keys[i]}")
                 for i in places
             )
 
         def upload(rows: pl.DataFrame) -> Upload:
             return Upload(rows, {column: types[column] for column in rows.columns})
 
-        every = range(len(self.quasi))
-        parted = None if by_column is False else _by_column(frame, keys, cells)
+        every = range(len(self.keyed))
+        # Where a treatment looks at further columns, a text does not follow from one value.
+        alone = by_column is not False and self.keyed == self.quasi
+        parted = _by_column(frame, keys, cells) if alone else None
         if parted is None:
             uploads = {name: upload(frame)}
             joins = [f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}"]
@@ -396,39 +446,57 @@ class RecodedTable:
             joins.append(f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}")
             cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
         texts = {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
-        for number, column in enumerate(self.treated):
-            uploaded, joined = self._joined(dialect, f"t{number}", column)
+        for number, column in enumerate(self.by_value):
+            uploaded, joined = self._joined(dialect, f"t{number}", self.engine.lookup(column), [column])
             uploads[f"{name} t{number}"] = uploaded
             joins.append(f"LEFT JOIN {dialect.quote(f'{name} t{number}')} AS t{number} ON {joined}")
             texts[column.name] = f"t{number}.c0"
+        if self.drawn is not None:
+            by_row = self.engine.by_row
+            uploads[f"{name} d"], joined = self._joined(dialect, "d", self.drawn, by_row)
+            joins.append(f"LEFT JOIN {dialect.quote(f'{name} d')} AS d ON {joined}")
+            texts |= {column.name: f"d.c{place}" for place, column in enumerate(by_row)}
         listed = ", ".join(
             f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
             for column in self.columns
         )
-        rows = f"{self.engine.table.source} {' '.join(joins)}"
+        rows = f"{self._source()} {' '.join(joins)}"
         # A table has no order, but its rows lie in that in which they were written.
         return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
 
     def _joined(
-        self, dialect: Dialect | type[Dialect], alias: str, column: TreatedColumn
+        self,
+        dialect: Dialect | type[Dialect],
+        alias: str,
+        frame: pl.DataFrame,
+        made: Sequence[TreatedColumn],
     ) -> tuple[Upload, str]:
-        """Return what the values of a column become as a table, and the condition that joins it."""
+        """Return what treated columns become as a table, and the condition that joins it.
+
+        Parameters
+        ----------
+        frame
+            Values as they were fetched, then `NUMBER` where rows are numbered, then what columns become.
+        """
         import polars as pl
 
-        columns = self.engine.table.read(column.columns)
-        frame = self.engine.lookup(column)
-        came = frame.schema[column.name]
-        keys = [f"k{i}" for i in range(len(column.columns))]
-        types = {key: columns[name].wire for key, name in zip(keys, column.columns, strict=True)}
-        kind = column.type_of(came)
-        types["c0"] = types["k0"] if kind == came else _sql_type(kind)
+        read = [name for name in frame.columns[: -len(made)] if name != NUMBER]
+        columns = self.engine.table.read(read)
+        types = {f"k{i}": columns[name].wire for i, name in enumerate(read)}
+        same = [
+            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
+            for key, name in zip(types, read, strict=True)
+        ]
+        if NUMBER in frame.columns:
+            types["number"] = "bigint"
+            same.append(f"{alias}.number = {self._number}")
+        for place, column in enumerate(made):
+            came = frame.schema[column.name]
+            kind = column.type_of(came)
+            types[f"c{place}"] = columns[column.name].wire if kind == came else _sql_type(kind)
         frame = frame.rename(dict(zip(frame.columns, types, strict=True)))
         as_text = [key for key in types if types[key].upper().startswith(("TEXT", "VARCHAR"))]
         frame = frame.with_columns(column_named(key).cast(pl.String) for key in as_text)
-        same = [
-            dialect.same(columns[name], str(columns[name].key), f"{alias}.{key}")
-            for key, name in zip(keys, column.columns, strict=True)
-        ]
         return Upload(frame, types), " AND ".join(same)
 
 
@@ -492,14 +560,17 @@ class RecodedEngine(FetchedEngine):
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Recode combinations; see `FetchedEngine.raw_combinations`."""
+        import polars as pl
+
         table = self.table
-        quasi = table.quasi if set(names) & set(table.quasi) else []
-        passed = [name for name in names if name not in quasi]
-        raw = table.engine.combinations([*quasi, *passed])
-        if quasi:
-            raw = table.recoded(raw, [name for name in names if name in quasi])
+        quasi = [name for name in names if name in table.quasi]
+        passed = [name for name in names if name not in table.quasi]
+        keyed = table.keyed if quasi else []
+        raw, made = table.engine.beside(keyed, passed)
+        cells = [table.recoded(raw, quasi)] if quasi else []
         columns = columns_named(names)
-        return raw.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+        found = pl.concat([made, *cells], how="horizontal")
+        return found.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Leave the rows, as `SqlEngine.reordered` does."""
