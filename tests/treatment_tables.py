@@ -17,12 +17,12 @@ KEY = "7d1f0c5be26a49838d1fb2a4c6e80937"
 MARK = "planted"
 
 
-def people(rows: int = 400) -> pl.DataFrame:
-    """Two rows a person; texts that must not leave begin with `MARK` or ``+49``."""
+def people(rows: int = 400, each: int = 1) -> pl.DataFrame:
+    """So many rows `each` person; texts that must not leave begin with `MARK` or ``+49``."""
     rng = np.random.default_rng(7)
     return pl.DataFrame(
         {
-            "pid": [f"{MARK}-{n // 2:05}" for n in range(rows)],
+            "pid": [f"{MARK}-{n // each:05}" for n in range(rows)],
             "age": rng.integers(20, 70, rows),
             "salary": (rng.lognormal(10, 0.7, rows) // 1 + 7).astype(int) * 10 + 3,
             "phone": [f"+49 {n:08}" for n in rng.integers(10**7, 10**8, rows)],

@@ -159,26 +159,28 @@ def test_a_batch_is_judged_by_its_histories():
     assert applied.privacy.people.histories.alone == 0
 
 
-def test_the_pseudonym_of_a_person_is_told_of_without_being_asked(monkeypatch):
-    """Its rows can be joined by anyone. Limits hold for whole histories only if the policy says so."""
+def test_the_pseudonym_of_a_person_asks_for_whole_histories(monkeypatch):
+    """Its rows can be joined by anyone. So the policy has to say so, and limits hold for whole histories."""
     monkeypatch.setenv("INCROWD_KEY", "0123456789abcdef" * 4)
-    for linked in (False, True):
-        schema = ic.Schema(
+    plain, linked = (
+        ic.Schema(
             quasi=TREES, sensitive=["ill"], person="person", unlisted="drop", linked=linked,
             treatments={"person": ic.Pseudonym(key="env:INCROWD_KEY")},
-        )  # fmt: skip
-        release = ic.anonymize(
-            TABLE, schema, "k-anonymity:4", "optimal", max_suppression=0.3, keep_order=True, force=True
         )
-        fewest, alone = histories(release.table, TABLE["person"].to_list())
-        assert (release.privacy.people.histories.fewest, release.privacy.people.histories.alone) == (
-            fewest,
-            alone,
-        )
-        assert (fewest >= 4) == linked
-        told = " ".join(release.sentences())
-        assert "share their whole history with nobody" in told
-        assert ("The models judge every row by itself" in told) == (not linked)
+        for linked in (False, True)
+    )  # fmt: skip
+    settings = {"max_suppression": 0.3, "keep_order": True, "force": True}
+    with pytest.raises(ic.ParameterError, match="its pseudonym leaves, so anyone can join the rows"):
+        ic.anonymize(TABLE, plain, "k-anonymity:4", "optimal", **settings)
+    release = ic.anonymize(TABLE, linked, "k-anonymity:4", "optimal", **settings)
+    fewest, alone = histories(release.table, TABLE["person"].to_list())
+    told = release.privacy.people.histories
+    assert (told.fewest, told.alone) == (fewest, alone)
+    assert fewest >= 4
+    assert "share their whole history with nobody" in " ".join(release.sentences())
+    # A measure tells of histories, whatever the policy says.
+    told = ic.assess(TABLE, plain).people.histories
+    assert (told.fewest, told.alone) == histories(TABLE, TABLE["person"].to_list())
 
 
 def test_people_with_alike_rows_alone_have_short_histories():

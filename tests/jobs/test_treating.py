@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -246,10 +247,16 @@ def test_verify_looks_at_the_forms_of_treated_columns(tmp_path):
     assert any("'phone' is not in the file" in x for x in ic.verify(file, policy_file).problems)
 
 
+def linked(schema):
+    """Say that rows can be joined, and give ages a hierarchy, so that histories may be alike."""
+    ages = replace(schema["age"], hierarchy=ic.Hierarchy.intervals(25, 100))
+    return ic.Schema.of([ages if each.name == "age" else each for each in schema.attributes], linked=True)
+
+
 def test_verify_counts_people_by_their_pseudonyms(tmp_path):
-    raw = people()
+    raw = people(each=2)
     raw = raw.with_columns(pid=pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise(pl.col("pid")))
-    release = ic.anonymize(raw, treated(), ["k-anonymity:5"])
+    release = ic.anonymize(raw, linked(treated()), ["k-anonymity:5"], "optimal")
     release.save(tmp_path / "out")
     verified = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
     assert not verified.problems
@@ -257,15 +264,19 @@ def test_verify_counts_people_by_their_pseudonyms(tmp_path):
     assert (verified.people.people, verified.people.unnamed) == (
         release.privacy.people.people, release.privacy.people.unnamed,
     )  # fmt: skip
-    [finding] = verified.findings
-    assert finding.holds
-    assert finding.unit == "people"
+    assert [(each.model, each.holds, each.unit) for each in verified.findings] == [
+        ("k-anonymity", True, "people"), ("km-anonymity", True, "people"),
+    ]  # fmt: skip
     # Everybody in one class is one person: rows alone would satisfy the policy.
     file = tmp_path / "out" / "release.csv"
     table = pl.read_csv(file, infer_schema=False)
     table.with_columns(pid=pl.lit("0" * 14)).write_csv(file)
-    [finding] = ic.verify(file, tmp_path / "out" / "policy.toml").findings
-    assert finding.holds is False
+    found = ic.verify(file, tmp_path / "out" / "policy.toml")
+    assert [each.holds for each in found.findings] == [False, False]
+    # A policy that says nothing of joined rows does not fit such a release.
+    policy = tmp_path / "out" / "policy.toml"
+    policy.write_text(policy.read_text().replace("linked = true", "linked = false"))
+    assert "column 'pid' joins the records of a person" in " ".join(ic.verify(file, policy).problems)
 
 
 def test_verify_says_that_models_of_perturbed_values_are_not_checked(tmp_path):
@@ -328,7 +339,7 @@ def test_the_account_says_what_each_treatment_does_and_does_not_promise(tmp_path
     release = ic.anonymize(people(), treated(), MODELS)
     said = " ".join(release.sentences())
     assert "pseudonymous, not anonymous" in said
-    assert "Rows of one person can be joined by pid" in said
+    assert "pid joins rows of one person across tables that have the same key" in said
     assert "Released as they are: dx." in said
     entries = release.to_dict()["treatments"]
     assert [entry["name"] for entry in entries] == ["pid", "salary", "phone", "mail", "note"]
@@ -339,15 +350,32 @@ def test_the_account_says_what_each_treatment_does_and_does_not_promise(tmp_path
 
 
 def test_a_pseudonym_counts_the_same_people():
-    raw = people()
+    raw = people(each=2)
     plain = replace(treated()["pid"], treatment=None)
-    other = [plain if each.name == "pid" else each for each in treated().attributes]
-    figures = [
-        ic.anonymize(raw, schema, MODELS).privacy.people for schema in (treated(), ic.Schema.of(other))
-    ]
-    # Whose rows can be joined is told of whole histories, too.
+    other = treated().with_attributes(plain if each.name == "pid" else each for each in treated().attributes)
+    schemas = linked(treated()), linked(other)
+    figures = [ic.anonymize(raw, schema, MODELS, "optimal").privacy.people for schema in schemas]
     assert figures[0].histories is not None
-    assert replace(figures[0], histories=None) == figures[1]
+    assert figures[0] == figures[1]
+
+
+def test_a_pseudonym_of_people_with_several_rows_needs_limits_on_whole_histories(tmp_path):
+    """Anyone can join the rows, so limits on single rows would promise too much."""
+    for each, refused in ((1, False), (2, True)):
+        raw = people(each=each)
+        said = (
+            r"column 'pid': its pseudonym leaves, so anyone can join the rows of a person, and the limits would "
+            r"hold for single rows alone; say that rows are linked \(linked=True\), or leave the treatment of "
+            r"'pid' out"
+        )
+        with pytest.raises(ic.ParameterError, match=said) if refused else nullcontext():
+            ic.anonymize(raw, treated(), MODELS)
+    alone = ic.anonymize(people(), treated(), MODELS, max_suppression=1.0)
+    with pytest.raises(ic.ParameterError, match="anyone can join the rows"):
+        ic.apply_recoding(alone.recoding, raw, replace(alone.policy, max_suppression=1.0))
+    # One row each, but an earlier release may have another.
+    with pytest.raises(ic.ParameterError, match="anyone can join the rows"):
+        ic.apply_recoding(alone.recoding, people(), alone.policy, previous_release=alone.table)
 
 
 @pytest.mark.parametrize("internal", [False, True])

@@ -15,7 +15,7 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
-from incrowd.jobs.linked import with_histories
+from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
 from incrowd.jobs.repeats import repeated_ids
@@ -336,6 +336,7 @@ def _start(
         with clock.stage("count population"):
             frequency = with_population(frequency, policy.schema, population)
     check_limits(policy, frequency)
+    refuse_unlinked(policy.schema, several=frequency.people is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*named, *engine.sources, *people_from)
     return _Start(engine, treating, searched, frequency, population, csv_format, sources)

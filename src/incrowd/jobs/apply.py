@@ -15,7 +15,7 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.both_people import people_of_both
 from incrowd.jobs.carried import Carried, Labels, labels_of, numbered
 from incrowd.jobs.checks import styled, telling_columns
-from incrowd.jobs.linked import with_histories
+from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.jobs.types import with_types
 from incrowd.recoding import (
@@ -223,7 +223,6 @@ def apply_recoding(
     _refuse_unfit(recoding, policy)
     treating = Treating.of(came, schema, recoding.treated)
     engine = treating.counted
-    joint = any(model.is_joint for model in policy.models)
     # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
     kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
     plainly = Schema.of(
@@ -237,7 +236,8 @@ def apply_recoding(
         ],
         null_values=schema.null_values,
     )
-    frequency = engine.count(plainly, joint=joint)
+    frequency = engine.count(plainly, joint=any(model.is_joint for model in policy.models))
+    refuse_unlinked(schema, several=frequency.people is not None or previous_release is not None)
     if policy.keep_order:
         telling_columns(engine, leaving, frequency, force=force)
     labels, covered = labels_of(recoding, frequency)

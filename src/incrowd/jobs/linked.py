@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from incrowd.errors import ParameterError, setting
+from incrowd.errors import ParameterError, named, setting
 from incrowd.privacy.attacker import Attacker
 from incrowd.privacy.base import IdentityModel, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.table.schema import Schema
 
-__all__ = ["of_histories", "with_histories"]
+__all__ = ["of_histories", "refuse_unlinked", "with_histories"]
 
 
 def of_histories(models: Sequence[PrivacyModel], schema: Schema) -> tuple[PrivacyModel, ...]:
@@ -70,6 +70,28 @@ def with_histories(policy: Policy, *, searching: bool = True) -> Policy:
             "about all that a person has rows in; use optimal or another full-domain algorithm"
         )
     return replace(policy, models=models)
+
+
+def refuse_unlinked(schema: Schema, *, several: bool) -> None:
+    """Refuse to release pseudonyms of people with several rows while limits hold for single rows alone.
+
+    Parameters
+    ----------
+    several
+        Whether somebody has several rows, or may have some in an earlier release.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if schema.linked or not (schema.joined and several):
+        return
+    names = named(attribute.name for attribute in schema.having("person") if attribute.leaves)
+    raise ParameterError(
+        f"column {names}: its pseudonym leaves, so anyone can join the rows of a person, and the limits "
+        f"would hold for single rows alone; say that rows are linked ({_linked()}), or leave the treatment "
+        f"of {names} out, so that the column does not leave"
+    )
 
 
 def _size(model: PrivacyModel) -> int:

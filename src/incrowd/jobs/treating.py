@@ -183,9 +183,9 @@ def treatment_sentences(schema: Schema) -> list[str]:
             )
         elif each.role == "person":
             found.append(
-                f"Rows of one person can be joined by {each.name}. The models judge every row by itself, so "
-                "whoever joins them may know more than the models allow for. The release is pseudonymous, "
-                "not anonymous."
+                f"Nobody has two rows here. But {each.name} joins rows of one person across tables that have "
+                "the same key, and the models judge every row by itself. The release is pseudonymous, not "
+                "anonymous."
             )
         elif each.role == "sensitive" and each.perturbed:
             found.append(f"The models judge {each.name} by its values before it was perturbed.")

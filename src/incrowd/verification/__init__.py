@@ -236,6 +236,7 @@ def _checked(
     problems = [
         *_columns_too_many(policy, released),
         *_too_much_suppressed(policy, records, suppressed, classes),
+        *(_joined(policy, released) if by_person else ()),
     ]
     unchecked: list[str] = []
     notes: list[str] = []
@@ -356,6 +357,17 @@ def _columns_too_many(policy: Policy, released: Table) -> list[str]:
             f"the column {name!r} is in the file, and the policy does not release it" for name in more
         ]
     return problems
+
+
+def _joined(policy: Policy, released: Table) -> list[str]:
+    """Say which columns join the records of people who have several, where the policy does not say so."""
+    names = [column.name for column in policy.named("person") if column.name in released.names]
+    if policy.linked or not names:
+        return []
+    return [
+        f"column {named(names)} joins the records of a person, and the policy does not say linked = true: "
+        "its limits are about single records"
+    ]
 
 
 def _too_much_suppressed(policy: Policy, records: int, suppressed: int, classes: int) -> list[str]:

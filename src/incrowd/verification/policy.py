@@ -108,6 +108,8 @@ class Policy:
         Largest number of values that a cell may list; None for no limit, as in files of version 1.
     wildcards
         What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
+    linked
+        Whether it says that rows of a person can be joined.
     """
 
     columns: tuple[Column, ...]
@@ -120,6 +122,7 @@ class Policy:
     set_limit: int | None
     algorithm: dict[str, Any]
     wildcards: str
+    linked: bool = False
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -198,6 +201,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         set_limit=_set_limit(data, version),
         algorithm=algorithm,
         wildcards=_choice(data.get("wildcards", "value"), WILDCARDS, "wildcards"),
+        linked=bool(data.get("linked", False)),
     )
 
 
