@@ -186,8 +186,6 @@ def anonymize(  # noqa: PLR0913
             wildcards=policy.wildcards,
         )
     judge(after, policy)
-    with clock.stage("measure loss"):
-        utility = measure_all(frequency, recoding)
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
         released = leaves.reordered(released, order)
@@ -198,7 +196,7 @@ def anonymize(  # noqa: PLR0913
         recoding=recoding,
         before=before,
         privacy=after,
-        utility=utility,
+        utility=measure_all(frequency, recoding),
         seconds=clock.seconds,
         csv_format=start.csv_format,
         population=population,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ class Evaluation:
         Per quasi-identifier the cells that do not cover the raw values of their class, such as means and most
         frequent values. They count as the values that the class has.
     utility
-        What was lost, per metric.
+        What was lost, per metric; each is measured when it is first read.
     frequency, recoding
         The raw keys and what became of them.
     """
@@ -52,7 +53,7 @@ class Evaluation:
     suppressed: int
     classes: int
     summarized: dict[str, int]
-    utility: dict[str, MetricResult]
+    utility: Mapping[str, MetricResult]
     frequency: FrequencyTable = field(repr=False)
     recoding: Observed = field(repr=False)
 

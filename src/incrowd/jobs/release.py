@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ class Release:
     privacy
         The released table, measured anew.
     utility
-        What was lost, per metric.
+        What was lost, per metric; each is measured when it is first read.
     seconds
         Wall time per stage.
     csv_format
@@ -89,7 +89,7 @@ class Release:
     recoding: Recoding
     before: Assessment = field(repr=False)
     privacy: Assessment
-    utility: dict[str, MetricResult]
+    utility: Mapping[str, MetricResult]
     seconds: dict[str, float]
     csv_format: CsvFormat | None = None
     population: Any = field(default=None, repr=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from incrowd.parameters import Registry
@@ -14,6 +13,7 @@ from incrowd.utility.base import Metric as Metric
 from incrowd.utility.base import MetricResult as MetricResult
 from incrowd.utility.base import SteersByCells as SteersByCells
 from incrowd.utility.base import SteersByClasses as SteersByClasses
+from incrowd.utility.losses import Losses as Losses
 
 # One line an entry, in the order in which they are listed everywhere.
 # isort: off
@@ -49,22 +49,6 @@ STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersB
 """Names of the metrics that a search of full-domain recodings can minimize."""
 
 
-def measure_all(frequency: FrequencyTable, recoding: Recoding) -> dict[str, MetricResult]:
-    """Measure a recoding of the keys of `frequency` by every metric that applies."""
-    found = {}
-    for metric in METRICS:
-        if metric().applies(frequency):
-            lost = metric().measure(frequency, recoding)
-            # Parting records that look alike makes classes smaller than those of the table as it was.
-            normalized = max(metric().normalized(lost, frequency), 0.0)
-            weighted = _weighted(metric(), frequency, recoding)
-            found[metric.name] = replace(lost, normalized=normalized, weighted=weighted)
-    return found
-
-
-def _weighted(metric: Metric, frequency: FrequencyTable, recoding: Recoding) -> float | None:
-    """Return what is lost by a person of the population, by sampling weights; None where there are none."""
-    if frequency.sampling is None:
-        return None
-    each = metric.per_record(frequency, recoding)
-    return None if each is None else frequency.sampling.mean(each, 1.0)
+def measure_all(frequency: FrequencyTable, recoding: Recoding) -> Losses:
+    """Return what a recoding of the keys of `frequency` loses by every metric that applies."""
+    return Losses((metric() for metric in METRICS if metric().applies(frequency)), frequency, recoding)

@@ -29,6 +29,7 @@ __all__ = [
     "cell_costs",
     "mean_over_cells",
     "per_attribute_mean",
+    "sum_of_squares",
 ]
 
 
@@ -230,6 +231,21 @@ class SteersByClasses(ABC):
     @abstractmethod
     def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
         """Return a value that no table of at most so many classes falls below; as `bound`."""
+
+
+def sum_of_squares(sizes: NDArray[np.int64]) -> int:
+    """Return the sum of squared class sizes, exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sum_of_squares(np.array([3, 4]))
+    25
+    """
+    # It is at most the square of the sum; beyond that only Python's integers hold it.
+    if int(sizes.sum()) < 2**31:
+        return int(sizes @ sizes)
+    return sum(int(size) ** 2 for size in sizes)
 
 
 def per_attribute_mean(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import ClassMetric, MetricResult, SteersByClasses
+from incrowd.utility.base import ClassMetric, MetricResult, SteersByClasses, sum_of_squares
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,14 +34,13 @@ class Discernibility(ClassMetric, SteersByClasses):
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the sum of costs, exactly."""
         frequency = classes.frequency
-        # Python integers: the square of a table's size can be more than 64 bits hold.
-        squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
+        squares = sum_of_squares(classes.sizes)
         return MetricResult(self.name, squares + classes.suppressed * frequency.rows)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Put the value between that of the table as it was and that of suppressing every record."""
         _, sizes = frequency.combinations
-        least = sum(int(size) ** 2 for size in sizes) + frequency.suppressed * frequency.rows
+        least = sum_of_squares(sizes) + frequency.suppressed * frequency.rows
         return (lost.value - least) / max(frequency.rows**2 - least, 1)
 
     def of_groups(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import ClassMetric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult, sum_of_squares
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -33,11 +33,11 @@ class DiscernibilityStar(ClassMetric):
 
     def of_classes(self, classes: EquivalenceClasses) -> MetricResult:
         """Return the sum, exactly."""
-        squares = sum(int(size) ** 2 for size in classes.sizes) if len(classes) else 0
+        squares = sum_of_squares(classes.sizes)
         return MetricResult(self.name, squares + classes.suppressed**2)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Put the value between that of the table as it was and that of one class of all records."""
         _, sizes = frequency.combinations
-        least = sum(int(size) ** 2 for size in sizes) + frequency.suppressed**2
+        least = sum_of_squares(sizes) + frequency.suppressed**2
         return (lost.value - least) / max(frequency.rows**2 - least, 1)
