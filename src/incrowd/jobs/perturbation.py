@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import MissingExtraError, ParameterError, SchemaError, named
+from incrowd.errors import (
+    MissingExtraError,
+    ParameterError,
+    SchemaError,
+    named,
+    null_values_setting,
+    setting,
+)
 from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from incrowd.table.schema import Schema
 
 __all__ = ["Perturbation", "perturbation"]
 
@@ -81,7 +90,14 @@ class Perturbation:
 
 
 def perturbation(
-    table: Any, released: Any, columns: Sequence[str], *, one_to_one: bool = False
+    table: Any,
+    released: Any,
+    columns: Sequence[str],
+    *,
+    one_to_one: bool = False,
+    row_map: Any = None,
+    schema: Schema | None = None,
+    null_values: Sequence[str] = (),
 ) -> Perturbation:
     """Compare columns of numbers before and after they were perturbed, row by row.
 
@@ -96,6 +112,14 @@ def perturbation(
         Columns of numbers that both have.
     one_to_one
         Whether to look for the best assignment of all rows, too; needs ``pip install 'incrowd[ml]'``.
+    row_map
+        Which raw row each released row is, where `released` is a table: a file or a frame, as
+        `Release.row_map` gives it.
+    schema
+        Says how columns write their numbers, and which texts mean missing; only needed where they are not
+        written plainly.
+    null_values
+        Further texts that mean missing.
 
     Raises
     ------
@@ -119,19 +143,25 @@ def perturbation(
     """
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
-    before, after = _numbers(table, columns, "the raw table"), None
     from incrowd.jobs.release import Release
+    from incrowd.jobs.row_map import numbers_of
 
     if isinstance(released, Release):
-        after = _numbers(released.table, columns, "the release")
-        before = before[released.row_map()["row"].to_numpy() - 1]
-    else:
-        after = _numbers(released, columns, "the released table")
+        schema = released.policy.schema if schema is None else schema
+        row_map = released.row_map() if row_map is None else row_map
+        released = released.table
+    reading = _Reading(schema, tuple(null_values))
+    before = reading.numbers(table, columns, "the raw table")
+    after = reading.numbers(released, columns, "the released table")
     if len(before) != len(after):
         raise ParameterError(
             f"perturbation: the raw table has {len(before):,} rows and the released one {len(after):,}; row "
-            "N of one must be row N of the other"
+            "N of one must be row N of the other, or "
+            + setting("row_map", "--row-map")
+            + " says which is which"
         )
+    if row_map is not None:
+        before = before[numbers_of(row_map, len(before))]
     known = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
     before, after = before[known], after[known]
     if len(before) < 2:
@@ -143,28 +173,47 @@ def perturbation(
     return _measured(tuple(columns), before, after, one_to_one=one_to_one)
 
 
-def _numbers(table: Any, columns: Sequence[str], where: str) -> NDArray[np.float64]:
-    """Return columns of numbers; NaN where a value is missing."""
-    import polars as pl
+class _Reading(NamedTuple):
+    """How numbers are read."""
 
-    from incrowd.engines import engine_for, loaded
-    from incrowd.table.schema import require_columns
+    schema: Schema | None
+    null_values: tuple[str, ...]
 
-    engine = engine_for(loaded(table))
-    require_columns(columns, engine.columns, f"perturbation: in {where} ")
-    found = []
-    for name in columns:
-        series: pl.Series | None = engine.head(name, 2**62)
-        if series is None:
-            raise SchemaError(f"perturbation: column {name!r} of {where} cannot be read")
-        numbers = series.cast(pl.Float64, strict=False)
+    def numbers(self, table: Any, columns: Sequence[str], where: str) -> NDArray[np.float64]:
+        """Return columns of numbers; NaN where a value is missing."""
+        from incrowd.engines import engine_for, loaded
+        from incrowd.table.schema import require_columns
+
+        engine = engine_for(loaded(table))
+        require_columns(columns, engine.columns, f"perturbation: in {where} ")
+        found = []
+        for name in columns:
+            series: pl.Series | None = engine.head(name, 2**62)
+            if series is None:
+                raise SchemaError(f"perturbation: column {name!r} of {where} cannot be read")
+            found.append(self._of(series, name, where))
+        return np.column_stack(found)
+
+    def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
+        import polars as pl
+
+        from incrowd.table.missing import null_values_of
+
+        given = () if self.schema is None else self.schema.null_values
+        series = null_values_of((*given, *self.null_values)).without(series)
+        known = {} if self.schema is None else {each.name: each for each in self.schema.attributes}
+        if name in known and (spelling := known[name].spelling) and series.dtype == pl.String:
+            texts = [None if text is None else spelling.number(text)[0] for text in series]
+            numbers = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
+        else:
+            numbers = series.cast(pl.Float64, strict=False)
         wrong = numbers.null_count() - series.null_count()
         if wrong or series.dtype == pl.Boolean or series.dtype.is_temporal():
             raise SchemaError(
-                f"perturbation: {named([name])} of {where} is no column of plain numbers; leave it out"
+                f"perturbation: {named([name])} of {where} is no column of plain numbers; leave it out, "
+                f"name the texts that mean missing with {null_values_setting()}, or declare its spelling"
             )
-        found.append(numbers.fill_null(float("nan")).to_numpy())
-    return np.column_stack(found)
+        return numbers.fill_null(float("nan")).to_numpy()
 
 
 def _measured(

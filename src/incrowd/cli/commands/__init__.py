@@ -12,7 +12,7 @@ __all__ = ["PURPOSES", "commands"]
 PURPOSES = {
     "Start": ("demo", "init", "list", "hierarchy"),
     "Release": ("anonymize", "apply", "anatomize", "randomize"),
-    "Measure": ("assess", "risk", "p29", "utility", "attack"),
+    "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare"),
     "Check": ("verify",),
 }

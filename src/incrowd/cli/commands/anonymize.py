@@ -63,7 +63,7 @@ def anonymize(
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
-    """Write a table that satisfies privacy models, and tell the loss.
+    """Write a table that satisfies privacy models; tell the loss.
 
     Nothing is written when a model cannot be satisfied.
     """

@@ -1,0 +1,88 @@
+"""`incrowd perturbation`: figures of two files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+
+RAW = pl.DataFrame(
+    {"age": [1] * 60, "pay": [float(n * n % 97) for n in range(60)], "bonus": [float(n) for n in range(60)]}
+)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A raw file, and a release of it whose rows stand in another order."""
+    RAW.write_csv(tmp_path / "raw.csv")
+    schema = ic.Schema(
+        ["age"], insensitive=["pay", "bonus"], treatments={"pay": "noise:0.2", "bonus": "rank-swap:0.1"}
+    )
+    release = ic.anonymize(pl.read_csv(tmp_path / "raw.csv"), schema, "k-anonymity:2")
+    release.save(tmp_path / "out")
+    return tmp_path, release
+
+
+@pytest.mark.random_order
+def test_a_release_is_compared_by_its_row_map_and_policy(run, saved):
+    folder, release = saved
+    expected = ic.perturbation(RAW, release, ["pay", "bonus"]).to_dict()
+    files = [str(folder / "raw.csv"), str(folder / "out" / "release.csv")]
+    policy = ["--policy", str(folder / "out" / "internal" / "policy.toml")]
+    mapped = ["--row-map", str(folder / "out" / "internal" / "rows.parquet")]
+    done = run("perturbation", *files, *policy, *mapped, "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out) == json.loads(json.dumps(expected))
+    assert json.loads(done.out)["columns"] == ["pay", "bonus"]
+    # Without the map, rows are compared that have nothing to do with each other.
+    done = run("perturbation", *files, "--columns", "pay", "--json")
+    assert json.loads(done.out)["il1s"]["pay"] > 2 * expected["il1s"]["pay"]
+    told = run("perturbation", *files, *mapped, "--columns", "pay,bonus", "--one-to-one")
+    assert told.status == 0, told.err
+    for words in ("60 records", "IL1s", "interval disclosure", "record linkage", "one to one"):
+        assert words in told.out
+
+
+def test_missing_texts_and_spellings_are_those_that_are_told(run, tmp_path):
+    rows = pl.DataFrame({"pay": ["1.000,5", "2.000,5", "?", "4.000,5"]})
+    rows.write_csv(tmp_path / "raw.csv")
+    rows.write_csv(tmp_path / "out.csv")
+    files = [str(tmp_path / "raw.csv"), str(tmp_path / "out.csv")]
+    (tmp_path / "policy.toml").write_text(
+        'version = 2\n[columns.pay]\nrole = "insensitive"\ndecimal = ","\nthousands = "."\n'
+        'treat = { noise = 0.1 }\n[[models]]\nmodel = "k-anonymity"\nk = 2\n'
+    )
+    told = ["--policy", str(tmp_path / "policy.toml"), "--null-value", "?"]
+    done = run("perturbation", *files, *told, "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["records"] == 3
+    assert "1.000,5" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "give --columns, or a policy that treats numbers"),
+        (("--columns", "wage"), "has no column 'wage'"),
+        (("--columns", "name"), "name the texts that mean missing with --null-value"),
+        (("--columns", "pay", "--row-map", "raw.csv"), "row map"),
+    ],
+)
+def test_what_cannot_be_measured_exits_2(run, tmp_path, monkeypatch, options, said):
+    monkeypatch.chdir(tmp_path)
+    RAW.with_columns(name=pl.lit("Ada")).write_csv(tmp_path / "raw.csv")
+    done = run("perturbation", "raw.csv", "raw.csv", *options)
+    assert done.status == 2
+    assert said in " ".join(done.err.split())
+    assert "Ada" not in done.err
+
+
+def test_other_rows_are_refused(run, tmp_path):
+    RAW.write_csv(tmp_path / "raw.csv")
+    RAW.head(5).write_csv(tmp_path / "out.csv")
+    done = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "out.csv"), "--columns", "pay")
+    assert done.status == 2
+    assert "--row-map says which is which" in " ".join(done.err.split())
