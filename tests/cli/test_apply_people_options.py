@@ -6,6 +6,7 @@ import polars as pl
 
 import incrowd as ic
 from people_readings import people_table
+from survey_readings import survey_table
 
 
 def test_people_over_both_on_the_command_line(run, tmp_path, monkeypatch):
@@ -35,3 +36,25 @@ def test_people_over_both_on_the_command_line(run, tmp_path, monkeypatch):
     refused = run(*given[:-4], "-o", "first.csv", *earlier, *raw, "--force")
     assert refused.status == 2
     assert pl.read_csv("first.csv").columns == first.columns
+
+
+def test_households_over_both_on_the_command_line(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    survey_table(1, 150).write_csv("first.csv")
+    survey_table(2, 90).write_csv("batch.csv")
+    schema = ic.Schema(
+        quasi={"age": ic.Hierarchy.intervals(2, 4, 8, 16), "town": None}, household="home", unlisted="drop"
+    )
+    saved = ic.anonymize(
+        "first.csv", ic.Policy(schema, (ic.KAnonymity(3),), ic.Optimal(), max_suppression=0.9)
+    )
+    saved.save("out")
+    given = ["apply", "out/internal/recoding", "batch.csv", "--policy", "out/policy.toml", "-o", "new.csv"]
+    found = run(*given, "--previous-release", "out/release.csv")
+    assert found.status == 0
+    said = " ".join(found.out.split())
+    assert "Nothing is measured by column 'home': an earlier release does not say" in said
+    assert "(--previous-table) and its row map (--previous-row-map)" in said
+    raw = ["--previous-table", "first.csv", "--previous-row-map", "out/internal/rows.parquet", "--force"]
+    found = run(*given, "--previous-release", "out/release.csv", *raw)
+    assert "A household is found with a probability of up to" in " ".join(found.out.split())

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
 from incrowd.io.shuffle import RandomOrder
-from incrowd.jobs.both_people import people_of_both
+from incrowd.jobs.both_people import Both, people_of_both
 from incrowd.jobs.carried import Carried, Labels, labels_of, numbered
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.linked import refuse_unlinked, with_histories
+from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.jobs.types import with_types
 from incrowd.recoding import (
@@ -27,7 +28,7 @@ from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.documents import envelope
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
-from incrowd.table.union import Part, Shown, together
+from incrowd.table.union import Part, Shown, key_of_rows, together
 
 if TYPE_CHECKING:
     import polars as pl
@@ -139,6 +140,10 @@ class AppliedBatch:
         csv_format = escaping(self.csv_format, escape_formulas)
         engine_for(self.texts).write_checked(path, csv_format, check, force=force, sources=self.sources)
 
+    def sentences(self) -> list[str]:
+        """Say how easily survey records and households are found, and what is not measured."""
+        return [*survey_sentences(self.privacy.estimates, self.privacy.risk), *self.privacy.notes]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
         return {
@@ -232,7 +237,7 @@ def apply_recoding(
                 for attribute, kind in zip(schema.quasi, kinds, strict=True)
             ),
             *(each.as_counted() for each in schema.sensitive),
-            *schema.having("person"),
+            *(each for role in ("person", "household", "weight") for each in schema.having(role)),
         ],
         null_values=schema.null_values,
     )
@@ -244,27 +249,27 @@ def apply_recoding(
     shown: Shown = [numbered(column) for column in labels]
     starred = _all_starred(labels)
     before = [] if previous_release is None else [_written(loaded(previous_release), policy)]
-    people = None
-    if before and schema.person:
+    of_both = None
+    if before and (schema.person or (_surveyed(schema) and previous_table is not None)):
 
         def treated(engine: Engine) -> Engine:
             return Treating.of(engine, schema, recoding.treated).counted
 
-        people = people_of_both(table, previous_table, previous_row_map, before[0][2], schema, treated)
+        of_both = people_of_both(table, previous_table, previous_row_map, before[0][2], schema, treated)
+    people = None if of_both is None else of_both.people_of_each
     small = _failing((shown, covered & ~starred, frequency), before, policy, people)
     kept = covered & ~starred & ~small
-    of = frequency.weights
-    outside, too_small, gone = (int(of[each].sum()) for each in (~covered, small, ~kept))
+    outside, too_small, gone = (int(frequency.weights[each].sum()) for each in (~covered, small, ~kept))
     suppressed = frequency.suppressed + gone
     _check_share(suppressed, outside, too_small, frequency.rows, policy)
     carried = Carried.build(recoding.domains, frequency, labels, kept)
     check_cells(carried, schema.null_values)
     released = treating.rows(engine).apply(_as_counted(leaving, plainly), frequency, carried)
-    perturbed = any(each.perturbed for each in schema.sensitive)
-    made_from: tuple[FrequencyTable, Recoding] | None
-    made_from = (frequency, carried) if frequency.persons is not None or perturbed else None
-    if people is not None:
-        made_from = _both([(shown, kept, frequency), *before], schema, people)
+    made_from: tuple[FrequencyTable, Recoding] | None = None
+    if of_both is not None:
+        made_from = _both([(shown, kept, frequency), *before], schema, of_both)
+    elif _is_carried(schema) and not before:
+        made_from = frequency, carried
     judged = _judged(released, previous_release, policy, made_from)
     if not policy.keep_order:
         released = engine.reordered(released, RandomOrder())
@@ -301,11 +306,23 @@ def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
             raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
 
 
-def _both(
-    parts: Sequence[Part], schema: Schema, people: Sequence[NDArray[np.int32]]
-) -> tuple[FrequencyTable, Recoding]:
+def _surveyed(schema: Schema) -> bool:
+    return bool(schema.household or schema.weights)
+
+
+def _is_carried(schema: Schema) -> bool:
+    """Say whether what is measured of a batch needs more of its rows than what was released."""
+    return bool(schema.person) or _surveyed(schema) or any(each.perturbed for each in schema.sensitive)
+
+
+def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
     """Count the people of a batch and of what was released before, whose cells stay as they are."""
-    counted, _ = together(parts, schema, people)
+    from incrowd.engines.surveyed import of_rows
+
+    counted, keys = together(parts, schema, known.people_of_each)
+    if _surveyed(schema):
+        rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
+        counted = of_rows(rows, schema, known.weights, known.homes, known.people)
     labels: Labels = [
         [domain.values[code] for code in codes.tolist()]
         for domain, codes in zip(counted.domains, counted.codes, strict=True)
@@ -329,7 +346,7 @@ def _failing(
     while True:
         counted, keys = together([(shown, kept & ~small, frequency), *before], policy.schema, people)
         good = np.append(all_hold(policy.models, EquivalenceClasses.of_keys(counted)), True)
-        failing = ~good[keys] & kept & ~small
+        failing = ~good[keys[0]] & kept & ~small
         if not failing.any():
             return small
         small |= failing
@@ -397,4 +414,16 @@ def _judged(
     classes = EquivalenceClasses.of_keys(counted)
     assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
     judge(assessment, replace(policy, max_suppression=1.0))
-    return assessment
+    return assessment if made_from is not None else replace(assessment, notes=_unmeasured(policy.schema))
+
+
+def _unmeasured(schema: Schema) -> tuple[str, ...]:
+    """Say what is not measured beside an earlier release of whose raw table nothing is known."""
+    names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
+    if not names:
+        return ()
+    return (
+        f"Nothing is measured by column {named(names)}: an earlier release does not say what its rows have "
+        f"there. Name its raw table ({setting('previous_table=', '--previous-table')}) and its row map "
+        f"({setting('previous_row_map=', '--previous-row-map')}).",
+    )

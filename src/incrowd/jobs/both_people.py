@@ -1,9 +1,12 @@
-"""The people of a batch and of the release before it: whoever has rows in both is one person."""
+"""The people of a batch and of the release before it: whoever has rows in both is one person.
+
+So is a household one. The sampling weights of the earlier rows come from the same raw table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +22,37 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["people_of_both"]
+__all__ = ["Both", "people_of_both"]
 
 _OTHER = (
     "the earlier raw table in the order of its row map does not have the sensitive values of the earlier "
     "release; give the table and the row map that this release was made with"
 )
+
+
+class Both(NamedTuple):
+    """What is known of the rows of a batch, and of those of an earlier release after them.
+
+    Attributes
+    ----------
+    people, homes
+        int32[rows]: numbers of people and of households from 0 without gaps, over both; -1 where a row does
+        not say. None where no column names them.
+    weights
+        The sampling weights of the rows; None where no column holds them.
+    earlier
+        Rows of the earlier release.
+    """
+
+    people: NDArray[np.int32] | None
+    homes: NDArray[np.int32] | None
+    weights: pl.Series | None
+    earlier: int
+
+    @property
+    def people_of_each(self) -> list[NDArray[np.int32]] | None:
+        """The people of the batch, and of the earlier release."""
+        return None if self.people is None else np.split(self.people, [len(self.people) - self.earlier])
 
 
 def people_of_both(
@@ -34,8 +62,8 @@ def people_of_both(
     released: FrequencyTable,
     schema: Schema,
     treated: Callable[[Engine], Engine],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Give each person of a batch and of an earlier release a number.
+) -> Both:
+    """Give each person and each household of a batch and of an earlier release a number.
 
     Parameters
     ----------
@@ -48,11 +76,6 @@ def people_of_both(
     treated
         Treats the columns of a raw table as those of the earlier release were.
 
-    Returns
-    -------
-    int32[rows of the batch] and int32[released rows]: numbers of people from 0 without gaps, over both; -1
-    where a row does not say.
-
     Raises
     ------
     ParameterError
@@ -60,21 +83,18 @@ def people_of_both(
     TableError, SchemaError
         When they do not fit the release, or the two raw tables do not fit each other.
     """
-    import polars as pl
-
     from incrowd.engines import engine_for
     from incrowd.engines.memory import number_persons
 
     if previous_table is None or row_map is None:
+        names, role = next((names, role) for names, role in _roles(schema) if names)
         raise ParameterError(
-            f"column {named(schema.person)} has the role person, and the earlier release does not say whose "
+            f"column {named(names)} has the role {role}, and the earlier release does not say whose "
             "its rows are, so people cannot be counted over both; name its raw table "
             f"({setting('previous_table=', '--previous-table')}) and its row map "
             f"({setting('previous_row_map=', '--previous-row-map')}), or anonymize both tables at once"
         )
     earlier = as_released(previous_table, row_map)
-    before = _columns(earlier, schema, "the earlier raw table")
-    after = _columns(batch, schema, "the batch")
     if released.row_keys is None:
         raise ParameterError(_elsewhere("the earlier release"))
     asked = schema.without_perturbed().measured(person=False)
@@ -86,21 +106,39 @@ def people_of_both(
         )
     if not all(same_values(*pair) for pair in zip(raw.sensitive, released.sensitive, strict=True)):
         raise TableError(_OTHER)
-    columns = []
-    for name, one, other in zip(schema.person, after, before, strict=True):
-        if _kind(one) != _kind(other):
-            raise SchemaError(
-                f"column {name!r} is of type {one.dtype} in the batch and of type {other.dtype} in the "
-                "earlier raw table, so nobody can be told to be in both; give it one type"
-            )
-        frames = [pl.DataFrame({"": one}), pl.DataFrame({"": other})]
-        columns.append(pl.concat(frames, how="vertical_relaxed").to_series())
-    numbers = number_persons(columns, schema.person, schema.null_values)
-    return numbers[: len(after[0])], numbers[len(after[0]) :]
+
+    def of_both(names: Sequence[str]) -> list[pl.Series]:
+        after, before = _columns(batch, names, "the batch"), _columns(earlier, names, "the earlier raw table")
+        return [_one_column(*each) for each in zip(names, after, before, strict=True)]
+
+    people, homes = (
+        number_persons(of_both(names), names, schema.null_values) if names else None
+        for names in (schema.person, schema.household)
+    )
+    weights = None if schema.weights is None else of_both([schema.weights])[0]
+    return Both(people, homes, weights, raw.rows)
 
 
-def _columns(table: Any, schema: Schema, whose: str) -> list[pl.Series]:
-    """Return what names a person, as Polars has it; texts for categories."""
+def _roles(schema: Schema) -> list[tuple[Sequence[str], str]]:
+    weights = () if schema.weights is None else (schema.weights,)
+    return [(schema.person, "person"), (schema.household, "household"), (weights, "weight")]
+
+
+def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
+    """Put the values of two tables in one column."""
+    import polars as pl
+
+    if _kind(after) != _kind(before):
+        raise SchemaError(
+            f"column {name!r} is of type {after.dtype} in the batch and of type {before.dtype} in the "
+            "earlier raw table, so nobody can be told to be in both; give it one type"
+        )
+    frames = [pl.DataFrame({"": after}), pl.DataFrame({"": before})]
+    return pl.concat(frames, how="vertical_relaxed").to_series()
+
+
+def _columns(table: Any, names: Sequence[str], whose: str) -> list[pl.Series]:
+    """Return some columns as Polars has them; texts for categories."""
     import narwhals as nw
     import polars as pl
 
@@ -108,10 +146,10 @@ def _columns(table: Any, schema: Schema, whose: str) -> list[pl.Series]:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
         raise ParameterError(_elsewhere(whose)) from None
-    missing = [name for name in schema.person if name not in frame.columns]
+    missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise SchemaError(f"{whose} has no column {named(missing)}, which names a person")
-    found = [frame[name].to_polars() for name in schema.person]
+        raise SchemaError(f"{whose} has no column {named(missing)}, by which people are counted over both")
+    found = [frame[name].to_polars() for name in names]
     return [
         each.cast(pl.String) if isinstance(each.dtype, pl.Categorical | pl.Enum) else each for each in found
     ]

@@ -14,7 +14,7 @@ from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts
 from incrowd.table.people import PersonRows
 from incrowd.table.schema import Attribute, Schema
 
-__all__ = ["Part", "Shown", "together"]
+__all__ = ["Part", "Shown", "key_of_rows", "together"]
 
 Shown = list[tuple[NDArray[np.integer], Sequence[str | None]]]
 """Per quasi-identifier the number of each key's cell, int[keys], and the text of each."""
@@ -24,7 +24,7 @@ Part = tuple[Shown, NDArray[np.bool_], FrequencyTable]
 
 def together(
     parts: Sequence[Part], schema: Schema, people: Sequence[NDArray[np.int32]] | None = None
-) -> tuple[FrequencyTable, NDArray[np.int64]]:
+) -> tuple[FrequencyTable, list[NDArray[np.int64]]]:
     """Count the cells of several tables as those of one.
 
     Parameters
@@ -40,7 +40,7 @@ def together(
     -------
     table
     keys
-        int64[keys of the first part]: the key in `table`, -1 where it does not count.
+        Per table int64[keys]: the key in `table`, -1 where it does not count.
     """
     from incrowd.kernels.grouping import group_columns
 
@@ -113,12 +113,20 @@ def together(
     )
     if len(parts) == 1:
         table = EquivalenceClasses.from_assignment(parts[0][2], keys, table.keys).with_people(table)
+    of_part = np.split(keys, starts[1:-1])
     if people is not None:
-        rows = _person_rows(parts, people, np.split(keys, starts[1:-1]), ranks_of)
+        rows = _person_rows(parts, people, of_part, ranks_of)
         if joint is not None:
             rows = rows._replace(combination=joint.numbers(rows.ranks))
         table = table.with_person_rows(rows, schema.person)
-    return table, keys[: len(parts[0][1])]
+    return table, of_part
+
+
+def key_of_rows(parts: Sequence[Part], keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the key of each row of several tables in memory, given the new key of each key; -1 for none."""
+    rows = [table.key_of_row("counting the people of two tables") for _, _, table in parts]
+    # A suppressed row has number -1, which picks the entry that is appended here.
+    return np.concatenate([np.append(own, -1)[of_row] for own, of_row in zip(keys, rows, strict=True)])
 
 
 def _person_rows(
@@ -129,14 +137,11 @@ def _person_rows(
 ) -> PersonRows:
     """Return the rows of all tables, given the new key of each key and the new ranks of each attribute."""
     tables = [table for _, _, table in parts]
-    rows = [table.key_of_row("counting the people of two tables") for table in tables]
-    # A suppressed row has number -1, which picks the entry that is appended here.
-    key = [np.append(own, -1)[of_row] for own, of_row in zip(keys, rows, strict=True)]
     ranks = []
     for position, renamed in enumerate(ranks_of):
         old = [table.sensitive[position].rank_of_row() for table in tables]
         ranks.append(np.concatenate([new[each] for new, each in zip(renamed, old, strict=True)]))
-    return PersonRows(np.concatenate(key), np.concatenate(people), tuple(ranks))
+    return PersonRows(key_of_rows(parts, keys), np.concatenate(people), tuple(ranks))
 
 
 def _owners(indptr: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -109,4 +109,6 @@ def apply(
         f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
         f"classes that fail, {applied.suppressed:,} suppressed in all"
     )
+    for sentence in applied.sentences():
+        typer.echo(sentence)
     typer.echo(f"written: {output}, every model holds")
