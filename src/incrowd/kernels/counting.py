@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.sorting import sort_run
 
 __all__ = [
     "Counts",
@@ -17,7 +18,6 @@ __all__ = [
     "counts_per_key",
     "picked",
     "room_for",
-    "sort_codes",
 ]
 
 
@@ -31,21 +31,6 @@ class Counts(NamedTuple):
     indptr: NDArray[np.int64]
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
-
-
-@compiled
-def sort_codes(codes, start, stop):
-    """Sort a few codes, or many, in their place."""
-    if stop - start > 16:
-        codes[start:stop].sort()
-        return
-    for i in range(start + 1, stop):
-        code = codes[i]
-        j = i - 1
-        while j >= start and codes[j] > code:
-            codes[j + 1] = codes[j]
-            j -= 1
-        codes[j + 1] = code
 
 
 @compiled
@@ -63,7 +48,7 @@ def _count(start, stop, indptr, members, keys, values, sparse, found):
                     codes[base + touched] = code
                     touched += 1
                 tally[code] += keys.counts[entry]
-        sort_codes(codes, base, base + touched)
+        sort_run(codes, base, base + touched)
         for i in range(base, base + touched):
             counts[i] = tally[codes[i]]
             tally[codes[i]] = 0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.sorting import sort_run
 
 __all__ = ["equal_distances", "frequency_differences", "hierarchical_distances", "ordered_distances"]
 
@@ -109,7 +110,7 @@ def _hierarchical(start, stop, classes, sizes, total, mass, tree, distances):
                     found += 1
                 held[node] += counts[entry]
                 node = parents[node]
-        touched[:found].sort()
+        sort_run(touched, 0, found)
         cost = total * 0
         # Children come after their parent in depth-first order, so go from the back.
         for i in range(found - 1, -1, -1):

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts
-from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.jit import compiled, inner, over_ranges
+from incrowd.kernels.sorting import sort_run
 
 __all__ = ["effective_values", "grassberger_values", "normalized_entropies", "recursive_levels"]
 
@@ -28,7 +29,7 @@ def _effective(start, stop, indptr, codes, counts, sizes, effective):
             effective[group] = sizes[group] / np.exp(total / sizes[group])
 
 
-@compiled
+@inner
 def _grassberger_term(count):
     """Grassberger's G: G(1) = -gamma - ln 2, G(2m) = G(2m + 1) = G(1) + 2 (1 + 1/3 + ... + 1/(2m - 1))."""
     half = count // 2
@@ -56,7 +57,8 @@ def _grassberger(start, stop, indptr, codes, counts, sizes, effective):
 @compiled
 def _recursive(start, stop, indptr, codes, counts, c, levels):
     for group in range(start, stop):
-        ordered = np.sort(counts[indptr[group] : indptr[group + 1]])
+        ordered = counts[indptr[group] : indptr[group + 1]].copy()
+        sort_run(ordered, 0, ordered.size)
         # The counts ascend here, so the tail rl + ... + rm is a prefix; the longest has l = 1.
         tail = 0
         level = 0

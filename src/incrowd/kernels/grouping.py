@@ -35,7 +35,8 @@ def _first_ids(words):
         if slot_id[slot] < 0:
             if found == first.size:
                 larger = np.empty(first.size * 2, np.int64)
-                larger[:found] = first
+                for known in range(found):
+                    larger[known] = first[known]
                 first = larger
             slot_word[slot] = word
             slot_id[slot] = found

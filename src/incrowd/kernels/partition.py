@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from incrowd.kernels.jit import compiled
+from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED
+from incrowd.kernels.sorting import sort_run
 
 __all__ = [
     "BALANCED",
@@ -29,7 +30,7 @@ BALANCED, MEDIAN, HALVES, GIVEN = range(4)
 halves that part records with the median; at a given rank."""
 
 
-@compiled
+@inner
 def _ancestor(axes, j, lo, hi):
     """Lowest common ancestor of leaf ranks lo..hi, as a node number of attribute j."""
     base = axes.nodes[j]
@@ -89,7 +90,7 @@ def spans(start, stop, keys, parts, axes):
         _widest_first(width, parts.order[p])
 
 
-@compiled
+@inner
 def _widest_first(width, order):
     """Write the attributes in falling order of width, ties in order of the attributes."""
     for a in range(width.size):
@@ -103,7 +104,7 @@ def _widest_first(width, order):
         order[b + 1] = j
 
 
-@compiled
+@inner
 def _scratch(axes):
     """Length of a buffer for the nodes of any attribute."""
     deepest = 0
@@ -112,7 +113,7 @@ def _scratch(axes):
     return deepest
 
 
-@compiled
+@inner
 def _x_log_x(x):
     return x * np.log(x) if x > 0 else 0.0
 
@@ -177,7 +178,7 @@ def gains(start, stop, keys, parts, axes, target, values, least):
             rows = last - first
             for i in range(rows):
                 words[i] = (np.int64(codes[first + i, j]) << 32) | i
-            words[:rows].sort()
+            sort_run(words, 0, rows)
             left[:] = 0
             on_left, on_right = 0.0, 0.0
             for v in range(values):
@@ -202,7 +203,7 @@ def gains(start, stop, keys, parts, axes, target, values, least):
         _widest_first(gain, parts.order[p])
 
 
-@compiled
+@inner
 def _balanced_cut(keys, first, last, j, lo, hi, total, histogram):
     """Rank at which the right side begins so that both sides weigh as nearly alike as can be.
 
@@ -236,7 +237,7 @@ def _balanced_cut(keys, first, last, j, lo, hi, total, histogram):
     words = np.empty(rows, np.int64)
     for i in range(rows):
         words[i] = (np.int64(codes[first + i, j]) << 32) | i
-    words.sort()
+    sort_run(words, 0, rows)
     for i in range(rows):
         rank = words[i] >> 32
         if i > 0 and rank != words[i - 1] >> 32:
@@ -249,14 +250,14 @@ def _balanced_cut(keys, first, last, j, lo, hi, total, histogram):
     return best, best_left
 
 
-@compiled
+@inner
 def _median_cut(codes, weights, first, last, j, total):
     """Rank of the upper one of the middle records, and the weight below it."""
     rows = last - first
     words = np.empty(rows, np.int64)
     for i in range(rows):
         words[i] = (np.int64(codes[first + i, j]) << 32) | i
-    words.sort()
+    sort_run(words, 0, rows)
     left = np.int64(0)
     i = 0
     while i < rows:
@@ -271,7 +272,7 @@ def _median_cut(codes, weights, first, last, j, total):
     return np.int64(codes[first, j]), np.int64(0)
 
 
-@compiled
+@inner
 def _by_appearance(codes, numbers, first, last, j, earliest, groups):
     """Part the values of a run in halves by first appearance, the smaller half first; how many there are.
 
@@ -291,7 +292,7 @@ def _by_appearance(codes, numbers, first, last, j, earliest, groups):
         if earliest[codes[i, j]] == numbers[i]:
             appeared[found] = numbers[i]
             found += 1
-    appeared.sort()
+    sort_run(appeared, 0, found)
     border = appeared[found // 2]
     for i in range(first, last):
         groups[i] = 1 if earliest[codes[i, j]] >= border else 0
@@ -389,7 +390,7 @@ def propose(start, stop, keys, parts, axes, where, least):
                     children[found] = child
                     found += 1
                 below[child] += weights[i]
-            children[:found].sort()
+            sort_run(children, 0, found)
             apart = 0
             pooled = np.int64(0)
             for c in range(found):

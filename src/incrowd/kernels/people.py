@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts, class_sums, compacted, room_for, sort_codes
-from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.counting import Counts, class_sums, compacted, room_for
+from incrowd.kernels.jit import compiled, inner, over_ranges
+from incrowd.kernels.sorting import sort_run
 
 __all__ = [
     "Entries",
@@ -64,7 +65,7 @@ def _slots(start, stop, work, many):
     return np.full(room, -1, np.int32), np.empty(room, np.int32)
 
 
-@compiled
+@inner
 def _is_new(item, group, mask, slots):
     """Say whether an item is met for the first time in a class, and remember it.
 
@@ -251,7 +252,7 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
                         into[base + touched] = code
                         touched += 1
                     tally[code] += 1
-        sort_codes(into, base, base + touched)
+        sort_run(into, base, base + touched)
         for i in range(base, base + touched):
             counts[i] = tally[into[i]]
             tally[into[i]] = 0
