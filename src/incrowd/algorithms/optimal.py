@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice import Budget, Explorer, Lattice, Limits, Node
+    from incrowd.algorithms.lattice.loop import Loop
 
 __all__ = ["Optimal"]
 
@@ -31,6 +33,12 @@ _CHOSEN = 16
 
 _AT_ONCE = 2
 """Nodes that are looked at before the next is asked for, whatever the number of cores."""
+
+_COMPILED = 4096
+"""Nodes of a lattice that is worth a search without Python between nodes, which takes seconds to compile."""
+
+_BREATH = 0.05
+"""Seconds after which the compiled search says how far it is."""
 
 _WHOLE, _DOWNWARD = "10m", "60s"
 """Budgets of larger lattices, searched whole and from the top."""
@@ -159,12 +167,37 @@ class _Search:
         return ~self.dead & (self.least < score_to_beat(self.best))
 
     def _settle(self) -> bool:
+        suppresses = self.explorer.limits.suppresses
+        if suppresses and self.lattice.size >= _COMPILED:
+            # Elsewhere a few nodes settle all, and that is not worth compiling a search.
+            loop = self.explorer.loop(self.order, self.dead, self.least)
+            if loop is not None:
+                return self._run(loop)
         while True:
             chosen = self._next(self.alive())
             if not chosen:
                 return True
             if not self._look(chosen):
                 return False
+
+    def _run(self, loop: Loop) -> bool:
+        from incrowd.algorithms.lattice import better
+
+        many = 1
+        while True:
+            if self._spent():
+                return False
+            begun = time.monotonic()
+            nodes = loop.look(min(many, self.deadline.left(self.explorer.looked)))
+            if not nodes:
+                return True
+            self.explorer.note(nodes)
+            for node in nodes:
+                if node.anonymous and better(node, self.best):
+                    self.best = node
+            self.progress.advance(self.lattice.size - loop.open, self.lattice.size)
+            # Which node comes next does not depend on how many come at once.
+            many = 2 * many if time.monotonic() - begun < _BREATH else max(many // 2, 1)
 
     def _look(self, chosen: list[int]) -> bool:
         """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from incrowd.kernels.jit import compiled
+from incrowd.kernels.jit import compiled, inner
 
-__all__ = ["choose_nodes", "mark_too_small", "roll_up", "suppression_gaps"]
+__all__ = ["choose_nodes", "fill_box", "mark_too_small", "raise_box", "roll_up", "suppression_gaps"]
 
 
 @compiled
@@ -104,6 +104,68 @@ def suppression_gaps(keys, weights, failing, codes, gaps, offsets):
     return extra
 
 
+@inner
+def first_run(at, low, strides):
+    """Begin with the first run of a box of nodes; see `next_run`."""
+    run = 0
+    for j in range(at.size):
+        at[j] = low[j]
+        run += low[j] * strides[j]
+    return run
+
+
+@inner
+def next_run(at, low, high, strides, start):
+    """Go on to the next run of a box of nodes; return where it starts, -1 after the last.
+
+    A run is the nodes of a box that differ in the last attribute alone, which are neighbours.
+
+    Parameters
+    ----------
+    at
+        int64[attributes]: levels of the run, written.
+    low, high
+        int64[attributes]: levels of the box, both included.
+    strides
+        int64[attributes]: distance of nodes that differ by one level.
+    start
+        Where the run starts.
+    """
+    j = at.size - 2
+    while j >= 0 and at[j] == high[j]:
+        start -= (at[j] - low[j]) * strides[j]
+        at[j] = low[j]
+        j -= 1
+    if j < 0:
+        return -1
+    at[j] += 1
+    return start + strides[j]
+
+
+@inner
+def fill_box(values, low, high, strides, value):
+    """Write a value to all nodes of a box; see `next_run`."""
+    at = np.empty(low.size, np.int64)
+    run = first_run(at, low, strides)
+    length = high[-1] - low[-1] + 1
+    while run >= 0:
+        for node in range(run, run + length):
+            values[node] = value
+        run = next_run(at, low, high, strides, run)
+
+
+@inner
+def raise_box(values, low, high, strides, value):
+    """Raise all nodes of a box to a value at least; see `next_run`."""
+    at = np.empty(low.size, np.int64)
+    run = first_run(at, low, strides)
+    length = high[-1] - low[-1] + 1
+    while run >= 0:
+        for node in range(run, run + length):
+            values[node] = max(values[node], value)
+        run = next_run(at, low, high, strides, run)
+
+
 @compiled
 def choose_nodes(alive, order, shape, strides, below, many, chosen):
     """Choose nodes whose verdict will settle many others, whatever it is.
@@ -140,47 +202,35 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
         for start in range(0, nodes, block):
             for node in range(start + stride, start + block):
                 below[node] += below[node - stride]
-    candidates = np.empty(nodes, np.int32)
-    scores = np.empty(nodes, np.float64)
+    # A node's score, and its place among those that cannot be better than others; dead nodes have none.
+    scores = np.full(nodes, -1.0)
+    places = np.empty(nodes, np.int32)
     after = 0
     for place in range(nodes - 1, -1, -1):
         node = order[place]
         if alive[node]:
-            candidates[after] = node
             after += 1
-            scores[after - 1] = after * below[node] / (after + below[node])
+            places[node] = after
+            scores[node] = after * below[node] / (after + below[node])
     found = 0
+    bottom = np.zeros(attributes, np.int64)
+    top = shape - 1
+    levels = np.empty(attributes, np.int64)
     while found < many:
         best = -1.0
         node_of_best = -1
-        for place in range(after):
-            if scores[place] <= best:
-                continue
-            # Only what would be taken is compared, since that costs a division per attribute.
-            node = candidates[place]
-            comparable = False
-            for c in range(found):
-                over = True
-                under = True
-                for j in range(attributes):
-                    mine = node // strides[j] % shape[j]
-                    theirs = chosen[c] // strides[j] % shape[j]
-                    over &= mine >= theirs
-                    under &= mine <= theirs
-                    if not (over or under):
-                        break
-                if over or under:
-                    comparable = True
-                    break
-            if comparable:
-                scores[place] = -1.0
-            else:
-                best = scores[place]
+        for node in range(nodes):
+            if scores[node] > best or (scores[node] == best >= 0 and places[node] < places[node_of_best]):
+                best = scores[node]
                 node_of_best = node
         if node_of_best < 0:
             break
         chosen[found] = node_of_best
         found += 1
+        for j in range(attributes):
+            levels[j] = node_of_best // strides[j] % shape[j]
+        fill_box(scores, bottom, levels, strides, -1.0)
+        fill_box(scores, levels, top, strides, -1.0)
     return found
 
 

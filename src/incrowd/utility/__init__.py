@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from incrowd.parameters import Registry
 from incrowd.utility.base import AGGREGATES as AGGREGATES
 from incrowd.utility.base import CellMetric as CellMetric
+from incrowd.utility.base import ClassCosts as ClassCosts
 from incrowd.utility.base import ClassMetric as ClassMetric
 from incrowd.utility.base import LevelCosts as LevelCosts
 from incrowd.utility.base import Metric as Metric

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import CellMetric, MetricResult, SteersByClasses
+from incrowd.utility.base import CellMetric, ClassCosts, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
@@ -33,7 +30,6 @@ class Ambiguity(CellMetric, SteersByClasses):
     summary: ClassVar[str] = "AM: mean number of value combinations that a record may stand for"
     paper: ClassVar[str] = "Nergiz and Clifton 2007"
     scale: ClassVar[str] = "1 (nothing lost) to the number of all combinations of values"
-    needs_leaves: ClassVar[bool] = True
 
     def measure(self, frequency: FrequencyTable, recoding: Recoding) -> MetricResult:
         """Return the mean over records."""
@@ -56,29 +52,6 @@ class Ambiguity(CellMetric, SteersByClasses):
         everything = combinations_of(frequency.domains)
         return (lost.value - 1) / max(everything - 1, 1)
 
-    def of_groups(
-        self,
-        sizes: NDArray[np.int64],
-        failing: NDArray[np.bool_],
-        rows: int,
-        leaves: NDArray[np.float64],
-        everything: float,
-    ) -> float:
-        """Return the mean over records."""
-        kept = ~failing
-        total = float(sizes[kept] @ leaves[kept])
-        return (total + (rows - int(sizes[kept].sum())) * everything) / rows
-
-    def bound(
-        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
-    ) -> float:
-        """Return the mean without suppression, which generalizing raises."""
-        return float(sizes @ leaves) / rows
-
-    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
-        """Return 1, what nothing falls below."""
-        return kept / rows
-
-    def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
-        """Return the mean when all that is kept is not generalized."""
-        return (suppressed * everything + (rows - suppressed)) / rows
+    def class_costs(self, rows: int, everything: float) -> ClassCosts:
+        """Return the share of each record in the mean."""
+        return ClassCosts(combination=1 / rows, suppressed=everything / rows)

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import ClassMetric, MetricResult, SteersByClasses
+from incrowd.utility.base import ClassCosts, ClassMetric, MetricResult, SteersByClasses
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
 
@@ -45,27 +42,6 @@ class AverageClassSize(ClassMetric, SteersByClasses):
         most = max(frequency.records - least, 1e-300)
         return min(max((lost.value * self.k - least) / most, 0.0), 1.0)
 
-    def of_groups(
-        self,
-        sizes: NDArray[np.int64],
-        failing: NDArray[np.bool_],
-        rows: int,
-        leaves: NDArray[np.float64],
-        everything: float,
-    ) -> float:
-        """Return the mean size of the classes that are kept."""
-        kept = sizes[~failing]
-        return float(kept.sum()) / len(kept) / self.k if len(kept) else 0.0
-
-    def bound(
-        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
-    ) -> float:
-        """Return the records that must be kept over the classes that these can become."""
-        # Merging makes classes fewer, and those that are too small must first become large enough.
-        large = sizes >= smallest
-        classes = int(large.sum()) + int(sizes[~large].sum()) // smallest
-        return kept / max(classes, 1) / self.k
-
-    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
-        """Return the records that must be kept over the classes there can be."""
-        return kept / min(cells, max(rows // smallest, 1)) / self.k
+    def class_costs(self, rows: int, everything: float) -> ClassCosts:
+        """Return 1 / k a record, over the number of classes."""
+        return ClassCosts(record=1 / self.k, by_class=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AGGREGATES",
     "CellMetric",
+    "ClassCosts",
     "ClassMetric",
     "LevelCosts",
     "Metric",
@@ -168,69 +169,47 @@ class SteersByCells(ABC):
         """
 
 
-class SteersByClasses(ABC):
-    """What a search of full-domain recodings asks a metric that decides by whole classes.
+@dataclass(frozen=True)
+class ClassCosts:
+    """What classes and suppressed records cost; the costs of all are added up.
 
     Attributes
     ----------
-    needs_leaves
-        Whether it needs the number of value combinations that a class stands for.
+    record
+        Cost of each record that is kept.
+    square
+        Cost of a class per squared record.
+    combination
+        Cost of each record that is kept per combination of values that its cells stand for.
+    suppressed
+        Cost of each suppressed record.
+    by_class
+        Whether the sum is divided by the number of classes.
     """
 
+    record: float = 0.0
+    square: float = 0.0
+    combination: float = 0.0
+    suppressed: float = 0.0
+    by_class: bool = False
+
+
+class SteersByClasses(ABC):
+    """What a search of full-domain recodings asks a metric that decides by whole classes."""
+
     name: ClassVar[str]
-    needs_leaves: ClassVar[bool] = False
 
     @abstractmethod
-    def of_groups(
-        self,
-        sizes: NDArray[np.int64],
-        failing: NDArray[np.bool_],
-        rows: int,
-        leaves: NDArray[np.float64],
-        everything: float,
-    ) -> float:
-        """Return the value of classes of which some are suppressed.
+    def class_costs(self, rows: int, everything: float) -> ClassCosts:
+        """Return what classes and suppressed records cost.
 
         Parameters
         ----------
-        sizes, failing
-            int64[groups] and bool[groups]: records of each class, and whether they are suppressed.
         rows
             Records of the table, those suppressed before included.
-        leaves
-            float64[groups]: combinations of values that each class's cells stand for; only where
-            `needs_leaves`.
         everything
-            The same for a suppressed record.
+            Combinations of values that a suppressed record stands for.
         """
-
-    @abstractmethod
-    def bound(
-        self, sizes: NDArray[np.int64], rows: int, kept: int, smallest: int, leaves: NDArray[np.float64]
-    ) -> float:
-        """Return a value that no table undercuts whose classes join these and keep `kept` records.
-
-        Parameters
-        ----------
-        smallest
-            Records of the smallest class that is kept, at least.
-        """
-
-    def floor(self, suppressed: int, rows: int, smallest: int, everything: float) -> float:
-        """Return a value that no table undercuts with so many records suppressed, or more.
-
-        Parameters
-        ----------
-        smallest
-            Records of the smallest class that is kept, at least.
-        everything
-            As in `of_groups`.
-        """
-        return 0.0
-
-    @abstractmethod
-    def least(self, cells: int, rows: int, kept: int, smallest: int) -> float:
-        """Return a value that no table of at most so many classes falls below; as `bound`."""
 
 
 def sum_of_squares(sizes: NDArray[np.int64]) -> int:

@@ -20,8 +20,11 @@ from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.lattice import Lattice
+    from incrowd.algorithms.lattice.loop import Loop
     from incrowd.utility import Metric
 
 __all__ = ["Explorer"]
@@ -101,6 +104,35 @@ class Explorer:
             for node, rolled in zip(some, each_on_a_core(self._rolled, some), strict=True):
                 nodes[node] = self._known(node, rolled)
         return [nodes[node] for node in levels]
+
+    def loop(
+        self, order: NDArray[np.int64], dead: NDArray[np.bool_], scores: NDArray[np.float64]
+    ) -> Loop | None:
+        """Return the compiled search; None where models look at more than sizes, or cells take too many bits.
+
+        Parameters
+        ----------
+        order, dead, scores
+            int64, bool and float64[nodes]: the nodes, the most promising first; which are settled; and what
+            each cannot fall below.
+        """
+        if not self._judge.by_size or self._rollup.bits(self.lattice.bottom) > 64:
+            return None
+        from incrowd.algorithms.lattice.loop import Loop, given_to_loop
+
+        given = given_to_loop(
+            self.problem.frequency,
+            self._cells,
+            self._rollup,
+            self.limits,
+            self._score.for_loop(),
+            self._judge.least,
+        )
+        return Loop(given, self.lattice, order, dead, scores)
+
+    def note(self, nodes: Iterable[Node]) -> None:
+        """Remember nodes that were looked at elsewhere."""
+        self._memory.nodes.update((node.levels, node) for node in nodes)
 
     def _rolled(self, levels: tuple[int, ...]) -> Rolled:
         return self._rollup.roll(levels, self._memory.below(levels))

@@ -97,6 +97,11 @@ class Judge:
             for model in self._models
         )
 
+    @property
+    def by_size(self) -> bool:
+        """Whether the number of its records says all about a class."""
+        return self.settles and not self._counting and self._frequency.people is None
+
     def verdict(self, levels: tuple[int, ...], rolled: Rolled) -> Verdict:
         """Judge a node."""
         groups, allowed = rolled.groups, self._limits.allowed

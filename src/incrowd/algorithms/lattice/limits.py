@@ -26,6 +26,10 @@ class Deadline:
         """Say whether a search that has looked at so many nodes is to stop."""
         return looked >= self.nodes or time.monotonic() >= self.end
 
+    def left(self, looked: int) -> int:
+        """Return how many nodes may still be looked at, as far as they are counted."""
+        return int(min(self.nodes - looked, 2**31))
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["Node", "better", "least", "score_to_beat"]
+__all__ = ["SLACK", "Node", "better", "least", "score_to_beat"]
 
-_SLACK = 1e-12
+SLACK = 1e-12
+"""By how much, relatively, a score must be lower to be better: scores are equal but for rounding."""
 
 
 class Node(NamedTuple):
@@ -45,7 +46,7 @@ class Node(NamedTuple):
 
 def score_to_beat(best: Node) -> float:
     """Return what a score must stay below to beat the best so far by more than rounding."""
-    return best.score - _SLACK * max(1.0, abs(best.score))
+    return best.score - SLACK * max(1.0, abs(best.score))
 
 
 def better(node: Node, best: Node | None) -> bool:

@@ -78,6 +78,13 @@ class Rollup:
     """Groups keys by the cells of a node; rows are never seen.
 
     Small attributes share a column of codes, and the cells of a column are packed in one number.
+
+    Attributes
+    ----------
+    columns
+        The attributes of each column of codes.
+    codes
+        uint[keys, columns].
     """
 
     def __init__(self, frequency: FrequencyTable, cells: LevelCells) -> None:
@@ -85,23 +92,28 @@ class Rollup:
         self._frequency = frequency
         self._weights = frequency.weights
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
-        self._columns: list[list[int]] = []
+        self.columns: list[list[int]] = []
         size = _COLUMN_SIZE + 1
         for j, domain in enumerate(frequency.domains):
             size *= max(domain.size, 1)
             if size > _COLUMN_SIZE:
-                self._columns.append([])
+                self.columns.append([])
                 size = max(domain.size, 1)
-            self._columns[-1].append(j)
+            self.columns[-1].append(j)
         joined = []
-        for column in self._columns:
+        for column in self.columns:
             codes = np.zeros(frequency.keys, np.int64)
             for j in column:
                 codes = codes * max(frequency.domains[j].size, 1) + frequency.codes[j]
             joined.append(codes)
         largest = max((int(codes.max(initial=0)) for codes in joined), default=0)
         columns = [smallest_codes(codes, max(largest, 256) + 1) for codes in joined]
-        self._codes = np.ascontiguousarray(np.column_stack(columns))
+        self.codes = np.ascontiguousarray(np.column_stack(columns))
+
+    def bits(self, levels: tuple[int, ...]) -> int:
+        """Return how many bits the cells of a node take."""
+        counts = (self._cells.counts[j][level] for j, level in enumerate(levels))
+        return sum((count - 1).bit_length() for count in counts)
 
     def roll(self, levels: tuple[int, ...], below: Groups) -> Rolled:
         """Join groups of a node below by the cells of a node."""
@@ -109,7 +121,7 @@ class Rollup:
         bits = 0
         tables: list[NDArray[np.uint64]] = []
         used: list[int] = []
-        for number in range(len(self._columns)):
+        for number in range(len(self.columns)):
             table, width = self._table(number, levels)
             if bits + width > 64:
                 ids, first, _ = self._pass(below, tables, used, prefix, bits)
@@ -124,11 +136,11 @@ class Rollup:
 
     def mark_too_small(self, key: int, enough: int, lattice: Lattice, dead: NDArray[np.bool_]) -> None:
         """Mark the nodes at which the class of a key has fewer records than enough: bool[nodes]."""
-        tables = [self._meeting(column, key, lattice) for column in self._columns]
+        tables = [self._meeting(column, key, lattice) for column in self.columns]
         offsets = np.concatenate(([0], np.cumsum([len(table) for table in tables])[:-1])).astype(np.int64)
         shape = np.array(lattice.shape, np.int64)
         mark_too_small(  # type: ignore[no-untyped-call]
-            self._codes, self._weights, np.concatenate(tables), offsets, shape, lattice.strides, enough, dead
+            self.codes, self._weights, np.concatenate(tables), offsets, shape, lattice.strides, enough, dead
         )
 
     def _meeting(self, column: list[int], key: int, lattice: Lattice) -> NDArray[np.int64]:
@@ -147,7 +159,7 @@ class Rollup:
 
     def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
         """Return the cells of a column of codes as packed numbers, and how many bits these take."""
-        column = self._columns[number]
+        column = self.columns[number]
         key = (number, *(levels[j] for j in column))
         if key not in self._packed:
             table, bits = np.zeros(1, np.uint64), 0
@@ -168,7 +180,7 @@ class Rollup:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         sizes = [len(table) for table in tables]
         offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-        codes = self._codes if len(used) == self._codes.shape[1] else self._codes[:, used]
+        codes = self.codes if len(used) == self.codes.shape[1] else self.codes[:, used]
         joined = np.concatenate(tables) if tables else np.zeros(0, np.uint64)
         made: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]] = roll_up(  # type: ignore[no-untyped-call]
             below.keys, below.weights, codes, joined, offsets, prefix, bits

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
+from incrowd.kernels.search_arrays import CELLS, CLASSES, Costs
 from incrowd.table.domain import MOST_COMBINATIONS, combinations_of
 from incrowd.table.frequency import smallest_codes
-from incrowd.utility import STEERING, SteersByCells, SteersByClasses
+from incrowd.utility import AGGREGATES, STEERING, ClassCosts, SteersByCells, SteersByClasses
 
 if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from incrowd.utility import Metric
 
 __all__ = ["Score", "score_by"]
+
+_NO_CLASSES: dict[str, Any] = {**asdict(ClassCosts()), "everything": 0.0, "most": 0.0}
 
 
 class Score(ABC):
@@ -56,6 +60,10 @@ class Score(ABC):
     def floor(self, suppressed: int) -> float:
         """Return what no node falls below that suppresses so many records; 0 where nothing is known."""
         return 0.0
+
+    @abstractmethod
+    def for_loop(self) -> Costs:
+        """Return the same for the compiled search."""
 
     @abstractmethod
     def of(
@@ -100,6 +108,8 @@ class _OfCells(Score):
         self._aggregate = aggregate
         self._lattice = limits.lattice
         self._weights = np.array([attribute.weight for attribute in problem.attributes], np.float64)
+        lattice = limits.lattice
+        self._levels = [range(int(a), int(b) + 1) for a, b in zip(lattice.lows, lattice.highs, strict=True)]
         self._shares: list[NDArray[np.float64]] = []
         self._gaps: list[list[NDArray[np.float64]]] = []
         self._scale: list[float] = []
@@ -154,6 +164,18 @@ class _OfCells(Score):
             losses = losses + extra * np.array(self._scale)
         return self._combined(losses)
 
+    def for_loop(self) -> Costs:
+        """Return the costs of cells by level."""
+        every = [(j, level) for j, levels in enumerate(self._levels) for level in levels]
+        return Costs(
+            adds=CELLS,
+            aggregate=AGGREGATES.index(self._aggregate),
+            weights=np.column_stack((self._weights, self._scale)),
+            shares=np.array([self._shares[j][level] for j, level in every]),
+            values=np.concatenate([self._gaps[j][level] for j, level in every]).astype(np.float64),
+            **_NO_CLASSES,
+        )
+
     def _combined(self, losses: Sequence[float] | NDArray[np.float64]) -> float:
         """Make one score of a loss per attribute."""
         values, weights = np.asarray(losses, np.float64), self._weights
@@ -173,12 +195,12 @@ class _OfClasses(Score):
         self, problem: SearchProblem, limits: Limits, metric: SteersByClasses, cells: LevelCells
     ) -> None:
         self.words = metric.name
-        self._metric = metric
         self._limits = limits
         self._frequency = problem.frequency
         self._counts = cells.counts
-        self._least = problem.least
-        self._everything = combinations_of(problem.frequency.domains)
+        self._least = max(problem.least, 1)
+        self.everything = combinations_of(problem.frequency.domains)
+        self.costs = metric.class_costs(limits.rows, self.everything)
 
     def least_scores(self) -> NDArray[np.float64]:
         """Return what no table of at most so many classes falls below as a node has combinations of cells."""
@@ -186,15 +208,19 @@ class _OfClasses(Score):
         for j, low in enumerate(self._limits.lattice.lows):
             counts = np.array(self._counts[j][int(low) :], np.float64)
             cells = (cells[:, None] * counts[None, :]).ravel()
-        distinct, place = np.unique(np.minimum(cells, self._frequency.keys), return_inverse=True)
-        rows, kept = self._limits.rows, self._limits.kept
-        each = [self._metric.least(int(count), rows, kept, self._least) for count in distinct]
-        return np.array(each)[place]
+        classes = np.minimum(
+            np.minimum(cells, self._frequency.keys), max(self._limits.rows // self._least, 1)
+        )
+        costs, kept = self.costs, self._limits.kept
+        if costs.by_class:
+            return np.asarray(costs.record * kept / classes)
+        # Squares are least where all classes are of one size.
+        return np.asarray((costs.record + costs.combination) * kept + costs.square * kept * kept / classes)
 
     def leaves(self, levels: tuple[int, ...], groups: Groups) -> NDArray[np.float64]:
         """Return the combinations of values that each group stands for: float64[groups]."""
-        if not self._metric.needs_leaves:
-            return np.zeros(0)
+        if not self.costs.combination:
+            return np.zeros(len(groups.keys))
         leaves = np.ones(len(groups.keys))
         for j, domain in enumerate(self._frequency.domains):
             leaves *= domain.tree.leaves_at(levels[j])[self._frequency.codes[j][groups.keys]]
@@ -203,11 +229,29 @@ class _OfClasses(Score):
 
     def bound(self, groups: Groups, leaves: NDArray[np.float64]) -> float:
         """Return what no table undercuts whose classes join these."""
-        return self._metric.bound(groups.weights, self._limits.rows, self._limits.kept, self._least, leaves)
+        costs, limits, sizes = self.costs, self._limits, groups.weights
+        large = sizes >= self._least
+        small = int(sizes[~large].sum())
+        if costs.by_class:
+            # Merging makes classes fewer, and those that are too small must first become large enough.
+            return costs.record * limits.kept / max(int(large.sum()) + small // self._least, 1)
+        # A record of a class that is too small ends in one that is not, or suppressed. Merging raises squares
+        # and combinations, and suppressing all the more.
+        squares = float(sizes[large] @ sizes[large]) + float(small) * min(self._least, limits.rows)
+        return (
+            costs.square * squares
+            + costs.combination * float(sizes @ leaves)
+            + costs.suppressed * limits.before
+        )
 
     def floor(self, suppressed: int) -> float:
         """Return what no table undercuts that suppresses so many records, or more."""
-        return self._metric.floor(suppressed, self._limits.rows, self._least, self._everything)
+        costs, rows = self.costs, self._limits.rows
+        if costs.by_class:
+            return 0.0
+        # The others are in the smallest classes that there may be, and not generalized.
+        each = costs.record + costs.square * min(self._least, rows) + costs.combination
+        return costs.suppressed * float(suppressed) + each * float(rows - suppressed)
 
     def of(
         self,
@@ -217,4 +261,32 @@ class _OfClasses(Score):
         leaves: NDArray[np.float64],
     ) -> float:
         """Score classes of which some are suppressed."""
-        return self._metric.of_groups(groups.weights, failing, self._limits.rows, leaves, self._everything)
+        costs, rows = self.costs, self._limits.rows
+        sizes = groups.weights[~failing]
+        records = int(sizes.sum())
+        total = (
+            costs.record * records
+            + costs.square * float(sizes @ sizes)
+            + costs.combination * float(sizes @ leaves[~failing])
+            + costs.suppressed * float(rows - records)
+        )
+        return total / max(len(sizes), 1) if costs.by_class else total
+
+    def for_loop(self) -> Costs:
+        """Return the costs of classes."""
+        lattice = self._limits.lattice
+        leaves = [
+            domain.tree.leaves_at(level).astype(np.float64)
+            for domain, low, high in zip(self._frequency.domains, lattice.lows, lattice.highs, strict=True)
+            for level in range(int(low), int(high) + 1)
+        ]
+        return Costs(
+            adds=CLASSES,
+            aggregate=0,
+            weights=np.zeros((0, 2)),
+            shares=np.zeros(0),
+            values=np.concatenate(leaves),
+            **asdict(self.costs),
+            everything=self.everything,
+            most=float(MOST_COMBINATIONS),
+        )

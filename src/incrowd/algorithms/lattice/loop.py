@@ -1,0 +1,198 @@
+"""The compiled search: what it is given, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms.lattice.node import SLACK, Node
+from incrowd.kernels.search import ALIVE, COUNTS, search_nodes
+from incrowd.kernels.search_arrays import Cells, Costs, Found, Given, Kept, Keys, Limit, Nodes, Room
+
+if TYPE_CHECKING:
+    from incrowd.algorithms.lattice.cells import LevelCells
+    from incrowd.algorithms.lattice.lattice import Lattice
+    from incrowd.algorithms.lattice.limits import Limits
+    from incrowd.algorithms.lattice.rollup import Rollup
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["Loop", "given_to_loop"]
+
+_CHOSEN = 16
+"""Nodes that are chosen in one walk over the lattice."""
+
+_MOST = 256
+"""Nodes that are looked at in one call."""
+
+_TABLES = 2**20
+"""Entries of tables of packed cells that are kept, 8 bytes each."""
+
+_KEPT_NODES = 4096
+_KEPT_GROUPS = 2**24
+"""Nodes whose groups are kept, and groups of all together, 12 bytes each."""
+
+_REFUSED = 64
+"""Nodes that are remembered because they join too few groups."""
+
+
+class Loop:
+    """Searches a lattice under models that look at sizes alone, some nodes in each call.
+
+    Parameters
+    ----------
+    given
+        The keys and what they must satisfy; see `given_to_loop`.
+    lattice
+        The nodes.
+    order, dead, scores
+        int64, bool and float64[nodes]: the nodes, the most promising first; which are settled; and what each
+        cannot fall below. The search writes the last two.
+    """
+
+    def __init__(
+        self,
+        given: Given,
+        lattice: Lattice,
+        order: NDArray[np.int64],
+        dead: NDArray[np.bool_],
+        scores: NDArray[np.float64],
+    ) -> None:
+        self._lattice = lattice
+        self._given = given
+        shape = np.array(lattice.shape, np.int64)
+        below, plan = np.empty(lattice.size, np.int32), np.zeros((3 * _CHOSEN, 2), np.int64)
+        counts, best = np.zeros(COUNTS, np.int64), np.array([np.inf])
+        self._nodes = Nodes(shape, lattice.strides, order, dead, scores, below, plan, counts, best)
+        self._room = _room(len(given.keys.each), given.cells)
+        self._kept = _kept(len(given.keys.each), shape)
+        self._found = Found(np.zeros((_MOST, 6), np.int64), np.zeros((_MOST, 3)))
+
+    @property
+    def open(self) -> int:
+        """Nodes that were not settled when the last ones were chosen."""
+        return int(self._nodes.counts[ALIVE])
+
+    def look(self, most: int) -> list[Node]:
+        """Look at the next nodes, so many at most; none are left when none come."""
+        looked: int = search_nodes(  # type: ignore[no-untyped-call]
+            self._given, self._nodes, self._room, self._kept, self._found, min(most, _MOST)
+        )
+        whole, real = self._found.whole[:looked].tolist(), self._found.real[:looked].tolist()
+        return [
+            Node(
+                self._lattice.levels(number),
+                bool(good),
+                gone,
+                classes,
+                smallest,
+                score,
+                bool(fails),
+                bound,
+                floor,
+            )
+            for (number, good, fails, gone, classes, smallest), (score, bound, floor) in zip(
+                whole, real, strict=True
+            )
+        ]
+
+
+def given_to_loop(
+    frequency: FrequencyTable, cells: LevelCells, rollup: Rollup, limits: Limits, costs: Costs, least: int
+) -> Given:
+    """Bundle what does not change during a search.
+
+    Parameters
+    ----------
+    cells, rollup
+        The cells of every level, and how the keys are packed.
+    costs
+        What nodes lose.
+    least
+        Records below which a class is suppressed.
+    """
+    ranks = np.column_stack([codes.astype(np.uint32) for codes in frequency.codes])
+    keys = Keys(rollup.codes, ranks, frequency.weights, np.arange(frequency.keys, dtype=np.int32))
+    limit = Limit(least, limits.allowed, limits.before, limits.rows, limits.kept, SLACK)
+    return Given(keys, _flat(cells, limits.lattice, rollup.columns), costs, limit)
+
+
+def _flat(cells: LevelCells, lattice: Lattice, columns: list[list[int]]) -> Cells:
+    """Put the cells of all levels of the lattice into flat arrays."""
+    every = [
+        (j, level)
+        for j, (low, high) in enumerate(zip(lattice.lows.tolist(), lattice.highs.tolist(), strict=True))
+        for level in range(low, high + 1)
+    ]
+    sizes = [max(len(of_level[0]), 1) for of_level in cells.cells]
+    flat = [cells.cells[j][level] for j, level in every]
+    stars = [cells.stars[j][level] for j, level in every]
+    bits = [(cells.counts[j][level] - 1).bit_length() for j, level in every]
+    starry = [bool(each.any()) for each in stars]
+    codes = [prod(sizes[j] for j in column) for column in columns]
+    combinations = [prod(lattice.shape[j] for j in column) for column in columns]
+    ends = [column[0] for column in columns] + [len(sizes)], [*codes, 0], _starts(combinations)
+    return Cells(
+        attributes=np.column_stack((_starts(lattice.shape)[:-1], sizes)).astype(np.int64),
+        levels=np.column_stack((_starts([len(each) for each in flat])[:-1], bits, starry)).astype(np.int64),
+        columns=np.column_stack(ends).astype(np.int64),
+        cells=np.concatenate(flat),
+        stars=np.concatenate(stars),
+    )
+
+
+def _starts(lengths: Sequence[int]) -> list[int]:
+    """Return where runs of such lengths start, and where the last one ends."""
+    return [0, *accumulate(lengths)]
+
+
+def _room(keys: int, cells: Cells) -> Room:
+    """Make room for grouping the keys of a node."""
+    slots = 64
+    while slots < 2 * keys:
+        slots *= 2
+    combinations = cells.columns[:, 2]
+    whole = int((np.diff(combinations) * cells.columns[:-1, 1]).sum())
+    return Room(
+        tables=np.empty(max(int(cells.columns[:, 1].sum()), min(whole, _TABLES)), np.uint64),
+        table_of=np.full(int(combinations[-1]), -1, np.int64),
+        packed=np.empty(max(keys, 1), np.uint64),
+        # Few cells are looked up directly, in four times as many slots at most.
+        slots=np.empty(4 * slots, np.int32),
+        words=np.empty(max(keys, 1), np.uint64),
+        first=np.empty(max(keys, 1), np.int32),
+        sums=np.empty(max(keys, 1), np.int64),
+    )
+
+
+def _kept(keys: int, shape: NDArray[np.int64]) -> Kept:
+    """Make room for the groups of nodes."""
+    groups = min(_KEPT_GROUPS, 1024 * max(keys, 1))
+    fields, guards = _fields(shape)
+    return Kept(
+        keys=np.empty(groups, np.int32),
+        weights=np.empty(groups, np.int64),
+        start=np.zeros(_KEPT_NODES + 1, np.int64),
+        levels=np.zeros((_KEPT_NODES, len(guards)), np.uint64),
+        refused=np.zeros((_REFUSED, len(guards)), np.uint64),
+        fields=fields,
+        guards=guards,
+    )
+
+
+def _fields(shape: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Give each attribute's level a field in a word, with a guard bit above."""
+    fields, guards, used = [], [0], 0
+    for count in shape.tolist():
+        width = (count - 1).bit_length()
+        if used + width + 1 > 64:
+            guards.append(0)
+            used = 0
+        fields.append((len(guards) - 1, used))
+        guards[-1] |= 1 << (used + width)
+        used += width + 1
+    return np.array(fields, np.int64), np.array(guards, np.uint64)

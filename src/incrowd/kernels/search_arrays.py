@@ -1,0 +1,231 @@
+"""What the compiled search of a lattice is given: arrays, bundled by what they are about."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CELLS", "CLASSES", "Cells", "Costs", "Found", "Given", "Kept", "Keys", "Limit", "Nodes", "Room"]
+
+CELLS, CLASSES = range(2)
+"""What a score adds up: costs of cells, or figures of classes."""
+
+Whole = NDArray[np.int64]
+Real = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+
+
+class Keys(NamedTuple):
+    """The keys of a table.
+
+    Attributes
+    ----------
+    codes
+        uint[keys, columns]: codes of several attributes, packed, as `roll_up` takes them.
+    ranks
+        uint[keys, attributes]: rank of each key's value.
+    weights
+        int64[keys]: records of each.
+    each
+        int32[keys]: 0, 1, 2, ...
+    """
+
+    codes: NDArray[np.unsignedinteger[Any]]
+    ranks: NDArray[np.unsignedinteger[Any]]
+    weights: Whole
+    each: NDArray[np.int32]
+
+
+class Cells(NamedTuple):
+    """The cells of every attribute at every level.
+
+    Attributes
+    ----------
+    attributes
+        int64[attributes, 2]: the place of the lowest level in `levels`, and the number of ranks, 1 or more.
+    levels
+        int64[..., 3] for each level of each attribute: where its cells start, how many bits they take, and
+        whether one of them is ``*``.
+    columns
+        int64[columns + 1, 3] for each column of codes: its first attribute, its codes, and where its
+        combinations of levels start.
+    cells, stars
+        For each level and rank: number of the cell, and whether it is ``*``.
+    """
+
+    attributes: Whole
+    levels: Whole
+    columns: Whole
+    cells: NDArray[np.int32]
+    stars: Truth
+
+
+class Nodes(NamedTuple):
+    """The nodes of a lattice, and what is settled.
+
+    Attributes
+    ----------
+    shape, strides
+        int64[attributes].
+    order
+        int64[nodes]: the most promising first.
+    dead
+        bool[nodes]: settled.
+    least
+        float64[nodes]: what a node cannot fall below.
+    below
+        int32[nodes]: scratch.
+    plan
+        int64[..., 2]: nodes that come next, and how many others are to be made of each; 0 where it is to be
+        judged.
+    counts
+        int64[...]; see the names in `kernels.search`.
+    best
+        float64[1]: what a score must stay below to beat the best so far.
+    """
+
+    shape: Whole
+    strides: Whole
+    order: Whole
+    dead: Truth
+    least: Real
+    below: NDArray[np.int32]
+    plan: Whole
+    counts: Whole
+    best: Real
+
+
+class Limit(NamedTuple):
+    """What a node must keep to, and what the table is.
+
+    Attributes
+    ----------
+    least
+        Records below which a class is suppressed.
+    allowed, before
+        Records that may be suppressed, and that were before.
+    rows, kept
+        Records of the table, and those that are kept at least.
+    slack
+        By how much, relatively, a score must be lower to be better.
+    """
+
+    least: int
+    allowed: int
+    before: int
+    rows: int
+    kept: int
+    slack: float
+
+
+class Costs(NamedTuple):
+    """What nodes lose.
+
+    Attributes
+    ----------
+    adds
+        `CELLS` or `CLASSES`.
+    aggregate
+        How losses of attributes become one: a place in `utility.AGGREGATES`.
+    weights
+        float64[attributes, 2]: weight of each attribute, and what its cost is multiplied with.
+    shares
+        Per level: the loss without suppression.
+    values
+        Per level and rank, as in `Cells.cells`: what suppressing a record costs beyond its cell, or the
+        combinations of values that a cell stands for.
+    record, square, combination, suppressed, by_class
+        As in `utility.ClassCosts`.
+    everything, most
+        Combinations of a suppressed record, and the most that are counted.
+    """
+
+    adds: int
+    aggregate: int
+    weights: Real
+    shares: Real
+    values: Real
+    record: float
+    square: float
+    combination: float
+    suppressed: float
+    by_class: bool
+    everything: float
+    most: float
+
+
+class Given(NamedTuple):
+    """What does not change."""
+
+    keys: Keys
+    cells: Cells
+    costs: Costs
+    limit: Limit
+
+
+class Room(NamedTuple):
+    """Room for grouping the keys of a node.
+
+    Attributes
+    ----------
+    tables, table_of
+        Tables of packed cells that were made, and where the one of each combination of levels stands; -1
+        where there is none.
+    packed
+        The cells of each key that is grouped, as one number.
+    slots, words
+        Of the hash table.
+    first, sums
+        One key and the records of each group of the node.
+    """
+
+    tables: NDArray[np.uint64]
+    table_of: Whole
+    packed: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+    words: NDArray[np.uint64]
+    first: NDArray[np.int32]
+    sums: Whole
+
+
+class Kept(NamedTuple):
+    """Groups of nodes, from which nodes above are made.
+
+    Attributes
+    ----------
+    keys, weights, start
+        One key and the records of each group, those of one node after the other, and where each node starts.
+    levels
+        uint64[nodes, words]: the levels of each node, packed.
+    refused
+        The same of nodes that join too few groups to be worth keeping.
+    fields, guards
+        int64[attributes, 2] and uint64[words]: the word and the bit where each level starts, and the bits
+        above all levels.
+    """
+
+    keys: NDArray[np.int32]
+    weights: Whole
+    start: Whole
+    levels: NDArray[np.uint64]
+    refused: NDArray[np.uint64]
+    fields: Whole
+    guards: NDArray[np.uint64]
+
+
+class Found(NamedTuple):
+    """What was found out about each node that was looked at; see `lattice.Node`.
+
+    Attributes
+    ----------
+    whole
+        int64[..., 6]: the node, whether it is anonymous, whether it fails and all below it, suppressed
+        records, classes, and the smallest.
+    real
+        float64[..., 3]: score, bound, floor.
+    """
+
+    whole: Whole
+    real: Real

@@ -1,0 +1,152 @@
+"""The search without Python between nodes: the same verdicts and scores as of single nodes, the same optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incrowd as ic
+from examples import examples
+from incrowd.algorithms import SearchProblem, optimal
+from incrowd.algorithms.lattice import Explorer, loop
+from incrowd.engines import engine_for
+from incrowd.hierarchy.builders import Prefix
+from incrowd.utility import METRICS, STEERING
+from lattice_reading import LEAVES, close, every_node, schema, tables
+
+
+@pytest.fixture(autouse=True)
+def every_lattice_is_compiled(monkeypatch):
+    monkeypatch.setattr(optimal, "_COMPILED", 1)
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[int]:
+    """How many nodes each call of the compiled search looked at."""
+    looked = []
+    work = loop.search_nodes
+    monkeypatch.setattr(loop, "search_nodes", lambda *given: looked.append(work(*given)) or looked[-1])
+    return looked
+
+
+def search(frame, asked, models, limit, metric="loss", aggregate="mean", **chosen):
+    frequency = engine_for(frame).count(asked)
+    problem = SearchProblem(frequency, models, asked.quasi, limit)
+    return ic.Optimal(metric, aggregate, **chosen).search(problem).lattice, problem
+
+
+@examples(40)
+@given(
+    frame=tables(),
+    k=st.integers(1, 4),
+    limit=st.sampled_from([0.1, 0.35, 1.0]),
+    metric=st.sampled_from(STEERING),
+    aggregate=st.sampled_from(["mean", "geometric-mean", "max"]),
+    weights=st.tuples(*[st.sampled_from([0, 1, 2.5])] * 3).filter(any),
+    levels=st.tuples(*[st.sampled_from([None, (0, 1), (1, 2), (1, 1)])] * 3),
+    room=st.sampled_from([(2**20, 4096), (1, 4096), (2**20, 2)]),
+)
+def test_nodes_and_the_optimum_are_those_of_single_looks(
+    frame, k, limit, metric, aggregate, weights, levels, room
+):
+    given_to = {
+        name: {"weight": weight, "levels": bounds}
+        for name, weight, bounds in zip("tuv", weights, levels, strict=True)
+    }
+    asked, models = schema(**given_to), [ic.KAnonymity(k)]
+    expected = every_node(frame, asked, models, limit, metric, aggregate)
+    with pytest.MonkeyPatch.context() as patch:
+        # Tables are made anew where there is no room for them; groups are not kept.
+        patch.setattr(loop, "_TABLES", room[0])
+        patch.setattr(loop, "_KEPT_NODES", room[1])
+        try:
+            space, problem = search(frame, asked, models, limit, metric, aggregate)
+        except ic.InfeasibleError:
+            assert not expected
+            return
+    assert space.proved
+    assert close(space.best.score, min(expected.values()))
+    alone = Explorer(problem, METRICS.get(metric)(), aggregate)
+    for node in space.nodes:
+        [other] = alone.look(node.levels)
+        assert node[:5] == other[:5]
+        assert node.fails_below == other.fails_below
+        assert close(node.bound, other.bound)
+        if node.anonymous:
+            assert close(node.score, other.score)
+            assert close(node.score, expected[node.levels])
+        else:
+            assert node.score == np.inf
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_compiled_search_is_taken_and_does_not_depend_on_threads(calls, monkeypatch, threads):
+    """Without the first of these, nothing above would be tried."""
+    monkeypatch.setenv("INCROWD_THREADS", threads)
+    random = np.random.default_rng(3)
+    frame = pl.DataFrame({name: random.choice(leaves, 90) for name, leaves in LEAVES.items()})
+    frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
+    space, _ = search(frame, schema(), [ic.KAnonymity(5)], 0.1)
+    assert sum(calls) == len(space.nodes)
+    assert calls[-1] == 0
+    assert [node.levels for node in space.nodes][:2] == [(2, 1, 1), (1, 1, 1)]
+
+
+def wide(columns: int) -> tuple[pl.DataFrame, ic.Schema]:
+    """Make columns of which all but three are fixed."""
+    digits = np.random.default_rng(5).integers(10, 13, (60, columns)).astype(str)
+    names = [f"q{number}" for number in range(columns)]
+    quasi = {
+        name: ic.Attribute(name, "quasi", hierarchy=Prefix(), levels=None if place < 3 else (1, 1))
+        for place, name in enumerate(names)
+    }
+    return pl.DataFrame(digits, schema=names, orient="row"), ic.Schema(quasi=quasi)
+
+
+def test_levels_of_many_columns_take_several_words(calls):
+    frame, asked = wide(70)
+    space, problem = search(frame, asked, [ic.KAnonymity(4)], 0.2)
+    assert sum(calls) == len(space.nodes) > 0
+    alone = Explorer(problem, METRICS.get("loss")(), "mean")
+    every = alone.look(*(alone.lattice.levels(node) for node in range(alone.lattice.size)))
+    assert close(space.best.score, min(node.score for node in every))
+
+
+def test_cells_that_take_too_many_bits_are_searched_node_by_node(calls):
+    frame = pl.DataFrame(
+        {f"c{j}": [f"{(i * i * (j + 1)) % (293 + j)}" for i in range(400)] for j in range(10)}
+    )
+    asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
+    space, _ = search(pl.concat([frame, frame]), asked, [ic.KAnonymity(2)], 0.1)
+    assert space.best.levels == (0,) * 10
+    assert not calls
+
+
+def test_models_of_values_are_searched_node_by_node(calls):
+    frame = pl.DataFrame(
+        {
+            "t": ["a11", "b1"] * 6,
+            "u": ["x1", "y1"] * 6,
+            "v": ["1"] * 12,
+            "s": ["p", "q", "z"] * 4,
+            "r": ["k"] * 12,
+        }
+    )
+    space, _ = search(frame, schema(), [ic.LDiversity(2, attribute="s")], 0.1)
+    assert space.best is not None
+    assert not calls
+
+
+def test_a_budget_of_nodes_is_kept(calls):
+    frame = pl.DataFrame({f"c{j}": [f"{(i * (j + 3)) % 7}" for i in range(60)] for j in range(6)})
+    asked = ic.Schema(quasi={name: ic.Hierarchy.flat() for name in frame.columns})
+    whole, _ = search(frame, asked, [ic.KAnonymity(3)], 0.1)
+    assert whole.proved
+    calls.clear()
+    spent, _ = search(frame, asked, [ic.KAnonymity(3)], 0.1, budget="4")
+    assert not spent.proved
+    assert len(spent.nodes) == sum(calls) == 4
+    assert spent.best.score >= whole.best.score
