@@ -280,7 +280,11 @@ class EquivalenceClasses:
         spread = self.frequency.spread
         if spread is None:
             return int(self.sizes[chosen].sum())
-        listed = items_within(self.indptr, self.members, spread.people_of_keys, chosen)
+        if not chosen.any():
+            return 0
+        listed = spread.people
+        if len(self.members) < self.frequency.keys or not chosen.all():
+            listed = items_within(self.indptr, self.members, spread.people_of_keys, chosen)
         return int(self.alike[chosen].sum()) + listed
 
     def _worst(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

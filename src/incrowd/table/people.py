@@ -7,6 +7,7 @@ people with unlike rows need a list. In a table with one row a person the list i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -246,7 +247,7 @@ class Spread:
         """Most entries of one person."""
         return int(np.bincount(self.people_of_keys.items).max(initial=0))
 
-    @property
+    @cached_property
     def people_of_keys(self) -> Entries:
         """The people under each key."""
         return self._entries(self.stories.person, self.stories.many[0])
