@@ -48,6 +48,7 @@ bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/lattice.py
 	$(BIN)/python benchmarks/searches.py
 	$(BIN)/python benchmarks/people.py
+	$(BIN)/python benchmarks/treatments.py
 	$(BIN)/python benchmarks/interfaces.py
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/databases.py

@@ -150,7 +150,8 @@ class MemoryEngine(Engine):
         import polars as pl
 
         labels = {f"c{place}": self._series(name) for place, name in enumerate(columns)}
-        counted = pl.DataFrame(labels).group_by(*labels).len("n")
+        # In the order in which they are met, as `Coded` has them.
+        counted = pl.DataFrame(labels).group_by(*labels, maintain_order=True).len("n")
         return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> MemoryEngine:

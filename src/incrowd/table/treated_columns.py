@@ -111,6 +111,8 @@ class TreatedColumn:
         if self.treatment.strata is not None:
             read["group"] = as_texts(nameless(found.to_series(1)), self.null_values)
         rows = pl.DataFrame({**read, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
+        if self.treatment.reads == "text" and len(read) == 1 and rows["value"].n_unique() == len(rows):
+            return Distinct(self.name, rows["value"], rows["records"].to_numpy())
         grouped = rows.group_by(*read).agg(pl.col("records").sum())
         values = grouped.group_by("value").agg(pl.col("records").sum())
         if self.treatment.reads != "text":

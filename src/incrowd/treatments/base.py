@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from incrowd.errors import ParameterError, quoted, setting
 from incrowd.parameters import Configured, Parameter, Registry
@@ -20,6 +20,7 @@ __all__ = [
     "LINKED",
     "PERSON",
     "Batch",
+    "Coded",
     "Distinct",
     "Reads",
     "Treatment",
@@ -272,6 +273,55 @@ class Treatment(Configured):
     def sentence(self, column: str) -> str:
         """Say what was done to a column, and what that does not promise."""
         return f"{column} {self.promise}. {self.no_promise}".rstrip()
+
+
+class Coded(NamedTuple):
+    """A column by its distinct values, in the order in which they are met.
+
+    Attributes
+    ----------
+    values
+        The column.
+    distinct
+        Its distinct values; missing is one.
+    codes
+        Which of them each row has.
+    """
+
+    values: pl.Series
+    distinct: pl.Series
+    codes: pl.Series
+
+    @classmethod
+    def of(cls, values: pl.Series, shared: dict[Any, Any]) -> Coded:
+        """Find the distinct values, or take those that another column found in the same rows."""
+        import numpy as np
+        import polars as pl
+
+        known: Coded | None = shared.get(cls)
+        if known is not None and len(known.values) == len(values) and known.values.equals(values):
+            return known
+        rows = pl.DataFrame({"value": values}).with_row_index("row")
+        grouped = rows.group_by("value", maintain_order=True).agg("row")
+        codes = np.empty(len(values), np.int64)
+        codes[grouped["row"].explode().to_numpy()] = np.repeat(
+            np.arange(len(grouped)), grouped["row"].list.len()
+        )
+        found = cls(values, grouped["value"], pl.Series(codes))
+        # Written at once, so that threads see one or the other.
+        shared[cls] = found
+        return found
+
+    def each(self, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
+        """Make a column of what each distinct value becomes; missing ones stay missing."""
+        import polars as pl
+
+        known = self.distinct.is_not_null()
+        found = made(self.distinct.filter(known))
+        if known.all():
+            return found.gather(self.codes)
+        places = pl.select(pl.when(pl.lit(known)).then(pl.lit(known).cum_sum() - 1)).to_series()
+        return found.gather(places).gather(self.codes)
 
 
 def by_value(values: pl.Series, made: Callable[[pl.Series], pl.Series]) -> pl.Series:

@@ -39,10 +39,12 @@ class Secret:
     '5bdcc146bf60754e'
     """
 
-    __slots__ = ("_key", "known")
+    __slots__ = ("_key", "known", "shared")
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, shared: dict[Any, Any] | None = None) -> None:
         self._key = key
+        self.shared: dict[Any, Any] = {} if shared is None else shared
+        """What columns with this key have computed of the same rows."""
         self.known: Any = None
         """What a treatment has computed already and wants to use again."""
 
@@ -53,8 +55,8 @@ class Secret:
         raise TypeError("a key is not pickled")
 
     def copy(self) -> Secret:
-        """Return the same key, without what is known already."""
-        return Secret(self._key)
+        """Return the same key, without what is known already but with what columns share."""
+        return Secret(self._key, self.shared)
 
     def digest(self, message: bytes) -> bytes:
         """Return the HMAC-SHA-256 of a message (RFC 2104, FIPS 180-4): 32 bytes."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments.base import Batch, Distinct, Treatment, by_value
+from incrowd.treatments.base import Batch, Coded, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
@@ -123,10 +123,18 @@ class Pseudonym(Treatment):
         if secret.known is not None and len(batch.values) >= len(secret.known[0]):
             # All of them were computed when they were checked.
             before, made = secret.known
-            found = batch.values.replace_strict(before, made, default=None, return_dtype=made.dtype)
+
+            def known(values: pl.Series) -> pl.Series:
+                same: pl.Series = made
+                if values.equals(before):
+                    return same
+                return values.replace_strict(before, same, default=None, return_dtype=same.dtype)
+
+            found = Coded.of(batch.values, secret.shared).each(known)
             if found.null_count() == batch.values.null_count():
                 return found
-        return by_value(batch.values, lambda values: tokens(values, secret, self.form, self.length))
+        rows = Coded.of(batch.values, secret.shared)
+        return rows.each(lambda values: tokens(values, secret, self.form, self.length))
 
 
 def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Series:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment, by_value
+from incrowd.treatments.base import LINKED, PERSON, Batch, Coded, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
@@ -112,8 +112,18 @@ class ShiftDates(Treatment):
         secret = batch.secret.for_purpose(self.name)
         people = list(batch.beside.values())
         whose = people[0] if len(people) == 1 else _together(people)
-        offsets = by_value(whose, lambda texts: self._offsets(texts, secret))
+        offsets = self._of_rows(whose, batch.secret.shared, secret)
         return pl.select(pl.lit(batch.values) + pl.lit(offsets)).to_series()
+
+    def _of_rows(self, whose: pl.Series, shared: dict[Any, Any], secret: Secret) -> pl.Series:
+        """Return the offset of each row, or what another column has found for the same rows."""
+        like = (self.name, self.days, self.keep_weekday)
+        known = shared.get(like)
+        if known is not None and len(known[0]) == len(whose) and known[0].equals(whose):
+            return cast("pl.Series", known[1])
+        offsets = Coded.of(whose, shared).each(lambda texts: self._offsets(texts, secret))
+        shared[like] = whose, offsets
+        return offsets
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
         """Shift linked days by the offsets of their rows; they need none in the lead."""

@@ -1,0 +1,119 @@
+"""What treatments cost: a million rows of 400,000 people with a pseudonym and two shifted dates.
+
+Run with ``make bench``, or ``python benchmarks/treatments.py --help``. A file is read, released and written
+with treatments and without, in turn and in one process; and it is read and written by Polars alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import incrowd as ic
+from incrowd.io.files import read_table, write_file
+
+KEY = "env:INCROWD_BENCHMARK_KEY"
+SHIFT = {"shift-dates": 30, "key": KEY, "by": "patient_id"}
+TREATMENTS = {
+    "patient_id": {"pseudonym": "hmac", "key": KEY},
+    "admitted": SHIFT,
+    "discharged": SHIFT,
+}
+
+
+def rows_of(rows: int, people: int) -> pl.DataFrame:
+    """Make up rows, as a file has them: texts."""
+    rng = np.random.default_rng(1)
+    admitted = rng.integers(18_000, 20_000, rows)
+    return pl.DataFrame(
+        {
+            "patient_id": pl.Series(rng.integers(0, people, rows)).cast(pl.String).str.zfill(9),
+            "age": rng.integers(0, 100, rows),
+            "ward": rng.choice(["surgery", "medicine", "children"], rows),
+            "diagnosis": rng.choice([f"I{n:02}.{n % 10}" for n in range(80)], rows),
+            "cost": rng.lognormal(7, 1, rows).round(2),
+            "admitted": pl.Series(admitted, dtype=pl.Int32).cast(pl.Date),
+            "discharged": pl.Series(admitted + rng.integers(0, 20, rows), dtype=pl.Int32).cast(pl.Date),
+        }
+    )
+
+
+def schema(*, treated: bool) -> ic.Schema:
+    """Let all columns leave but the age, which is generalized."""
+    return ic.Schema(
+        quasi=["age"],
+        sensitive=["diagnosis"],
+        insensitive=["patient_id", "ward", "cost", "admitted", "discharged"],
+        treatments=TREATMENTS if treated else {},
+    )
+
+
+def copied(source: Path, target: Path) -> float:
+    """Read a file and write it; return the seconds."""
+    start = perf_counter()
+    table, csv_format = read_table(source)
+    write_file(table, target, csv_format, force=True)
+    return perf_counter() - start
+
+
+def released(source: Path, target: Path, *, treated: bool, stream: bool) -> float:
+    """Anonymize a file into another; return the seconds."""
+    start = perf_counter()
+    table = ic.scan(source) if stream else source
+    ic.anonymize(table, schema(treated=treated), "k-anonymity:5").write(target, force=True)
+    return perf_counter() - start
+
+
+def measure(rows: int, people: int, repeat: int, *, stream: bool) -> dict[str, Any]:
+    """Release a CSV with and without treatments in turn; medians of seconds."""
+    os.environ["INCROWD_BENCHMARK_KEY"] = "3f9b17c0a2d84e65" * 3
+    with TemporaryDirectory() as folder:
+        source, target = Path(folder) / "raw.csv", Path(folder) / "out.csv"
+        rows_of(rows, people).write_csv(source)
+        released(source, target, treated=True, stream=stream)
+        taken: dict[str, list[float]] = {"copied": [], "released": [], "treated": []}
+        for _ in range(repeat):
+            taken["copied"].append(copied(source, target))
+            for name in ("released", "treated"):
+                taken[name].append(released(source, target, treated=name == "treated", stream=stream))
+    found = {name: median(seconds) for name, seconds in taken.items()}
+    return {
+        "rows": rows,
+        "people": people,
+        "stream": stream,
+        **found,
+        "ratio": found["treated"] / found["released"],
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--people", type=int, default=400_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    found = [measure(chosen.rows, chosen.people, chosen.repeat, stream=stream) for stream in (False, True)]
+    if chosen.json:
+        print(json.dumps(found, indent=2))
+        return
+    for entry in found:
+        print(
+            f"{'streaming' if entry['stream'] else 'in memory'}: released in {entry['released']:.2f} s, with "
+            f"treatments in {entry['treated']:.2f} s ({entry['ratio']:.2f} times); read and written by "
+            f"Polars alone in {entry['copied']:.2f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()
