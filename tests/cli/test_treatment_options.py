@@ -60,6 +60,18 @@ def test_a_pattern_with_a_comma_stands_in_quotes(run, tmp_path):
     assert found["phone"].str.contains("^x+$").all()
 
 
+def test_anatomize_treats_columns(run, tmp_path):
+    source = written(tmp_path / "raw.csv", people())
+    done = run(
+        "anatomize", str(source), "--qi", "age", "--sensitive", "dx", "--insensitive", "note", "--unlisted",
+        "drop", "-l", "2", "--treat", "note=redact", "-o", str(tmp_path / "out"),
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    found = pl.read_csv(tmp_path / "out" / "quasi.csv", infer_schema=False)
+    assert set(found["note"].drop_nulls()) == {"[redacted]"}
+    assert "[redacted]" in done.out
+
+
 @given(st.text('a5",=[ ', min_size=1).map(str.strip), st.sampled_from(["x", '"', ", ", "1e3"]))
 def test_the_verifier_reads_quotes_alike(text, mark):
     quoted, of_mark = (f'"{each.replace(chr(34), 2 * chr(34))}"' for each in (text, mark))

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import narwhals as nw
 import pandas as pd
 import polars as pl
 import pytest
@@ -446,13 +447,63 @@ def test_values_that_are_no_numbers_are_counted_and_not_repeated():
 def test_jobs_that_know_no_treatments_refuse_them():
     raw = people()
     schema = ic.Schema(["age"], ["dx"], insensitive=["note"], unlisted="drop", treatments={"note": "redact"})
-    for job in (
-        lambda: ic.anatomize(raw, schema, [ic.LDiversity(2)]),
-        lambda: ic.compare(raw, schema, [ic.Mondrian()], k=[2]),
-        lambda: ic.ensure_privacy(raw, schema, k=2),
-    ):
-        with pytest.raises(ic.InputError, match="'note' has a treatment, which only anonymize and apply"):
-            job()
+    # It takes what was released already, so there is nothing left to treat.
+    with pytest.raises(ic.InputError, match="'note' has a treatment, which only anonymize, apply and"):
+        ic.ensure_privacy(raw, schema, k=2)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])
+def test_anatomy_has_the_treated_columns(kind, monkeypatch):
+    monkeypatch.setenv("CLINIC_KEY", KEY)
+    raw = people()
+    schema = ic.Schema(
+        ["age"], ["salary"], insensitive=["note", "mail"], unlisted="drop",
+        treatments={
+            "salary": {"round": 50_000, "top": 400_000}, "note": "redact", "age": "round:10",
+            "mail": "pseudonym:key=env:CLINIC_KEY",
+        },
+    )  # fmt: skip
+    found = ic.anatomize(KINDS[kind](raw), schema, [ic.LDiversity(2)])
+    quasi, sensitive = (
+        nw.from_native(each, eager_only=True).to_polars()
+        for each in (found.quasi_table, found.sensitive_table)
+    )
+    assert all(int(age) % 10 == 0 for age in quasi["age"])
+    assert set(quasi["note"].drop_nulls()) == {"[redacted]"}
+    assert MARK not in quasi.write_csv() + sensitive.write_csv()
+    assert all(float(pay) % 50_000 == 0 and float(pay) <= 400_000 for pay in sensitive["salary"])
+    # Two values that were rounded to one are one, so groups have two multiples.
+    assert sensitive.group_by("group").agg(pl.col("salary").n_unique())["salary"].min() >= 2
+    assert [entry["name"] for entry in found.to_dict()["treatments"]] == ["age", "salary", "note", "mail"]
+
+
+def test_anatomy_refuses_what_looks_more_diverse_than_it_is():
+    schema = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "noise:0.1"})
+    with pytest.raises(ic.ParameterError, match="anatomize judges what was released, and column 'salary'"):
+        ic.anatomize(people(), schema, [ic.LDiversity(2)])
+
+
+def test_compare_treats_columns_in_every_run(monkeypatch):
+    raw = people()
+    treatments = {"salary": {"round": 200_000, "top": 400_000}, "note": "redact"}
+    schema = ic.Schema(["age"], ["salary"], insensitive=["note"], unlisted="drop", treatments=treatments)
+    found = ic.compare(raw, schema, [ic.Mondrian()], k=[2, 5], l=[3])
+    plain = ic.compare(raw, ic.Schema(["age"], ["salary"], unlisted="drop"), [ic.Mondrian()], k=[5], l=[3])
+    assert [run.problem for run in found.runs] == [None, None]
+    # Values that are rounded to one are less diverse, so classes are larger.
+    assert found.runs[1].classes < plain.runs[0].classes
+    release = ic.anonymize(raw, ic.Policy(schema, ["k-anonymity:5", "l-diversity:3"]))
+    assert found.runs[1].classes == release.privacy.classes
+    keyed = schema.with_attributes(
+        replace(each, treatment=ic.Pseudonym(key="env:CLINIC_KEY")) if each.name == "note" else each
+        for each in schema.attributes
+    )
+    monkeypatch.delenv("CLINIC_KEY", raising=False)
+    with pytest.raises(ic.ParameterError, match="'CLINIC_KEY' is not set"):
+        ic.compare(raw, keyed, [ic.Mondrian()], k=[2])
+    asked = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "pseudonym"})
+    with pytest.raises(ic.ParameterError, match="every run would ask for the key"):
+        ic.compare(raw, asked, [ic.Mondrian()], k=[2])
 
 
 def test_numbers_are_written_as_their_column_writes_them():

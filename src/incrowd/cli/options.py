@@ -409,6 +409,7 @@ class ColumnOptions:
 
 MeasuredColumns = Annotated[ColumnOptions, Without("identifying", "insensitive", "unlisted", "treat")]
 """For commands that release nothing."""
+TreatedColumns = Annotated[ColumnOptions, Without("hierarchies")]
 UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies", "treat")]
 """For commands that recode nothing."""
 

@@ -141,6 +141,11 @@ class Engine(ABC):
         """Return an engine of the same rows in which columns are treated; each is read as it was before."""
         raise self._no_treatments()
 
+    @property
+    def native(self) -> Any:
+        """The table itself, as treated rows are handed on; that of rows in memory alone."""
+        raise self._no_treatments()
+
     def with_rows(self, other: Engine) -> Engine:
         """Return what was counted here, over the rows of another engine.
 

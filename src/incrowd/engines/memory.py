@@ -167,6 +167,11 @@ class MemoryEngine(Engine):
             made[each.name] = each.of(rows, draws)
         return MemoryEngine(with_columns(self._frame, made), self.settings)
 
+    @property
+    def native(self) -> Any:
+        """The frame, of the kind that came."""
+        return self._frame.to_native()
+
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column; see `Engine.head`."""
         return self._series(column).head(rows)

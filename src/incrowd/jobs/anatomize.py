@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named
@@ -15,6 +15,7 @@ from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.chance import guarded_random
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.survey import refuse_survey
+from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.table.documents import envelope
 from incrowd.table.schema import Attribute, Schema
 
@@ -79,6 +80,7 @@ class Anatomy:
         """Return plain data for JSON: no value of the table is in it."""
         return {
             **envelope("anatomy"),
+            **({"treatments": treatment_entries(self.policy.schema)} if self.policy.schema.treated else {}),
             "groups": self.groups,
             "l": self.l,
             "models": [str(model) for model in self.policy.models],
@@ -185,6 +187,12 @@ def anatomize(
         source = table
         table, csv_format = read_table(table, csv_format)
     engine = engine_for(table)
+    policy.schema.after_treatment().released(engine.columns)
+    came = policy
+    engine, plain = treated_table(engine, policy.schema, "anatomize")
+    policy = replace(policy, schema=plain)
+    [attribute] = plain.sensitive
+    table = engine.native if came.schema.treated else table
     columns = policy.schema.released(engine.columns)
     for name in (GROUP, COUNT):
         if name in columns:
@@ -207,7 +215,7 @@ def anatomize(
     problems = [measured.shortfall() for measured in privacy.privacy if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
-    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, policy, csv_format, source)
+    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source)
 
 
 def _sensitive(policy: Policy) -> Attribute:

@@ -16,6 +16,7 @@ from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.arguments import as_algorithms, as_numbers, as_schema
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.statements import versions
+from incrowd.jobs.treating import Treating
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent
 from incrowd.report.document import ComparisonRun
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.algorithms import Algorithm
+    from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
 
@@ -251,7 +253,8 @@ def compare(  # noqa: PLR0913
         raise ParameterError(
             "compare: rows that stream are not shuffled; leave shuffle out, or read them whole"
         )
-    policy.schema.released(engine.columns)
+    policy.schema.after_treatment().released(engine.columns)
+    _check_treatments(policy.schema, engine)
     progress.stage("warm up")
     _warm_up(table, settings, population)
     runs = []
@@ -262,6 +265,18 @@ def compare(  # noqa: PLR0913
         runs.append(_run(ComparisonRun(algorithm.brief(), k_, l_, t_, seed), rows, setting, population))
     records = len(_frame(table)) if lazy is None else lazy.select(pl.len()).collect().item()
     return Comparison(records, tuple(runs))
+
+
+def _check_treatments(schema: Schema, engine: Engine) -> None:
+    """Refuse once what would fail in every run; each run treats the columns anew."""
+    sources = {each.treatment.key_source for each in schema.treated if each.treatment is not None}
+    if "prompt" in sources:
+        raise ParameterError(
+            "compare: every run would ask for the key of a treatment; say where it is with key = 'env:NAME' "
+            "or 'file:PATH'"
+        )
+    if schema.treated:
+        Treating.of(engine, schema)
 
 
 def _limits(k: int | None, l: int | None, t: float | None) -> list[PrivacyModel]:  # noqa: E741

@@ -194,7 +194,22 @@ def treatment_sentences(schema: Schema) -> list[str]:
     return found
 
 
-def refuse_perturbed(schema: Schema, who: str) -> None:
+def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Schema]:
+    """Treat all columns of a table before a job that knows no treatments; return it with its plain schema.
+
+    Raises
+    ------
+    InputError
+        When a column cannot be treated so, or values before would have to be judged.
+    """
+    if not schema.treated:
+        return engine, schema
+    refuse_perturbed(schema, who, "give it another treatment, or use anonymize")
+    rows = Treating.of(engine, schema).rows(engine)
+    return rows, schema.with_attributes(each.as_counted() for each in schema.attributes)
+
+
+def refuse_perturbed(schema: Schema, who: str, way_out: str = "anonymize both tables together") -> None:
     """Refuse perturbed sensitive attributes, where models could only look at what was released.
 
     Raises
@@ -205,5 +220,5 @@ def refuse_perturbed(schema: Schema, who: str) -> None:
     if perturbed:
         raise ParameterError(
             f"{who} judges what was released, and column {named(perturbed)} is perturbed, so it looks more "
-            "diverse than what can be learned of it; anonymize both tables together"
+            f"diverse than what can be learned of it; {way_out}"
         )

@@ -454,8 +454,8 @@ class Schema:
         """
         if self.treated:
             raise SchemaError(
-                f"column {named(each.name for each in self.treated)} has a treatment, which only anonymize "
-                "and apply carry out; leave "
+                f"column {named(each.name for each in self.treated)} has a treatment, which only "
+                "anonymize, apply and anatomize carry out; leave "
                 + setting("treatments", "--treat (treat in a policy file)")
                 + " out here, and give the column the role identifying if it must not leave as it is"
             )

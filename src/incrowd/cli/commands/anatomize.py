@@ -24,7 +24,7 @@ def anatomize(
         Path, typer.Option("-o", "--output", help="Folder for quasi.csv and sensitive.csv; made if need be.")
     ],
     source: options.CsvOptions,
-    columns: options.UnrecodedColumns,
+    columns: options.TreatedColumns,
     limits: Annotated[options.ModelOptions, Without("k", "t", "wildcards")],
     seed: options.Seed = None,
     escape_formulas: options.Escape = False,
@@ -65,7 +65,10 @@ def anatomize(
 
 def show_anatomy(out: Console, anatomy: Anatomy) -> None:
     """Print what the two tables hold and protect."""
+    from rich.text import Text
+
     from incrowd.cli.tables import limit_text, number, quantity_text, verdict
+    from incrowd.jobs.treating import treatment_sentences
 
     found = anatomy.privacy
     out.print(
@@ -73,6 +76,8 @@ def show_anatomy(out: Console, anatomy: Anatomy) -> None:
         f"each with {anatomy.l} different values or more"
     )
     out.print("the quasi-identifiers are released as they are; only sensitive values are hidden in groups")
+    for sentence in treatment_sentences(anatomy.policy.schema):
+        out.print(Text(sentence))
     for measured in anatomy.privacy.privacy:
         if measured.holds is not None:
             reached = f"{measured.quantity} {number(measured.value)} {limit_text(measured)}"
