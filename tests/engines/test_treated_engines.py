@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -277,7 +278,41 @@ def test_what_cannot_be_treated_is_told_before_anything_is_written(place, tmp_pa
         ic.anonymize(given, schema, "k-anonymity:2")
 
 
-def test_blocks_on_spark_refuse_treatments(spark):
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_blocks_on_spark_have_treated_columns(spark, tmp_path):
+    frame = drawn_table().with_columns(phone=pl.format("+49 {}", pl.col("n")))
+    schema = ic.Schema(
+        ["age"], ["pay"], insensitive=["n", "noisy", "mean", "phone", "job"], unlisted="drop",
+        treatments={
+            "age": "round:10", "pay": {"round": 100, "top": 300}, "noisy": "noise:0.5", "mean": "microaggregate:6",
+            "phone": "pseudonym:key=env:CLINIC_KEY", "job": "redact",
+        },
+    )  # fmt: skip
+    release = ic.anonymize(spark.createDataFrame(frame.to_arrow()), schema, "k-anonymity:12", blocks=2)
+    found = pl.DataFrame(release.table.toArrow()).sort("n")
+    release.write(tmp_path / "out")
+    assert rows(pl.read_parquet(tmp_path / "out" / "*.parquet").select(found.columns)) == rows(found)
+    secret = Secret(KEY.encode())
+    assert found["phone"].to_list() == [secret.digest(p.encode()).hex()[:16] for p in frame["phone"]]
+    assert (
+        found["pay"] == (frame["pay"] / 100).round(mode="half_away_from_zero").clip(upper_bound=3) * 100
+    ).all()
+    assert set(found["job"].drop_nulls()) == {"[redacted]"}
+    assert found.group_by("mean").len()["len"].min() >= 6
+    assert (found["noisy"] != frame["noisy"]).mean() > 0.9
+    assert release.privacy.holds
+    assert not set(found["age"]) & {str(age) for age in range(20, 60) if age % 10}
+    assert [entry["name"] for entry in release.to_dict()["treatments"]] == [
+        "age", "pay", "noisy", "mean", "phone", "job"
+    ]  # fmt: skip
+
+
+def test_blocks_on_spark_refuse_what_they_cannot_judge(spark):
     frame = spark.createDataFrame(table().to_arrow())
-    with pytest.raises(ic.ParameterError, match=r"cannot be treated block by block .'pid'"):
-        ic.anonymize(frame, SCHEMA, "k-anonymity:2", blocks=2)
+    with pytest.raises(ic.ParameterError, match="counts people by column 'pid', and cannot release its"):
+        ic.anonymize(frame, SCHEMA.with_attributes(
+            replace(each, treatment=None) if each.perturbed else each for each in SCHEMA.attributes
+        ), "k-anonymity:2", blocks=2)  # fmt: skip
+    drawn = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "noise:0.1"})
+    with pytest.raises(ic.ParameterError, match="column 'salary' is perturbed"):
+        ic.anonymize(frame, drawn, "k-anonymity:2", blocks=2)

@@ -143,7 +143,7 @@ class Engine(ABC):
 
     @property
     def native(self) -> Any:
-        """The table itself, as treated rows are handed on; that of rows in memory alone."""
+        """The table itself, as treated rows are handed on; of rows in memory and on Spark alone."""
         raise self._no_treatments()
 
     def with_rows(self, other: Engine) -> Engine:

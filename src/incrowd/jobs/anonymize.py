@@ -21,7 +21,7 @@ from incrowd.jobs.release import Release
 from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.set_limit import check_sets
 from incrowd.jobs.stages import Clock
-from incrowd.jobs.treating import Treating
+from incrowd.jobs.treating import Treating, treated_table, treatment_entries
 from incrowd.jobs.types import with_types
 from incrowd.parameters import COUNT
 from incrowd.progress import Progress, Silent
@@ -240,7 +240,12 @@ def _in_blocks(
         raise ParameterError("blocks: a population cannot be compared block by block; leave it out")
     check_levels(policy)
     refuse_divided(policy)
+    schema = policy.schema
+    if schema.treated:
+        engine, plain = treated_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
+        table, policy = engine.native, replace(policy, schema=plain)
     made = in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
+    made = replace(made, treatments=tuple(treatment_entries(schema)))
     # For type checkers a release is one type: to tell them apart would take every argument twice.
     return cast("Release", made)
 

@@ -84,9 +84,13 @@ class Treating:
             tuple(made),
         )
 
+    def everything(self) -> Engine:
+        """Return the engine of the rows with all treated columns."""
+        return self.came.treated(self._columns)
+
     def rows(self, counted: Engine) -> Engine:
         """Return the engine of the rows that leave, with what `counted` has counted."""
-        return counted.with_rows(self.came.treated(self._columns)) if self._columns else counted
+        return counted.with_rows(self.everything()) if self._columns else counted
 
 
 def _following(
@@ -194,6 +198,22 @@ def treatment_sentences(schema: Schema) -> list[str]:
     return found
 
 
+def refuse_untreatable(schema: Schema, who: str) -> None:
+    """Refuse treatments that a job cannot have which is given a treated table; see `treated_table`.
+
+    Raises
+    ------
+    ParameterError
+    """
+    refuse_perturbed(schema, who, "give it another treatment, or leave it out")
+    people = [each.name for each in schema.having("person") if each.treatment is not None]
+    if people:
+        raise ParameterError(
+            f"{who} counts people by column {named(people)}, and cannot release its pseudonym, too; leave "
+            "the treatment out, so that the column does not leave"
+        )
+
+
 def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Schema]:
     """Treat all columns of a table before a job that knows no treatments; return it with its plain schema.
 
@@ -204,9 +224,10 @@ def treated_table(engine: Engine, schema: Schema, who: str) -> tuple[Engine, Sch
     """
     if not schema.treated:
         return engine, schema
-    refuse_perturbed(schema, who, "give it another treatment, or use anonymize")
-    rows = Treating.of(engine, schema).rows(engine)
-    return rows, schema.with_attributes(each.as_counted() for each in schema.attributes)
+    refuse_untreatable(schema, who)
+    return Treating.of(engine, schema).everything(), schema.with_attributes(
+        each.as_counted() for each in schema.attributes
+    )
 
 
 def refuse_perturbed(schema: Schema, who: str, way_out: str = "anonymize both tables together") -> None:

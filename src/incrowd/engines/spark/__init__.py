@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import secrets
 import sys
@@ -188,6 +189,16 @@ class SparkEngine(FetchedEngine):
             frame, cells = self._with_treated(frame, cells)
             frame, cells = self._with_drawn(frame, cells, [*released, *keyed])
             return self._released(frame, released, cells)
+
+    @property
+    def native(self) -> Any:
+        """The DataFrame, in which columns are treated when Spark is asked for them."""
+        moved = copy.copy(self)
+        moved._leaving, moved._treated, moved._drawn = self._treated, (), None
+        with guarded():
+            frame, cells = moved._with_treated(positional(self._frame)[0], {})
+            frame, cells = moved._with_drawn(frame, cells, self._names)
+            return self._released(frame, self._names, cells)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Sort the rows by random numbers when they are asked for; see `Engine.reordered`."""

@@ -35,6 +35,7 @@ from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches,
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.jobs.set_limit import check_values
 from incrowd.jobs.survey import refuse_survey
+from incrowd.jobs.treating import refuse_untreatable
 from incrowd.kernels.counting import counts_per_key
 from incrowd.privacy import PrivacyModel
 from incrowd.progress import Silent
@@ -85,6 +86,8 @@ class DistributedRelease:
         What was lost, per metric that is a mean over records: added up from the blocks.
     seconds
         Wall time per stage.
+    treatments
+        What became of treated columns before they were counted; `policy` is that of the treated table.
     """
 
     table: Any = field(repr=False)
@@ -99,6 +102,7 @@ class DistributedRelease:
     kept: Any = field(default=None, repr=False, kw_only=True)
     named: Any = field(default=None, repr=False, kw_only=True)
     scale: TableStatistics | None = field(default=None, repr=False, kw_only=True)
+    treatments: tuple[dict[str, Any], ...] = field(default=(), repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         records = self.privacy.records
@@ -140,6 +144,7 @@ class DistributedRelease:
             "models": [str(model) for model in self.policy.models],
             "max_suppression": self.policy.max_suppression,
             "wildcards": self.policy.wildcards,
+            **({"treatments": list(self.treatments)} if self.treatments else {}),
             "blocks": {"count": self.blocks, "largest": self.sizes[0], "smallest": self.sizes[-1]},
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
@@ -181,11 +186,7 @@ def refuse_divided(policy: Policy) -> None:
     ParameterError
     """
     refuse_survey(policy.schema, "a table that is cut into blocks")
-    if treated := [each.name for each in policy.schema.treated]:
-        raise ParameterError(
-            f"blocks: columns cannot be treated block by block ({named(treated)}); leave "
-            "blocks out, or raise driver_keys where memory allows"
-        )
+    refuse_untreatable(policy.schema, "a table that is cut into blocks")
     algorithm = policy.algorithm
     if not isinstance(algorithm, Mondrian):
         raise ParameterError(
