@@ -152,7 +152,7 @@ class _Search:
 
     def run(self) -> bool:
         """Search until all is settled (True) or the budget is spent (False)."""
-        if self.explorer.settles:
+        if self.explorer.settles or self.explorer.may_settle:
             return self._settle()
         if not self._rule_out():
             return False

@@ -287,6 +287,17 @@ class PrivacyModel(Configured, ABC):
                 verdict &= part.accepts(part.values(classes, attribute))
         return verdict
 
+    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """Return how many records of each class must be suppressed, however it is divided: int64[classes].
+
+        It is 0 for classes that satisfy the model. It is asked of models under which classes that satisfy the
+        model make one that does when they are merged. So whatever remains of a class that fails, and is kept
+        in parts that satisfy the model, satisfies the model as a whole; and that is not the class itself.
+        """
+        import numpy as np
+
+        return (~self.holds(classes)).astype(np.int64)
+
     def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
         """Measure the table, once per limit and per sensitive attribute where the model concerns them.
 

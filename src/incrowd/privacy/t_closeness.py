@@ -125,6 +125,27 @@ class TCloseness(SensitiveModel):
         """The Earth Mover's Distances are convex; a difference over the class's own values is not."""
         return Monotone(generalization=self.distance != MAXIMAL, suppression=True)
 
+    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """Return the records of a class in proportion to what its distance is beyond the limit.
+
+        Leaving out the share x of a class moves its distribution by x at most, since two distributions are
+        never farther apart than 1. So a class of distance d needs a share of d - t at least.
+        """
+        import numpy as np
+
+        attributes = self.positions(classes.frequency)
+        by_record = classes.counted is classes and classes.frequency.spread is None
+        if self.is_joint or not by_record or any(classes.singles(each) is not None for each in attributes):
+            return super().certain_losses(classes)
+        lost = np.zeros(len(classes), np.int64)
+        for attribute in attributes:
+            distances = self.values(classes, attribute)
+            # Rounded down, so that an error of rounding never makes it more.
+            least = np.ceil(classes.sizes * (distances - self.t) * (1 - 1e-9) - 1e-6)
+            least = np.where(self.accepts(distances), 0, np.maximum(least, 1))
+            lost = np.maximum(lost, least.astype(np.int64))
+        return lost
+
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""
         import numpy as np

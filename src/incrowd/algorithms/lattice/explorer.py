@@ -84,6 +84,11 @@ class Explorer:
         return self._judge.settles
 
     @property
+    def may_settle(self) -> bool:
+        """Whether a node that fails by far settles those below."""
+        return self._judge.may_settle
+
+    @property
     def rises(self) -> bool:
         """Whether looking at a node can raise what others lose at least."""
         return self._score.rises

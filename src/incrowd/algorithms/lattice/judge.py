@@ -72,6 +72,8 @@ class Judge:
         Records below which a class is suppressed.
     settles
         Whether a node that fails settles those below.
+    may_settle
+        Whether a node that fails by far settles those below.
     least_people
         People below which a class is suppressed; 1 where records are counted.
     """
@@ -95,6 +97,12 @@ class Judge:
         self.settles = all(
             self._monotone(model).absorbing if limits.suppresses else self._monotone(model).generalization
             for model in self._models
+        )
+
+        # Or those below a node that fails by far.
+        self.may_settle = not self._of_table and all(
+            monotone.generalization and monotone.suppression
+            for monotone in map(self._monotone, self._of_classes)
         )
 
     @property
@@ -176,13 +184,20 @@ class Judge:
         """Find the classes to suppress, enough to be too many, and whether that settles the nodes below."""
         sizes = classes.sizes
         before = self._limits.before
+        # Whoever is in a class that is too small is suppressed below, too.
+        certain = np.where(failing, sizes, 0)
         for model in self._of_classes:
-            failing = failing | ~model.holds(classes)
+            monotone = self._monotone(model)
+            if monotone.generalization and monotone.suppression:
+                lost = model.certain_losses(classes)
+                failing = failing | (lost > 0)
+                certain = np.maximum(certain, lost)
+            else:
+                failing = failing | ~model.holds(classes)
             if int(sizes[failing].sum()) + before > allowed:
                 # The absorbing models come first, so nothing else has been counted yet.
-                monotone = self._monotone(model)
                 exact = allowed <= before and monotone.generalization and self.settles
-                return failing, monotone.absorbing or exact
+                return failing, monotone.absorbing or exact or int(certain.sum()) + before > allowed
         fickle = [
             model for model in self._of_classes if not model.monotone.suppression and not model.needs_table
         ]
