@@ -44,6 +44,8 @@ class Agglomerative(LocalAlgorithm):
     - **Blocks.** Keys are compared within blocks of some thousands, which are cut at medians, where a cut
       saves most. Each further round cuts other blocks and improves the classes in them.
 
+    Categories without a hierarchy are released as sets, and every value of a set counts.
+
     Every step keeps k records in each class, and none makes the loss larger. Classes that fail another model
     are joined with the nearest ones. If Mondrian's classes cost less in the end, these are taken.
 
@@ -95,7 +97,7 @@ class _Search:
     def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
         import numpy as np
 
-        from incrowd.algorithms._points import costs_of
+        from incrowd.algorithms._sets import in_columns
         from incrowd.kernels.keyed_classes import Points, tabulate
 
         frequency = problem.frequency
@@ -103,15 +105,13 @@ class _Search:
         self.settings = settings
         # What costs most stands first: then few attributes tell that two keys are too far apart.
         order = _by_cost(frequency, problem.attributes)
-        self.table = replace(
+        table = replace(
             frequency,
             domains=tuple(frequency.domains[j] for j in order),
             codes=tuple(frequency.codes[j] for j in order),
         )
-        attributes = [problem.attributes[j] for j in order]
-        self.costs = costs_of(self.table, attributes)
+        ranks, self.costs = in_columns(table, [problem.attributes[j] for j in order])
         self.cells: Cells = tabulate(self.costs)
-        ranks = np.column_stack([codes.astype(np.int64) for codes in self.table.codes])
         self.points: Points = Points(ranks, frequency.weights)
         self.random = np.random.default_rng(problem.seed)
         each = max(problem.least * frequency.keys // max(frequency.records, 1), 1)
@@ -139,13 +139,12 @@ class _Search:
         return class_of.astype(np.int32), int(class_of.max(initial=-1)) + 1
 
     def cost(self, class_of: NDArray[np.integer]) -> int:
-        """Return what all records cost in these classes."""
-        from incrowd.algorithms._points import class_cells
-        from incrowd.kernels.costs import cell_costs
+        """Return what all records lose in these classes."""
+        from incrowd.algorithms._sets import class_costs
         from incrowd.kernels.counting import class_sums
 
         where = _members(class_of)
-        each = cell_costs(self.costs, *class_cells(self.table, *where))
+        each = class_costs(self.problem.frequency, self.problem.attributes, *where)
         return int(each @ class_sums(*where, self.points.weights))
 
     def _classes(
@@ -154,11 +153,18 @@ class _Search:
         """Return the cells of each class, and how many keys it has."""
         import numpy as np
 
-        from incrowd.algorithms._points import class_cells
-
         indptr, members = _members(class_of)
-        lows, highs = class_cells(self.table, indptr, members)
+        lows, highs = self._ends(indptr, members)
         return lows, highs, np.diff(indptr)
+
+    def _ends(
+        self, indptr: NDArray[np.int64], members: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the lowest and the highest rank of each class in every column."""
+        import numpy as np
+
+        ranks = self.points.ranks[members]
+        return np.minimum.reduceat(ranks, indptr[:-1]), np.maximum.reduceat(ranks, indptr[:-1])
 
     def _cut(self, ranks: NDArray[np.int64], size: int, *, fresh: bool = False) -> NDArray[np.int64]:
         """Cut points into blocks of at most so many: the block of each.
@@ -242,6 +248,7 @@ def _by_cost(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list
     import numpy as np
 
     from incrowd.algorithms._points import costs_of
+    from incrowd.algorithms._sets import released_as_sets
     from incrowd.kernels.costs import cell_costs
 
     costs = costs_of(frequency, attributes)
@@ -253,7 +260,11 @@ def _by_cost(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list
         lows, highs = np.zeros((2, len(one), len(frequency.codes)), np.int64)
         pair = frequency.codes[j][one].astype(np.int64), frequency.codes[j][other].astype(np.int64)
         lows[:, j], highs[:, j] = np.minimum(*pair), np.maximum(*pair)
-        dear.append(int(cell_costs(costs, lows, highs).sum()))
+        cost = int(cell_costs(costs, lows, highs).sum())
+        values = frequency.domains[j].size
+        dear.append(
+            cost // max(values - 1, 1) if released_as_sets(frequency.domains[j], attributes[j]) else cost
+        )
     return sorted(range(len(dear)), key=lambda j: -dear[j])
 
 
