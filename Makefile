@@ -27,8 +27,11 @@ demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 	$(BIN)/incrowd demo -o demo-release --force
 
 # Bytecode is kept whatever the environment says: tests start many processes, and each would compile the sources anew.
-test: $(VENV)/.installed-test ## set up and run the whole test suite
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile
+test: $(VENV)/.installed-test ## set up and run the tests, all but the slow ones
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+slow: $(VENV)/.installed-test ## run the slow tests: crosses of engines and settings, killed processes, real tables
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 explore: $(VENV)/.installed-test ## try the suite's properties with ten times the examples, drawn anew
 	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=10 $(BIN)/python -m pytest -n auto --dist loadfile -m hypothesis
@@ -65,4 +68,4 @@ docs: $(VENV)/.installed ## write the pages and the public names that are made f
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test explore fuzz lint bench gallery docs clean
+.PHONY: help demo test slow explore fuzz lint bench gallery docs clean

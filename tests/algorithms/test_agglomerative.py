@@ -174,6 +174,7 @@ def test_the_cost_of_an_interval_is_that_of_the_loss_metric(values):
             assert interval(cells, j, lo, hi) == cell_cost(costs, j, lo, hi)
 
 
+@pytest.mark.slow
 def test_it_loses_less_than_every_other_local_algorithm():
     table = hospital(3000, seed=3).select("age", "sex", "zip", "marital_status")
     schema = ic.Schema(quasi={name: ZIPS if name == "zip" else None for name in table.columns})
@@ -219,6 +220,7 @@ def test_a_seed_decides_what_is_random():
     assert ic.Agglomerative(block=100).assign(replace(problem, seed=1))[0].tolist() != first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [150, 500, 2000])
 def test_large_classes_begin_as_those_of_mondrian(k):
     table = hospital(4000, seed=1).select("age", "sex", "zip")

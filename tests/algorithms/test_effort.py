@@ -113,6 +113,7 @@ def test_few_nodes_are_held_at_once(wide, monkeypatch):
     assert max(held) <= 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lattice", "models", "share", "proved"),
     [
@@ -157,6 +158,7 @@ def million() -> pl.DataFrame:
     return pl.DataFrame({"number": np.arange(1_000_000), "group": np.arange(1_000_000) % 10})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_million_distinct_records_are_refused_before_hours_of_comparisons(million, name):
     schema = ic.Schema(quasi=["number"], unlisted="drop")
@@ -206,6 +208,7 @@ def test_prefixes_of_long_texts_are_refused():
         ic.anonymize(table, ic.Schema(quasi={"essay": Prefix()}), [ic.KAnonymity(2)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "width", "k", "wanted"),
     [

@@ -159,6 +159,7 @@ def test_the_notebook(shared_data, models, partitions, first, last):
 # --- second readings ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(1, 5), st.sampled_from([{}, {"n": 2, "c": 0.5}, {"t": 0}]))
 def test_clustering_reads_as_the_assignment_does(table, k, weights):
     assume(k <= table.height)
@@ -414,6 +415,7 @@ def test_an_output_style_of_its_own_wins():
 # --- local recoding in rounds -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [ic.Optimal, ic.Flash, ic.Datafly], ids=lambda entry: entry.name)
 @given(table=tables(least=12), k=st.integers(2, 4))
 def test_rounds_release_more_and_lose_less(algorithm, table, k):

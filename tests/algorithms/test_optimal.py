@@ -143,6 +143,7 @@ POPULATION = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", POPULATION.values(), ids=POPULATION)
 @examples(4)
 @given(frame=tables(most=16, gone=0), people=tables(most=40, gone=0), limit=st.sampled_from([0.0, 0.3]))

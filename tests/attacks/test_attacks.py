@@ -189,6 +189,7 @@ def test_numbers_that_are_one_double_are_linked_one_by_one():
     assert found[0].main.value > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(TIMES))
 def test_beside_another_library(shared_data, seed):
     """Intervals meet those of anonymeter 1.1.0 on its own example: three columns of Adult, a CTGAN of them.

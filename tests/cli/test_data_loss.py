@@ -305,6 +305,7 @@ def test_what_comes_into_a_released_folder_meanwhile_stays(run, work, monkeypatc
         assert not list(work.glob(".incrowd-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["out.csv", "out"])
 def test_of_two_processes_one_reports_success(work, output):
     """Both are past every check when the first of them puts its output in place."""
@@ -354,6 +355,7 @@ KILLS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "when", "command"), KILLS)
 def test_the_next_run_removes_what_a_killed_one_left(run, work, tmp_path, monkeypatch, place, when, command):
     temporary = tmp_path / "system"

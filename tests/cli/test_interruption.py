@@ -108,6 +108,7 @@ def sleeping(url, wanted: int, seconds: float) -> int:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "numbers", "word"),
     [

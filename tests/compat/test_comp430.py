@@ -32,6 +32,7 @@ def adult(shared_data):
     return str(folder / "adult-hw1.csv"), str(folder / "DGHs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "k", "more", "distortion", "loss", "keys", "least"),
     [

@@ -262,6 +262,7 @@ def test_releases_are_those_of_arx(petworks, name, tech, rate, settings, sensiti
     assert (made == expected).all(axis=None)
 
 
+@pytest.mark.slow
 def test_the_attacks_on_synthetic_data(petworks):
     folder = petworks / "adult"
     files = folder / "adults_syn_ctgan.csv.gz", folder / "adults_train.csv.gz"

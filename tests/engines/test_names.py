@@ -78,6 +78,7 @@ def test_an_address_is_that_of_one_column():
         assert frame.select(columns_named(reversed(ALL))).lazy().collect().columns == ALL[::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", sorted(set(MAKERS) - {"SparkEngine"}))
 def test_odd_names_are_counted_and_recoded_as_in_memory(engine, tmp_path):
     names = held_by_databases(ALL) if engine in ("SqlEngine", "RecodedEngine") else ALL
@@ -139,6 +140,7 @@ def test_odd_names_in_databases(kind, request):
             assert made.classes == one.privacy.classes
 
 
+@pytest.mark.slow
 def test_odd_names_on_spark(spark):
     # Patterns, quotes, points, names of our own and names that differ by case, in one job.
     names = ["^a$", "a", "*", "A", "a.b", "`a`", "c0", "q0", "", "count", "ä b", 'q"']

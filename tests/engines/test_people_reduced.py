@@ -58,6 +58,7 @@ def test_rows_in_memory(seed, people, person, sensitive, joint):
     assert counted_people(found) == expected(table, person, sensitive, joint)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32 - 1), st.integers(1, 30), st.sampled_from(PERSONS), st.sampled_from(SENSITIVE), st.booleans(),
     st.sampled_from(["parquet", "csv", "folder"]),
@@ -127,6 +128,7 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
         engine.count(ic.Schema(quasi=["q"], person="who"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
 @pytest.mark.parametrize("person", PERSONS, ids="-".join)
 @pytest.mark.parametrize("sensitive", SENSITIVE, ids=len)
@@ -231,6 +233,7 @@ def test_infinite_days_are_refused_where_they_name_a_person(postgres):
         engine_for(database.table("born")).count(ic.Schema(quasi=["q"], person="d"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", PERSONS, ids="-".join)
 @pytest.mark.parametrize("sensitive", SENSITIVE, ids=len)
 def test_spark(spark, person, sensitive):

@@ -199,6 +199,7 @@ def test_types_that_cannot_be_counted(spark):
         ic.assess(spark.readStream.format("rate").load(), ic.Schema(quasi=["value"]))
 
 
+@pytest.mark.slow
 def test_points_of_time_do_not_depend_on_the_session(spark):
     """An hour that the session's zone has twice, one that it has not, and one before time zones."""
     from pyspark.sql import types as st
@@ -238,6 +239,7 @@ def test_texts_that_a_collation_holds_for_equal(spark):
     assert fetched(release.table).sort("id")["q"].to_list() == ["a", "A", "a", "A"]
 
 
+@pytest.mark.slow
 def test_what_was_said_about_the_columns_stays_behind(spark):
     from pyspark.sql import functions as sf
 

@@ -124,6 +124,7 @@ def expected(table) -> ic.Comparison:
     return tried(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("opened", ["folder", "pattern", "scan"])
 def test_a_folder_gives_the_figures_of_its_rows(table, expected, tmp_path, ending, opened):

@@ -180,6 +180,7 @@ def without_spark(frame, schema, models, blocks, one_in, seed):
     return released.sort("id"), rows.added(figures, scale), units, scale
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(MODELS), st.integers(1, 8), st.sampled_from([1, 3, 10]), st.integers(0, 9))
 @examples(40)
 def test_any_cuts_give_a_release_that_holds(frame, models, blocks, one_in, seed):

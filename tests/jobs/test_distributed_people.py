@@ -73,6 +73,7 @@ def test_spark_blocks_hold_for_people(spark, blocks):
     release.unpersist()
 
 
+@pytest.mark.slow
 def test_spark_blocks_by_rows_would_not_hold(spark):
     """The same table without the role gives classes of fewer people."""
     plain = ic.Schema(
@@ -86,6 +87,7 @@ def test_spark_blocks_by_rows_would_not_hold(spark):
     release.unpersist()
 
 
+@pytest.mark.slow
 def test_spark_blocks_that_fail_by_people_are_joined(spark, monkeypatch):
     """A block of two people with many rows each holds by rows and has to be joined with another."""
     rows = [(f"p{n % 30}", n % 10, "xy"[n // 30]) for n in range(60)]
@@ -104,6 +106,7 @@ def test_spark_blocks_that_fail_by_people_are_joined(spark, monkeypatch):
         ic.anonymize(on_spark(spark, table), schema, [ic.KAnonymity(3)], blocks=2, driver_keys=20)
 
 
+@pytest.mark.slow
 def test_spark_blocks_checked_in_parts(spark, monkeypatch, tmp_path):
     release = ic.anonymize(on_spark(spark, TABLE), SCHEMA, MODELS, blocks=3)
     whole = release.privacy

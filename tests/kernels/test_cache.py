@@ -45,6 +45,7 @@ def machine_code(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.nb[ci]"))
 
 
+@pytest.mark.slow
 def test_a_read_only_installation_keeps_machine_code_in_a_private_temporary_folder(installed):
     done = init(installed)
     assert done.returncode == 0, done.stderr
@@ -61,6 +62,7 @@ def test_a_read_only_installation_keeps_machine_code_in_a_private_temporary_fold
     assert [file.stat().st_mtime_ns for file in files] == times, "found, and not compiled anew"
 
 
+@pytest.mark.slow
 def test_without_any_folder_every_run_compiles(installed):
     (installed.parent / "temporary" / f"incrowd-kernels-{os.getuid()}").write_text("in the way")
     done = init(installed, NUMBA_CACHE_DIR=str(installed.parent / "people.csv"))
@@ -70,6 +72,7 @@ def test_without_any_folder_every_run_compiles(installed):
     assert not machine_code(installed.parent)
 
 
+@pytest.mark.slow
 def test_damaged_machine_code_is_made_again(installed):
     kept = installed.parent / "kept"
     good = init(installed, NUMBA_CACHE_DIR=str(kept))

@@ -79,6 +79,7 @@ def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
         assert groups(release.table, whose, ["age", "town"]).distinct("ill") >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0.0, 0.1])
 def test_the_optimum_for_attackers_loses_least_of_all_nodes(limit):
     table = people_table(8, people=60)

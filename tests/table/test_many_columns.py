@@ -21,6 +21,7 @@ def wide() -> pl.DataFrame:
     return pl.DataFrame(values, schema=COLUMNS, orient="row").with_columns(s=pl.Series(["a", "b", "c"] * 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm",
     [ic.Mondrian(), ic.Datafly(), ic.Optimal(metric="ambiguity", budget="540"), ALGORITHMS.get("oka")()],

@@ -22,6 +22,7 @@ SECOND = [
 ]
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(
         st.tuples(st.sampled_from(["a", "b", "*"]), st.sampled_from("xyz"), st.integers(0, 3)),

@@ -52,6 +52,7 @@ def by(person):
 # --- figures ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("person", [False, True])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_figures_are_those_of_the_release_and_of_groups_as_sets(tmp_path, algorithm, person):

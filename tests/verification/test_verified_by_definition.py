@@ -75,6 +75,7 @@ rows = st.tuples(
 )
 
 
+@pytest.mark.slow
 @examples(30)
 @given(table=st.lists(rows, min_size=1, max_size=40))
 @example(table=[("1", "1", "5.5", "a"), ("2", "1", "1", "c")])
@@ -124,6 +125,7 @@ def test_agrees_with_brute_force(table):
         assert reached[place] == pytest.approx(float(farthest), abs=1e-13)
 
 
+@pytest.mark.slow
 def test_many_classes_and_many_values_stay_small(check):
     # 5,000 classes and 2,000 values: classes times values would be ten million cells
     lines = [f"{i % 5000},{i * 7919 % 2000}" for i in range(20_000)]

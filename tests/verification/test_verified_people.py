@@ -230,6 +230,7 @@ def test_a_release_by_rows_fails_where_people_make_it_fail(tmp_path, seed):
     assert not alone.ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_records_settle_is_so_for_people(tmp_path, seed):
     """A verdict by records is given only where it is the verdict by people, too."""

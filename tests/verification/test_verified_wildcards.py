@@ -61,6 +61,7 @@ def saved(folder, table, asked, wildcards, *, people):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 @pytest.mark.parametrize("wildcards", ["value", "matches-any", "conservative"])
 @pytest.mark.parametrize("seed", range(4))
