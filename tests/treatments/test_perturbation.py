@@ -428,6 +428,16 @@ def test_rows_that_come_in_another_order_are_refused():
         release.table.collect()
 
 
+def test_streaming_columns_are_found_letter_by_letter():
+    raw = pl.DataFrame({"age": [1] * 4, "^a.*$": ["x1", "x2", "x3", "x4"], "*": ["y"] * 4, "abc": ["z"] * 4})
+    schema = ic.Schema(
+        ["age"], insensitive=["^a.*$", "*", "abc"], treatments={"^a.*$": "keep-first:1", "*": "redact"}
+    )
+    found = ic.anonymize(raw.lazy(), schema, "k-anonymity:2").table.collect()
+    assert found.select("abc").to_series().to_list() == ["z"] * 4
+    assert found.rows() == [("1", "x*", "[redacted]", "z")] * 4
+
+
 def test_rows_of_several_files_share_no_draws(tmp_path):
     rows = pl.DataFrame({"age": 1, "pay": pl.Series([1000.0] * 400 + [0.0] * 400), "n": range(800)})
     for place in range(2):

@@ -33,10 +33,21 @@ if TYPE_CHECKING:
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["NUMBER", "FetchedEngine", "PeopleFetched"]
+__all__ = ["NUMBER", "FetchedEngine", "PeopleFetched", "joined_by"]
 
 NUMBER = "\0number"
 """Counts rows of the same values."""
+
+
+def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Join rows with a table by some columns, missing values being equal; return its further columns."""
+    places = [f"\0by {place}" for place in range(len(names))]
+    renamed = dict(zip(names, places, strict=True))
+    others = [name for name in table.columns if name not in renamed]
+    left = rows.select(columns_named(names)).rename(renamed)
+    right = table.rename(renamed)
+    joined = left.join(right, on=places, how="left", nulls_equal=True, maintain_order="left")
+    return joined.select(columns_named(others))
 
 
 class PeopleFetched(NamedTuple):
@@ -240,7 +251,7 @@ class FetchedEngine(GroupedEngine):
         if int(raw[ROWS].sum()) != self._fetched_rows:
             raise TableError(CHANGED)
         made = raw.select(columns_named(names)).with_columns(column.of(raw) for column in treated)
-        joined = made.join(recoded, on=names, how="left", nulls_equal=True, maintain_order="left")
+        joined = joined_by(made, recoded, names)
         return pl.concat(
             [raw.select(columns_named(keyed)), joined.select(columns_named(cells))], how="horizontal"
         )

@@ -32,6 +32,7 @@ __all__ = ["ScanEngine"]
 
 _FIRST = "\0first"
 _PLACE = "\0place"
+_TREATED = "\0treated"
 _AT_ONCE = 1 << 20
 """Rows whose order is looked at together."""
 
@@ -145,18 +146,18 @@ class ScanEngine(GroupedEngine):
         placed = any(each.by_row for each, _ in columns)
         if placed:
             frame = frame.with_row_index(_PLACE, offset=start)
-        made = [
-            pl.struct(columns_named([*each.columns, *([_PLACE] if each.by_row else [])]))
-            .map_batches(
-                partial(_of_rows, each, done),
-                return_dtype=each.type_of(self._types[each.name]),
-                is_elementwise=True,
-            )
-            .alias(each.name)
-            for each, done in columns
-        ]
-        made_frame = frame.with_columns(made)
-        return made_frame.drop(_PLACE) if placed else made_frame
+        read = dict.fromkeys(name for each, _ in columns for name in each.columns)
+        # By place: a name may look like a pattern.
+        types = {f"c{i}": each.type_of(self._types[each.name]) for i, (each, _) in enumerate(columns)}
+        # All columns of a batch one after the other: what one finds of its rows the next one knows.
+        made = pl.struct(columns_named([*read, *([_PLACE] if placed else [])])).map_batches(
+            partial(_all_of_rows, columns), return_dtype=pl.Struct(types), is_elementwise=True
+        )
+        made_frame = frame.with_columns(made.alias(_TREATED)).with_columns(
+            column_named(_TREATED).struct.field(field).alias(each.name)
+            for field, (each, _) in zip(types, columns, strict=True)
+        )
+        return made_frame.drop(_TREATED, *([_PLACE] if placed else []))
 
     def head(self, column: str, rows: int) -> pl.Series | None:
         """Return the first values of a column, None where they cannot be read; see `Engine.head`."""
@@ -256,6 +257,14 @@ class _Made(NamedTuple):
 
     came: pl.Series
     made: pl.Series
+
+
+def _all_of_rows(columns: Sequence[tuple[TreatedColumn, _Made | None]], rows: pl.Series) -> pl.Series:
+    """Treat columns of a batch, which come as one column of structs, and give them back as one."""
+    import polars as pl
+
+    made = [_of_rows(column, done, rows).alias(f"c{i}") for i, (column, done) in enumerate(columns)]
+    return nameless(pl.DataFrame(made).to_struct(""))
 
 
 def _of_rows(column: TreatedColumn, done: _Made | None, rows: pl.Series) -> pl.Series:

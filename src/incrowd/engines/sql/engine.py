@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched
+from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched, joined_by
 from incrowd.engines.grouped import CELL, PERSON, ROWS
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
@@ -329,9 +329,7 @@ class RecodedTable:
     def _drawn_for(self, numbered: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         """Return what columns become in rows, which have what they are drawn from and their number."""
         assert self.drawn is not None
-        joined = numbered.join(
-            self.drawn, on=numbered.columns, how="left", nulls_equal=True, maintain_order="left"
-        )
+        joined = joined_by(numbered, self.drawn, numbered.columns)
         return joined.select(column_named(CELL.format(name)).alias(name) for name in names)
 
     @property
