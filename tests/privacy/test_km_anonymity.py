@@ -132,3 +132,14 @@ def test_the_optimum_is_that_of_all_nodes(power):
 def test_what_cannot_be_is_refused(table, schema, model, algorithm, problem):
     with pytest.raises(ic.ParameterError, match=problem):
         ic.anonymize(table, schema, [model], algorithm)
+
+
+def test_a_power_above_anybodys_rows_is_told():
+    table = pl.DataFrame({"who": [1, 1, 2, 2, 3], "age": [20, 30, 20, 30, 20]})
+    schema = ic.Schema(quasi=["age"], person="who")
+    high = ic.assess(table, schema, [ic.KMAnonymity(1, 5)])
+    told = "km-anonymity: nobody has 5 different rows, but 2 at most; power=5 is measured as power=0 is"
+    assert any(told in note for note in high.notes)
+    both = ic.assess(table, schema, [ic.KMAnonymity(1, 2), ic.KMAnonymity(1, 0)])
+    assert not any("km-anonymity" in note for note in both.notes)
+    assert both.privacy[1].value == high.privacy[0].value

@@ -408,9 +408,10 @@ def assess(
         model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
-    told = (*repeated_ids(engine_for(table), schema), *doubts(classes.frequency, schema))
+    told = [*repeated_ids(engine_for(table), schema), *doubts(classes.frequency, schema)]
+    told += [sentence for model in models for sentence in model.told(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
-    return replace(assessment, notes=told, _measured=(classes, models, wildcards))
+    return replace(assessment, notes=tuple(told), _measured=(classes, models, wildcards))
 
 
 def assess_table(

@@ -231,6 +231,10 @@ class PrivacyModel(Configured, ABC):
         """Return what a class satisfies by itself, whatever it looks like: see `Attacker`."""
         return (self,)
 
+    def told(self, frequency: FrequencyTable) -> list[str]:
+        """Say in sentences what a reader of the figures has to know of the model on this table."""
+        return []
+
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a parameter that no recoding of the table could satisfy.
 

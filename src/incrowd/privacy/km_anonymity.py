@@ -99,12 +99,22 @@ class KMAnonymity(IdentityModel):
             raise ParameterError(
                 f"km-anonymity: k={self.k} is more than the table's {frequency.records} people; lower k"
             )
-        most = 1 if frequency.spread is None else frequency.spread.most_entries
+        most = _most_rows(frequency)
         if self.power > most:
             raise ParameterError(
                 f"km-anonymity: power={self.power} is more than the {most} different rows that anybody has; "
                 "lower it, or say power=0 for all of them"
             )
+
+    def told(self, frequency: FrequencyTable) -> list[str]:
+        """Say where nobody has as many rows as the attacker knows, so that all of them are measured."""
+        most = _most_rows(frequency)
+        if self.power <= most:
+            return []
+        return [
+            f"km-anonymity: nobody has {self.power} different rows, but {most} at most; "
+            f"power={self.power} is measured as power=0 is, for all rows of a person."
+        ]
 
     def _values(self, classes: EquivalenceClasses) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return for each class the fewest people who share a set of classes that it is in."""
@@ -219,6 +229,11 @@ def lone_histories(classes: EquivalenceClasses) -> int:
     single = of_person[indptr[:-1][np.diff(indptr) == 1]]
     _, _, shared, times = _shared(indptr, of_person, len(classes))
     return alone + int((classes.sizes[single] == 1).sum()) + int(times[shared == 1].sum())
+
+
+def _most_rows(frequency: FrequencyTable) -> int:
+    """Return the most different rows that a person has."""
+    return 1 if frequency.spread is None else frequency.spread.most_entries
 
 
 def km_anonymity(table: Any, quasi: Columns, person: str | Sequence[str], *, power: int = 2) -> int:
