@@ -60,12 +60,21 @@ bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 gallery: $(VENV)/.installed-test ## write one of every report and chart into gallery/
 	$(BIN)/python examples/gallery.py gallery
 
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@ $(VENV)/.installed
+
+site: $(VENV)/.installed-docs ## build the documentation as a site that reads offline: site/index.html
+	rm -rf site
+	$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs site
+	@echo "Open site/index.html"
+
 docs: $(VENV)/.installed ## write the pages and the public names that are made from the code
 	$(BIN)/python -m incrowd.cli.reference names > .names && mv .names src/incrowd/__init__.pyi
 	$(BIN)/python -m incrowd.cli.reference > docs/reference.md
 	$(BIN)/python -m incrowd.cli.reference cli > docs/cli.md
 
 clean: ## remove what the other tasks made
-	rm -rf $(VENV) demo-release gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-release gallery site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test slow explore fuzz lint bench gallery docs clean
+.PHONY: help demo test slow explore fuzz lint bench gallery site docs clean

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import incrowd
+import page_runner
 from incrowd.algorithms import ALGORITHMS
 from incrowd.cli.reference import command_line, markdown, public_names
 from incrowd.hierarchy import BUILDERS
@@ -30,9 +31,12 @@ PAGES = sorted(
 )
 
 
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
 def blocks(page: str, language: str) -> list[str]:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", text_of(page), re.DOTALL)
 
 
 def too_long(text: str, width: int = 100) -> list[int]:
@@ -105,14 +109,47 @@ def test_the_policy_page_names_every_builder():
         assert f"`{name}`" in text
 
 
-def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+RUN = [
+    "README.md",
+    "docs/index.md",
+    *(page for page in PAGES if page.startswith(("docs/tutorials/", "docs/how-to/", "docs/explanation/"))),
+]
+
+
+@pytest.mark.parametrize("page", [page for page in RUN if page_runner.blocks(text_of(page))])
+def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    # The one on Spark needs a cluster.
-    [code] = [block for block in blocks("README.md", "python") if "hospital" in block]
-    scope: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), scope)
-    assert scope["release"].privacy.smallest >= 5
-    assert (tmp_path / "out" / "release.csv").is_file()
+    # Tables on the pages are as wide as a terminal that many have.
+    monkeypatch.setenv("COLUMNS", "100")
+    scope = page_runner.run(page, text_of(page))
+    if page == "README.md":
+        assert scope["release"].privacy.smallest >= 5
+        assert (tmp_path / "out" / "release.csv").is_file()
+
+
+def test_the_readme_fits_on_a_page():
+    """Without tables and blank lines; what is longer belongs on a page of its own."""
+    lines = [line for line in text_of("README.md").splitlines() if line and not line.startswith("|")]
+    assert len(lines) <= 75
+
+
+def test_a_page_that_says_something_else_fails(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page_runner.run("page", "```python\nprint(1)\n```\n\n```text\n1\n```\n")
+    with pytest.raises(pytest.fail.Exception, match="page:1: the page says"):
+        page_runner.run("page", "```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match="ended with 0"):
+        page_runner.run("page", "```sh\nincrowd list models # exit status 1\n```\n")
+    with pytest.raises(AssertionError, match="`false` ended with 1"):
+        page_runner.run("page", "\n```sh\ntrue\nfalse\n```\n")
+
+
+def test_a_text_is_of_the_block_right_above_it_alone():
+    [code] = page_runner.blocks("```sh\ntrue\n```\n\nA sentence.\n\n```text\n1\n```\n")
+    assert code.printed is None
+    assert [*page_runner.commands("a b \\\n  c # exit status 2\n# no\ncat > f <<'END'\nx # 1\nEND\nd\n")] == [
+        ("a b    c", 2), ("cat > f <<'END'\nx # 1\nEND", 0), ("d", 0),
+    ]  # fmt: skip
 
 
 def test_the_walk_through_mondrian_runs(monkeypatch, tmp_path):

@@ -42,7 +42,7 @@ class Perturbation:
     records
         Rows that have a number in all of them, before and after.
     il1s
-        Per column the mean of |x - x'| / (sqrt(2) s), where s is the standard deviation before.
+        Per column the mean of ``|x - x'| / (sqrt(2) s)``, where s is the standard deviation before.
     means
         Per column the difference of means, over the standard deviation before.
     covariances

@@ -1,0 +1,142 @@
+"""The blocks of a page, run one after the other as a reader would, and what they print compared with the page.
+
+- `sh`: commands of `incrowd` run in this process; what sets a machine up (`pip`, `make`) is passed over. A command
+  must end with status 0, or with the N of a comment `# exit status N` behind it.
+- `python`: all blocks of a page share one scope.
+- `text` right below such a block is what it prints; `...` stands for whatever else is printed there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+__all__ = ["Block", "blocks", "commands", "run"]
+
+RUN = ("sh", "python")
+SET_UP = ("pip", "pipx", "uvx", "make")
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass
+class Block:
+    """Code of a page, its line, and what it prints where the page says so."""
+
+    language: str
+    code: str
+    line: int
+    printed: str | None = None
+
+
+def blocks(text: str) -> list[Block]:
+    """Return what is run of a page."""
+    found: list[Block] = []
+    end = -1
+    for fence in FENCE.finditer(text):
+        language, code = fence[1], fence[2]
+        if language in RUN:
+            found.append(Block(language, code, text.count("\n", 0, fence.start()) + 1))
+            end = fence.end()
+        elif language == "text" and found and not text[end : fence.start()].strip() and end >= 0:
+            found[-1].printed = code
+            end = -1
+    return found
+
+
+def commands(code: str) -> Iterator[tuple[str, int]]:
+    """Yield the commands of a shell block, each with the status that it must end with."""
+    lines = iter(code.replace("\\\n", " ").splitlines())
+    for line in lines:
+        command, _, remark = line.partition(" # ") if "<<" not in line else (line, "", "")
+        if not command.strip() or command.startswith("#"):
+            continue
+        if here := re.search(r"<<'(\w+)'", command):
+            body = [command]
+            while body[-1] != here[1]:
+                body.append(next(lines))
+            command = "\n".join(body) + "\n"
+        status = re.search(r"exit status (\d)", remark)
+        yield command.strip(), int(status[1]) if status else 0
+
+
+def _incrowd(arguments: list[str]) -> int:
+    """Run one command in this process and return its status."""
+    from incrowd.cli import main
+
+    before = sys.argv
+    sys.argv = ["incrowd", *arguments]
+    try:
+        with warnings.catch_warnings():
+            main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    finally:
+        sys.argv = before
+    return 0
+
+
+def _shell(code: str, where: str) -> None:
+    for command, expected in commands(code):
+        program = command.split(maxsplit=1)[0]
+        if program in SET_UP:
+            continue
+        if program == "cd":
+            os.chdir(command.split()[1])
+            continue
+        if program == "incrowd":
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors):
+                status = _incrowd(shlex.split(command)[1:])
+            sys.stdout.write(errors.getvalue())
+        else:
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+            status = done.returncode
+            sys.stdout.write(done.stdout + done.stderr)
+        assert status == expected, f"{where}: `{command}` ended with {status}"
+
+
+def _same(block: Block, printed: str, where: str) -> None:
+    wanted = "".join(f"{line.rstrip()}\n" for line in (block.printed or "").splitlines())
+    found = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    if not doctest.OutputChecker().check_output(wanted, found, doctest.ELLIPSIS):
+        pytest.fail(f"{where}: the page says\n{wanted}\nand what is printed is\n{found}", pytrace=False)
+
+
+@dataclass
+class Page:
+    """A page that is being run."""
+
+    name: str
+    scope: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, block: Block) -> None:
+        """Run one block and compare what it prints."""
+        where = f"{self.name}:{block.line}"
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            if block.language == "sh":
+                _shell(block.code, where)
+            else:
+                exec(compile(block.code, where, "exec"), self.scope)
+        if block.printed is not None:
+            _same(block, shown.getvalue(), where)
+
+
+def run(name: str, text: str) -> dict[str, Any]:
+    """Run every block of a page in the current folder, and return what its Python has named."""
+    page = Page(name)
+    for block in blocks(text):
+        page.run(block)
+    return page.scope
