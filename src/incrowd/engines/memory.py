@@ -86,8 +86,10 @@ class MemoryEngine(Engine):
             if attribute.role == "quasi" and suppressed.any():
                 suppressed &= _is_suppressed(series)
         live = None if not suppressed.any() else ~suppressed
-        quasi = [_ranked(encoded[a.name], a, schema.null_values, live) for a in schema.quasi]
-        sensitive = [_ranked(encoded[a.name], a, schema.null_values, None) for a in schema.sensitive]
+        read = [(encoded[each.name], each, live) for each in schema.quasi]
+        read += [(encoded[each.name], each, None) for each in schema.sensitive]
+        ranked = _all_ranked(read, schema.null_values)
+        quasi, sensitive = ranked[: len(schema.quasi)], ranked[len(schema.quasi) :]
         predicted = None
         if target is not None:
             wanted = schema.target(target, self._names)
@@ -256,6 +258,23 @@ def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
     return (series.cast(pl.String) == SUPPRESSED).fill_null(value=False).to_numpy()
 
 
+def _all_ranked(
+    columns: Sequence[tuple[pl.Series, Attribute, NDArray[np.bool_] | None]], null_values: tuple[str, ...]
+) -> list[tuple[Domain, NDArray[np.integer]]]:
+    """Rank the rows of each column, several columns at once where there are many rows."""
+    from incrowd.kernels.jit import PARALLEL_FROM, each_on_a_core
+
+    def work(
+        given: tuple[pl.Series, Attribute, NDArray[np.bool_] | None],
+    ) -> tuple[Domain, NDArray[np.integer]]:
+        series, attribute, live = given
+        return _ranked(series, attribute, null_values, live)
+
+    if not columns or len(columns[0][0]) < PARALLEL_FROM:
+        return [work(given) for given in columns]
+    return each_on_a_core(work, columns)
+
+
 def _ranked(
     series: pl.Series, attribute: Attribute, null_values: tuple[str, ...], live: NDArray[np.bool_] | None
 ) -> tuple[Domain, NDArray[np.integer]]:
@@ -416,9 +435,25 @@ def _days(series: pl.Series) -> tuple[pl.Series, pl.Series, list[str], NDArray[n
     return series, distinct, texts, days.to_numpy()
 
 
+def _by_table(values: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.integer]:
+    """Return the place of each row among ascending values; whole numbers that lie close have a table."""
+    import numpy as np
+
+    if len(values) and np.issubdtype(values.dtype, np.integer):
+        # Of Python, as the difference of two numbers may be more than their type holds.
+        least = int(values[0])
+        between = int(values[-1]) - least + 1
+        if between <= max(len(rows), 1 << 10):
+            if values.dtype.itemsize < 8:
+                values, rows = values.astype(np.int64), rows.astype(np.int64)
+            table = np.zeros(between, np.int32)
+            table[values - values[0]] = np.arange(len(values), dtype=np.int32)
+            return np.asarray(table[rows - values[0]])
+    return np.asarray(np.searchsorted(values, rows))
+
+
 def _places(series: pl.Series, distinct: pl.Series) -> NDArray[np.integer]:
     """Return each row's place among the distinct values; missing ones come last."""
-    import numpy as np
     import polars as pl
 
     if series.dtype.is_decimal() or str(series.dtype).endswith("Int128"):
@@ -430,7 +465,7 @@ def _places(series: pl.Series, distinct: pl.Series) -> NDArray[np.integer]:
     values = distinct.to_physical().to_numpy()
     rows = series.to_physical()
     filled = rows.fill_null(values[0] if len(values) else 0).to_numpy()
-    places: NDArray[np.integer] = np.searchsorted(values, filled)
+    places = _by_table(values, filled)
     if series.null_count():
         places[rows.is_null().to_numpy()] = len(distinct)
     return places
