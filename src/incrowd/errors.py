@@ -33,6 +33,7 @@ __all__ = [
     "TableError",
     "did_you_mean",
     "exists_already",
+    "in_the_page",
     "listed",
     "named",
     "null_values_setting",
@@ -80,6 +81,11 @@ def on_the_command_line() -> Iterator[None]:
         yield
     finally:
         _told["options"] = before
+
+
+def in_the_page() -> None:
+    """Let messages name settings as arguments from now on: the fields of the page are called so."""
+    _told["options"] = False
 
 
 def setting(argument: str, option: str) -> str:

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ __all__ = ["PrivateFolder", "remove_dead"]
 
 _NAME = re.compile(r"\.?incrowd-[0-9a-f]{12}\.tmp")
 _LOCK = "lock"
+_TRIES = 5
 
 
 class PrivateFolder:
@@ -121,5 +123,9 @@ def _create(parent: Path, prefix: str) -> tuple[Path, int]:
 def _remove(path: Path, lock: int, owner: int) -> None:
     # A forked child has a copy of the object and no right to the folder.
     if os.getpid() == owner:
-        shutil.rmtree(path, ignore_errors=True)
+        for _ in range(_TRIES):
+            shutil.rmtree(path, ignore_errors=True)
+            if not path.exists():
+                break
+            time.sleep(0.01)  # another thread removes a folder of its own below
         os.close(lock)

@@ -14,7 +14,7 @@ from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchP
 from incrowd.errors import InputError, ParameterError, did_you_mean, named
 from incrowd.io.addresses import file_path
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
-from incrowd.parameters import COUNT, SEED, SHARE, check_fields, parameter
+from incrowd.parameters import SEED, Parameter, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
@@ -33,6 +33,9 @@ __all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_sett
 
 POLICY_VERSION = 2
 """Of version 1 are files from before the rows came in a random order by default."""
+
+_SUPPRESSION = Parameter(float, "largest share of records that may be suppressed", low=0, high=1)
+_SET_LIMIT = Parameter(int, "largest number of values that a cell may list", low=1)
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,11 @@ class Policy:
     schema: Schema
     models: tuple[PrivacyModel, ...] = ()
     algorithm: Algorithm = field(default_factory=Mondrian)
-    max_suppression: float = SHARE.field(0.0)
+    max_suppression: float = _SUPPRESSION.field(0.0)
     output: Style = STYLE.field("auto")
     keep_order: bool = parameter("whether the rows keep their order", kind=bool, default=False)
     seed: int = SEED.field(0)
-    set_limit: int = COUNT.field(8)
+    set_limit: int = _SET_LIMIT.field(8)
     wildcards: Wildcards = WILDCARD.field("value")
 
     def __repr__(self) -> str:

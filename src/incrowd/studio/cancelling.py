@@ -1,0 +1,69 @@
+"""Progress that somebody looks at from another thread, and that can be told to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+__all__ = ["Cancelled", "Watched"]
+
+
+class Cancelled(BaseException):
+    """Somebody pressed Cancel.
+
+    It is no `Exception`, so that a job that tries something and goes on without it does not go on.
+    """
+
+
+class Watched:
+    """How far a job is, for a page that looks from time to time.
+
+    Example: a job in a thread is given ``watched`` as its progress. The page reads ``watched.told()``. After
+    ``watched.cancel()`` the next word of the job about its progress raises `Cancelled` in it.
+    """
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._stages: list[tuple[str, float]] = []
+        self._share: float | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody asked the job to stop."""
+        return self._stop.is_set()
+
+    def cancel(self) -> None:
+        """Ask the job to stop at its next word."""
+        self._stop.set()
+
+    def stage(self, name: str) -> None:
+        """Begin a stage.
+
+        Raises
+        ------
+        Cancelled
+        """
+        self._check()
+        self._stages.append((name, time.monotonic()))
+        self._share = None
+
+    def advance(self, done: int, total: int) -> None:
+        """Say how far the stage is.
+
+        Raises
+        ------
+        Cancelled
+        """
+        self._check()
+        self._share = min(done / total, 1.0) if total else None
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise Cancelled
+
+    def told(self) -> tuple[str, float, float | None]:
+        """Return the stage, how many seconds it has taken, and the share that is done, None if unknown."""
+        if not self._stages:
+            return "start", 0.0, None
+        name, began = self._stages[-1]
+        return name, time.monotonic() - began, self._share

@@ -1,0 +1,107 @@
+"""What leaves the page: the release, and what makes it again without the page."""
+
+from __future__ import annotations
+
+import shlex
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from incrowd.io.files import CsvFormat
+    from incrowd.studio.work import Work
+
+__all__ = ["command", "has_files", "policy_file", "release_file", "report_file", "script", "script_file"]
+
+_POLICY = "policy.toml"
+_OUTPUT = "release.csv"
+
+
+def command(work: Work) -> str:
+    """Return the command line that makes the release again, beside the policy file."""
+    assert work.source is not None
+    words = ["incrowd", "anonymize", work.source.name, "--policy", _POLICY, "-o", _OUTPUT]
+    return shlex.join([*words, *_options(work.csv_format)])
+
+
+def script(work: Work) -> str:
+    """Return the Python script that makes the release again, beside the policy file."""
+    assert work.source is not None
+    lines = ["import incrowd as ic", "", f"policy = ic.Policy.read({_POLICY!r})"]
+    given = ""
+    settings = _format(work.csv_format)
+    if settings:
+        inner = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        lines.append(f"csv_format = ic.CsvFormat({inner})")
+        given = ", csv_format=csv_format"
+    lines += [
+        f"release = ic.anonymize({work.source.name!r}, policy{given})",
+        f"release.write({_OUTPUT!r})",
+        "print(*release.sentences(), sep='\\n')",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _format(csv_format: CsvFormat | None) -> dict[str, str]:
+    """Return how a CSV is written, where it is not plain."""
+    if csv_format is None:
+        return {}
+    found = {}
+    if csv_format.delimiter not in (None, ","):
+        found["delimiter"] = str(csv_format.delimiter)
+    if csv_format.encoding != "utf-8":
+        found["encoding"] = csv_format.encoding
+    return found
+
+
+def _options(csv_format: CsvFormat | None) -> list[str]:
+    return [word for name, value in _format(csv_format).items() for word in (f"--{name}", value)]
+
+
+def release_file(work: Work) -> Path:
+    """Write the release, checked as it is written, among the window's files."""
+    assert work.release is not None
+    path = work.place(".csv")
+    work.release.write(path)
+    return path
+
+
+def report_file(work: Work) -> Path:
+    """Write the report that may be published."""
+    assert work.release is not None
+    path = work.place(".html")
+    work.release.report(path)
+    return path
+
+
+def policy_file(work: Work) -> tuple[Path, str]:
+    """Write the policy; with hierarchies that stand in files, an archive of all. Return it with its name."""
+    assert work.release is not None
+    folder = work.place("")
+    folder.mkdir(0o700)
+    path = folder / _POLICY
+    work.release.policy.write(path)
+    beside = sorted((folder / "hierarchies").glob("*"))
+    if not beside:
+        return path, _POLICY
+    archive = folder / "policy.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.write(path, _POLICY)
+        for file in beside:
+            packed.write(file, f"hierarchies/{file.name}")
+    return archive, "policy.zip"
+
+
+def script_file(work: Work) -> Path:
+    """Write the script."""
+    path = work.place(".py")
+    path.write_text(script(work), encoding="utf-8")
+    return path
+
+
+def has_files(work: Work) -> bool:
+    """Say whether hierarchies stand in files beside the policy."""
+    from incrowd.hierarchy import Hierarchy
+
+    assert work.release is not None
+    return any(isinstance(each.hierarchy, Hierarchy) for each in work.release.policy.schema.attributes)

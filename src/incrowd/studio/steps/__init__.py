@@ -1,0 +1,1 @@
+"""The steps of the page, one a file, in the order in which they are gone through."""

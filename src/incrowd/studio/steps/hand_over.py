@@ -1,0 +1,76 @@
+"""Step 6: what leaves the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.studio import handing
+from incrowd.studio.parts import heading, marked, note, words
+
+__all__ = ["HandOver"]
+
+
+class HandOver:
+    """Take the release, its report, and what makes it again without the page."""
+
+    name = "Hand over"
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.panel: Any = None
+
+    def ready(self) -> bool:
+        """Say whether there is a release."""
+        return self.page.work.release is not None
+
+    def draw(self) -> None:
+        """Show what can be taken."""
+        work = self.page.work
+        heading("Take it with you")
+        self._told = ui.column().classes("w-full")
+        with ui.element("div").classes("halves"):
+            with ui.column().classes("box"):
+                words("div", "To publish", "name")
+                note("The release, written, read back and measured once more. The report may go with it.")
+                self._button(
+                    "Release (CSV)", "get-release", lambda: (handing.release_file(work), "release.csv")
+                )
+                self._button(
+                    "Report (HTML)", "get-report", lambda: (handing.report_file(work), "report.html")
+                )
+            with ui.column().classes("box"):
+                words("div", "For you", "name")
+                note(
+                    "What makes it again without this page. Hierarchies may hold raw values: keep the policy."
+                )
+                self._button("Policy", "get-policy", lambda: handing.policy_file(work))
+                self._button("Python script", "get-script", lambda: (handing.script_file(work), "release.py"))
+                if work.source.sample:
+                    self._button(
+                        "The sample itself (CSV)", "get-sample", lambda: (work.source.path, "people.csv")
+                    )
+        heading("The same by a command", 3)
+        archive = "Unpack the policy" if handing.has_files(work) else "Put the policy"
+        note(
+            f"{archive} into the folder where you run it, and write the path of your table where it differs."
+        )
+        marked(words("pre", handing.command(work)), "command")
+        heading("The same by a script", 3)
+        marked(words("pre", handing.script(work)), "script")
+        if not work.release.policy.keep_order:
+            note(
+                "Rows come in a random order, which has no seed, so that their places tell nothing. The same "
+                "rows come out each time, in another order."
+            )
+
+    def _button(self, title: str, mark: str, make: Callable[[], tuple[Path, str]]) -> None:
+        async def get() -> None:
+            made = await self.page.doing(self._told, None, make)
+            if made is not None:
+                ui.download.file(*made)
+
+        marked(ui.button(title, icon="download", on_click=get), mark).props("no-caps outline")

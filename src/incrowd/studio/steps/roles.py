@@ -1,0 +1,306 @@
+"""Step 2: what the columns are, and how quasi-identifiers are generalized."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.errors import InputError
+from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
+from incrowd.hierarchy.builders import DATE_LEVELS
+from incrowd.studio.parts import heading, hinted, marked, note, words
+from incrowd.table.schema import OPEN_ROLE, UNRELEASED
+
+__all__ = ["Roles"]
+
+_ROLES = {
+    OPEN_ROLE: "? choose",
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive",
+    "insensitive": "insensitive",
+    "identifying": "identifying",
+    "person": "person",
+    "household": "household",
+    "weight": "weight",
+}
+_MEANINGS = (
+    "Quasi-identifier: somebody who knows a person may know it. It is generalized.",
+    "Sensitive: nobody must learn it about a person. It is released as it is, protected by the models.",
+    "Insensitive: neither of both. It is released as it is.",
+    "Identifying: names people, or is not needed. It is left out.",
+    "Person, household: says whose row it is, or who lives together. Left out, but counted by.",
+    "Weight: how many people a row stands for. Left out, but counted by.",
+)
+_NONE = "none"
+_KEPT = "as it is"
+"""For a hierarchy from a file, or of a recipe that has no form here."""
+_SPECS: dict[str, dict[str, Any]] = {
+    "flat": {"flat": True},
+    "prefix": {"prefix": True},
+    "intervals": {"intervals": [5, 10, 20]},
+    "dates": {"dates": list(DATE_LEVELS)},
+}
+_TOLD = {
+    _NONE: "no hierarchy: cells become ranges or sets",
+    "flat": "the value or *",
+    "prefix": "codes are masked from the right",
+    "intervals": "nested ranges of numbers",
+    "dates": "month, quarter, year, decade",
+    _KEPT: "the hierarchy of the policy",
+}
+_LINES = 60
+_NAMED = 8
+
+
+class Roles:
+    """Give every column a role, and every quasi-identifier a hierarchy."""
+
+    name = "Roles"
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.panel: Any = None
+        self._chosen: set[str] = set()
+
+    def ready(self) -> bool:
+        """Say whether there is a table."""
+        return self.page.work.choices is not None
+
+    def draw(self) -> None:
+        """Show a row for every column."""
+        choices = self.page.work.choices
+        self._chosen = set()
+        heading("What is each column?")
+        note(f"The roles are {choices.told}. Check every one: nobody but you knows what others may know.")
+        with ui.expansion("What the roles mean").props("dense").classes("w-full"), words("ul", ""):
+            for meaning in _MEANINGS:
+                words("li", meaning)
+        self._state = ui.column().classes("w-full")
+        self._tell()
+        self._many(list(choices.columns))
+        self._rows = ui.column().classes("w-full").style("gap: 0")
+        self._draw_rows()
+
+    def _tell(self) -> None:
+        """Say which questions are open."""
+        self._state.clear()
+        choices = self.page.work.choices
+        asked = choices.having(OPEN_ROLE)
+        with self._state:
+            if asked:
+                told = f"Still without a role: {', '.join(asked[:_NAMED])}"
+                more = f" and {len(asked) - _NAMED} more" if len(asked) > _NAMED else ""
+                marked(words("div", told + more, "problem"), "open-roles")
+            elif not choices.having("quasi"):
+                words("div", "No column is a quasi-identifier yet: name at least one.", "problem")
+
+    def _many(self, names: list[str]) -> None:
+        """Show what changes the roles of several columns at once."""
+        with ui.row().classes("items-center box"):
+            role = ui.select(_ROLES, label="Role for the chosen columns", value="quasi")
+            role.props("outlined dense options-dense data-field=many").style("width: 240px")
+
+            def give() -> None:
+                for name in self._chosen:
+                    self._set_role(name, role.value)
+                self._chosen = set()
+                self._draw_rows()
+
+            marked(ui.button("Give it", on_click=give), "give").props("no-caps")
+
+            def choose_all() -> None:
+                self._chosen = set() if len(self._chosen) == len(names) else set(names)
+                self._draw_rows()
+
+            marked(ui.button("All or none", on_click=choose_all), "all").props("no-caps flat")
+
+    def _draw_rows(self) -> None:
+        self._rows.clear()
+        with self._rows:
+            for place, column in enumerate(self.page.work.columns):
+                if column.name in self.page.work.choices.columns:
+                    with ui.element("div").classes("row-of-column").props(f"data-column={place}") as row:
+                        self._draw_row(row, column.name)
+
+    def _draw_row(self, row: Any, name: str) -> None:
+        choices = self.page.work.choices
+        settings = choices.columns[name]
+        row.classes(**{"add" if settings["role"] == OPEN_ROLE else "remove": "asked"})
+
+        def choose(event: Any) -> None:
+            (self._chosen.add if event.value else self._chosen.discard)(name)
+
+        box = ui.checkbox(value=name in self._chosen, on_change=choose).props("dense")
+        box.props["aria-label"] = f"Choose {name}"
+        words("div", name, "name")
+
+        def give(event: Any) -> None:
+            self._set_role(name, event.value)
+            row.clear()
+            with row:
+                self._draw_row(row, name)
+
+        role = ui.select(_ROLES, value=settings["role"], on_change=give).classes("wide")
+        role.props("outlined dense options-dense data-field=role")
+        role.props["aria-label"] = f"Role of {name}"
+        with ui.column().classes("wide w-full").style("gap: 4px"):
+            if name in choices.reasons:
+                note(choices.reasons[name])
+            if settings["role"] not in UNRELEASED:
+                self._spelling(name, settings)
+            if settings["role"] in ("quasi", "sensitive"):
+                self._recipe(name, settings)
+
+    def _set_role(self, name: str, role: str) -> None:
+        self.page.work.choices.columns[name]["role"] = role
+        self._changed()
+
+    def _changed(self) -> None:
+        self.page.changed()
+        self._tell()
+
+    # --- how values are written -------------------------------------------------------------------
+
+    def _spelling(self, name: str, settings: dict[str, Any]) -> None:
+        """Ask how numbers or dates are written, where the texts do not tell."""
+        ways = self.page.work.choices.ways.get(name)
+        if ways:
+            told = {
+                str(place): ", ".join(f"{k} {v}" for k, v in way.items()) for place, way in enumerate(ways)
+            }
+            now = {key: settings.get(key) for key in ("format", "decimal", "thousands") if key in settings}
+            chosen = next((str(place) for place, way in enumerate(ways) if way == now), None)
+
+            def take(event: Any) -> None:
+                for key in ("format", "decimal", "thousands"):
+                    settings.pop(key, None)
+                settings.update(ways[int(event.value)])
+                self._changed()
+
+            found = ui.select(told, label="How its values are written", value=chosen, on_change=take)
+            hinted(found.props("outlined dense options-dense data-field=spelling"), "the texts do not tell")
+            found.classes("w-full")
+            return
+        for key in ("format", "decimal"):
+            if key not in settings:
+                continue
+
+            def typed(event: Any, key: str = key) -> None:
+                settings[key] = event.value or OPEN_ROLE
+                self._changed()
+
+            asked = ui.input(f"{key} of its values", value=settings[key], on_change=typed)
+            asked.props("outlined dense").classes("w-full")
+
+    # --- hierarchies ------------------------------------------------------------------------------
+
+    def _recipe(self, name: str, settings: dict[str, Any]) -> None:
+        """Show the form of a hierarchy."""
+        with ui.element("div").classes("fields") as fields:
+            self._recipe_fields(fields, name, settings)
+
+    def _recipe_fields(self, fields: Any, name: str, settings: dict[str, Any]) -> None:
+        spec = settings.get("hierarchy")
+        kind = _kind_of(spec)
+        first = spec
+
+        def choose(event: Any) -> None:
+            if event.value == _NONE:
+                settings.pop("hierarchy", None)
+            else:
+                settings["hierarchy"] = first if event.value == _KEPT else dict(_SPECS[event.value])
+            self._changed()
+            fields.clear()
+            with fields:
+                self._recipe_fields(fields, name, settings)
+
+        known = [_NONE, *_SPECS, *([_KEPT] if kind == _KEPT else [])]
+        chosen = ui.select(known, label="Hierarchy", value=kind, on_change=choose)
+        told = _TOLD[kind] if settings["role"] == "quasi" else "says which values are alike, for the models"
+        hinted(chosen.props("outlined dense options-dense data-field=hierarchy"), told)
+        if kind == "intervals":
+            self._widths(settings)
+        if kind == "dates":
+            self._levels(settings)
+        if kind in _SPECS and not {"format", "decimal", "thousands"} & set(settings):
+            button = ui.button("Show the tree", on_click=lambda: self._show_tree(name, settings))
+            marked(button, "tree").props("no-caps flat dense")
+
+    def _widths(self, settings: dict[str, Any]) -> None:
+        def wrong(text: str) -> str | None:
+            try:
+                builder_from_spec({**settings["hierarchy"], "intervals": _numbers(text)})
+            except InputError as error:
+                return str(error)
+            return None
+
+        def typed(event: Any) -> None:
+            if wrong(event.value) is None:
+                settings["hierarchy"] = {**settings["hierarchy"], "intervals": _numbers(event.value)}
+                self._changed()
+
+        shown = ", ".join(f"{width:g}" for width in settings["hierarchy"]["intervals"])
+        field = ui.input("Widths", value=shown, on_change=typed, validation=wrong)
+        hinted(field.props("outlined dense data-field=widths"), "each a multiple of the one before")
+
+    def _levels(self, settings: dict[str, Any]) -> None:
+        def take(event: Any) -> None:
+            settings["hierarchy"] = {"dates": [level for level in DATE_LEVELS if level in event.value]}
+            self._changed()
+
+        now = settings["hierarchy"]["dates"]
+        levels = ui.select(
+            list(DATE_LEVELS),
+            label="Levels",
+            value=list(DATE_LEVELS) if now is True else now,
+            multiple=True,
+            on_change=take,
+            validation=lambda chosen: None if chosen else "choose at least one",
+        )
+        levels.props("outlined dense options-dense data-field=levels")
+
+    async def _show_tree(self, name: str, settings: dict[str, Any]) -> None:
+        """Show the hierarchy over the values of the column."""
+        with ui.dialog() as dialog, ui.card().classes("studio").style("max-width: 640px"):
+            heading(f"Hierarchy of {name}")
+            told = ui.column().classes("w-full")
+            place = ui.column().classes("w-full")
+            ui.button("Close", on_click=dialog.close).props("no-caps")
+        dialog.on("hide", dialog.delete)
+        dialog.open()
+        builder = builder_from_spec(settings["hierarchy"])
+        drawn = await self.page.doing(told, None, self._tree, name, builder)
+        if drawn is not None:
+            with place:
+                marked(words("pre", drawn), "drawn")
+
+    def _tree(self, name: str, builder: Builder) -> str:
+        work = self.page.work
+        missing = set(work.choices.document.get("null_values", ()))
+        found = work.table[name].drop_nulls().unique().cast(str).to_list()
+        tree: Hierarchy = builder.build([value for value in found if value not in missing], name)
+        return tree.draw(_LINES)
+
+
+def _kind_of(spec: Any) -> str:
+    """Return the name of a recipe that has a form."""
+    if spec is None:
+        return _NONE
+    return next((kind for kind in _SPECS if isinstance(spec, dict) and kind in spec), _KEPT)
+
+
+def _numbers(text: str) -> list[float]:
+    """Read numbers with commas between.
+
+    Raises
+    ------
+    InputError
+    """
+    found: list[float] = []
+    for part in text.split(","):
+        try:
+            found.append(int(part) if part.strip().isdecimal() else float(part))
+        except ValueError:
+            raise InputError("write numbers with commas between, as 5, 10, 20") from None
+    return found

@@ -1,0 +1,168 @@
+"""Step 4: the search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.algorithms import ALGORITHMS
+from incrowd.studio.cancelling import Watched
+from incrowd.studio.forms import entry_form, field_of
+from incrowd.studio.parts import heading, marked, note, words
+from incrowd.studio.work import policy_settings
+
+__all__ = ["Run"]
+
+_SETTINGS = ("max_suppression", "keep_order")
+_MORE = ("output", "set_limit", "wildcards", "seed")
+_EVERY = 0.2
+"""Seconds between two looks at the progress."""
+
+
+class Run:
+    """Choose what searches, and make the release."""
+
+    name = "Run"
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.panel: Any = None
+        self._watched: Watched | None = None
+
+    def ready(self) -> bool:
+        """Say whether there is a table."""
+        return self.page.work.choices is not None
+
+    def draw(self) -> None:
+        """Show the settings of the search, and what starts and stops it."""
+        heading("Make the release")
+        note("The search looks for the recoding that loses least. The release is measured anew at the end.")
+        with ui.column().classes("box"):
+            self._algorithm()
+            with ui.element("div").classes("fields"):
+                self._settings(_SETTINGS)
+            more = ui.expansion("More settings").props("dense").classes("w-full")
+            with more, ui.element("div").classes("fields"):
+                self._settings(_MORE)
+        with ui.row().classes("items-center"):
+            self._start = marked(ui.button("Run", icon="play_arrow", on_click=self.run), "run").props(
+                "no-caps"
+            )
+            self._stop = marked(ui.button("Cancel", icon="stop", on_click=self._cancel), "cancel")
+            self._stop.props("no-caps outline")
+        self._shown = marked(ui.column().classes("w-full"), "progress").props("aria-live=polite")
+        with self._shown:
+            self._stage = words("p", "")
+            self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
+            self._bar.props["aria-label"] = "How far the stage is"
+        self._told = marked(ui.column().classes("w-full"), "told")
+        self._done = ui.column().classes("w-full")
+        self._running(self._watched is not None)
+        if self.page.work.release is not None:
+            self._tell()
+
+    def _algorithm(self) -> None:
+        choices = self.page.work.choices
+        settings = choices.algorithm
+        settings.setdefault("name", "mondrian")
+        known = {each.name: f"{each.name}: {each.summary}" for each in ALGORITHMS}
+        chosen = ui.select(known, label="Algorithm", value=settings["name"]).classes("w-full")
+        chosen.props("outlined dense options-dense data-field=algorithm")
+        place = ui.element("div").classes("fields")
+
+        def draw() -> None:
+            place.clear()
+            entry = ALGORITHMS.get(settings["name"])
+            with place:
+                parameters = {"target": list(choices.columns)}
+                rest = _Without(settings, "name")
+                entry_form(entry, rest, self._changed, parameters)
+
+        def choose(event: Any) -> None:
+            settings.clear()
+            settings["name"] = event.value
+            self._changed()
+            draw()
+
+        chosen.on_value_change(choose)
+        draw()
+
+    def _settings(self, names: tuple[str, ...]) -> None:
+        document = self.page.work.choices.document
+        for name, (parameter, default) in policy_settings(names).items():
+
+            def change(value: Any, name: str = name) -> None:
+                if value is None:
+                    document.pop(name, None)
+                else:
+                    document[name] = value
+                self._changed()
+
+            field_of("policy", name, parameter, document.get(name, default), change)
+
+    def _changed(self) -> None:
+        self.page.changed()
+        self._done.clear()
+
+    def _running(self, running: bool) -> None:
+        self._start.set_enabled(not running)
+        self._stop.set_visibility(running)
+        self._shown.set_visibility(running)
+
+    async def run(self) -> None:
+        """Make the release in a thread, and look how far it is."""
+        if self._watched is not None:
+            return
+        watched = self._watched = Watched()
+        self._done.clear()
+        self._running(True)
+        self._look(watched)
+        timer = ui.timer(_EVERY, lambda: self._look(watched))
+        try:
+            found = await self.page.doing(self._told, watched, self.page.work.anonymize, watched)
+        finally:
+            timer.cancel()
+            self._watched = None
+            self._running(False)
+        self.page.enable()
+        if found is not None:
+            self._tell()
+
+    def _look(self, watched: Watched) -> None:
+        stage, seconds, share = watched.told()
+        doing = f"{stage}, {seconds:.0f} s" if not watched.cancelled else f"{stage}, stops at its next step"
+        self._stage.set_text(doing)
+        self._bar.set_value(share or 0)
+        self._bar.props["indeterminate"] = share is None
+        self._bar.update()
+
+    def _cancel(self) -> None:
+        if self._watched is not None:
+            self._watched.cancel()
+
+    def _tell(self) -> None:
+        release = self.page.work.release
+        with self._done:
+            seconds = sum(release.seconds.values())
+            text = release.document()["verdict"]["text"]
+            marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")
+            button = ui.button("Look at it", on_click=lambda: self.page.go("Look"))
+            marked(button, "look").props("no-caps icon-right=arrow_forward")
+
+
+class _Without(dict[str, Any]):
+    """The parameters of an entry whose name stands among them; what is set here is set there."""
+
+    def __init__(self, settings: dict[str, Any], name: str) -> None:
+        super().__init__({key: value for key, value in settings.items() if key != name})
+        self._settings = settings
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._settings[key] = value
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Take a parameter out of both."""
+        self._settings.pop(key, None)
+        return super().pop(key, *default)

@@ -1,0 +1,125 @@
+"""Step 1: which table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.errors import InputError
+from incrowd.io.files import CsvFormat
+from incrowd.studio.parts import frame, grid, heading, hinted, marked, note, problem
+from incrowd.studio.work import Source
+
+__all__ = ["Table"]
+
+_ROWS = 10
+_COLUMNS = 40
+"""Columns of the first rows that are shown; the list below has all."""
+
+
+class Table:
+    """Choose a table, and see what is in it."""
+
+    name = "Table"
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.panel: Any = None
+        self._delimiter = ""
+        self._encoding = "utf-8"
+
+    def ready(self) -> bool:
+        """Say whether the step can be gone to."""
+        return True
+
+    def draw(self) -> None:
+        """Show the ways to choose a table, and the one that was chosen."""
+        heading("Choose a table about people")
+        note("Everything stays on this machine. A CSV (also .csv.gz) or a Parquet file.")
+        with ui.element("div").classes("halves"):
+            with ui.column().classes("box"):
+                self._path = ui.input("Path of a file on this machine").props(
+                    "outlined dense data-field=path"
+                )
+                self._path.classes("w-full").on("keydown.enter", self._open_path)
+                with ui.row().classes("items-center"):
+                    marked(ui.button("Open", on_click=self._open_path), "open").props("no-caps")
+                    sample = ui.button("Try the built-in sample", on_click=self._open_sample)
+                    marked(sample, "sample").props("no-caps outline")
+                with ui.expansion("If a CSV is read wrongly").props("dense").classes("w-full"):
+                    self._formats()
+            with ui.column().classes("box"):
+                upload = ui.upload(label="Or drop a file here", on_upload=self._uploaded, auto_upload=True)
+                upload.props("flat bordered data-mark=upload").classes("w-full")
+                note("A copy is kept in a private folder until this window is closed.")
+        self._told = ui.column().classes("w-full")
+        if self.page.work.table is not None:
+            self._show_table()
+
+    def _formats(self) -> None:
+        def delimiter(event: Any) -> None:
+            self._delimiter = event.value or ""
+
+        def encoding(event: Any) -> None:
+            self._encoding = event.value or "utf-8"
+
+        with ui.element("div").classes("fields"):
+            sign = ui.input("Delimiter", value=self._delimiter, on_change=delimiter)
+            hinted(sign.props("outlined dense data-field=delimiter"), "found out if empty; \\t is a tab")
+            coding = ui.input("Encoding", value=self._encoding, on_change=encoding)
+            hinted(coding.props("outlined dense data-field=encoding"), "utf-8, latin-1, cp1252, ...")
+
+    def _show_table(self) -> None:
+        work = self.page.work
+        heading(f"{work.table.height:,} rows, {work.table.width:,} columns", 3)
+        names = [column.name for column in work.columns]
+        grid(
+            ("column", "type", "distinct values", "missing values"),
+            [(c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}") for c in work.columns],
+            numbers=(2, 3),
+        )
+        heading("The first rows", 3)
+        if len(names) > _COLUMNS:
+            note(f"The first {_COLUMNS} of {len(names):,} columns.")
+        frame(work.rows(0, _ROWS).select(names[:_COLUMNS]))
+
+    async def _open_path(self) -> None:
+        text = (self._path.value or "").strip()
+        if not text:
+            self._tell("Write the path of a file, as /home/me/people.csv.")
+            return
+        path = Path(text).expanduser()
+        await self.open(Source(path.absolute(), str(path.absolute())))
+
+    async def _open_sample(self) -> None:
+        source = await self.page.doing(self._told, None, self.page.work.sample)
+        if source is not None:
+            await self.open(source)
+
+    async def _uploaded(self, event: Any) -> None:
+        source = self.page.work.upload(event.file.name)
+        await event.file.save(source.path)
+        await self.open(source)
+
+    def _tell(self, text: str) -> None:
+        self._told.clear()
+        with self._told:
+            problem(text)
+
+    async def open(self, source: Source) -> None:
+        """Read a table, and show it or what is wrong with it."""
+        try:
+            csv_format = CsvFormat(self._delimiter.replace("\\t", "\t") or None, self._encoding)
+        except InputError as error:
+            self._tell(str(error))
+            return
+        with self._told:
+            spinner = ui.spinner(size="lg")
+        await self.page.doing(self._told, None, self.page.work.open, source, csv_format)
+        if not spinner.is_deleted:
+            spinner.delete()
+        if self.page.work.source is source:
+            self.page.enable()
+            self.page.redraw(self)

@@ -1,0 +1,311 @@
+"""What one browser window works on: a table, a policy in the making, and what came of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incrowd.errors import InputError, TableError, named
+from incrowd.io.files import CsvFormat, write_table
+from incrowd.io.scratch import PrivateFolder
+from incrowd.io.streams import is_scan
+from incrowd.jobs.policy import Policy
+from incrowd.table.schema import OPEN_ROLE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.draft import Draft
+    from incrowd.jobs.release import Release
+    from incrowd.progress import Progress
+
+__all__ = ["Choices", "Column", "Source", "Work", "answered", "policy_settings"]
+
+_MADE = "the choices of this page"
+_SAMPLE_ROWS = 2_000
+_SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table is.
+
+    Attributes
+    ----------
+    path
+        The file that is read.
+    name
+        How a command names it.
+    sample
+        Whether it is the built-in sample.
+    """
+
+    path: Path
+    name: str
+    sample: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is shown of a column: its type and counts."""
+
+    name: str
+    type: str
+    distinct: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A policy file in the making, as plain data, and where it came from.
+
+    Attributes
+    ----------
+    document
+        What a policy file holds; the page changes it.
+    folder
+        Where the hierarchy files are that it names.
+    told
+        Where it came from, in words.
+    reasons
+        Why each column has its role, and its recipe; of a draft.
+    ways
+        How the numbers or dates of a column may be written, where its texts do not tell; of a draft.
+    """
+
+    document: dict[str, Any]
+    folder: Path
+    told: str
+    reasons: Mapping[str, str]
+    ways: Mapping[str, list[dict[str, str]]]
+
+    def policy(self) -> Policy:
+        """Read it as a policy.
+
+        Raises
+        ------
+        InputError
+        """
+        return Policy.from_dict(self.document, self.folder, _MADE)
+
+    @property
+    def columns(self) -> dict[str, dict[str, Any]]:
+        """The columns and their settings."""
+        found: dict[str, dict[str, Any]] = self.document["columns"]
+        return found
+
+    @property
+    def models(self) -> list[dict[str, Any]]:
+        """The models and their settings."""
+        found: list[dict[str, Any]] = self.document.setdefault("models", [])
+        return found
+
+    @property
+    def algorithm(self) -> dict[str, Any]:
+        """The algorithm and its parameters."""
+        found: dict[str, Any] = self.document.setdefault("algorithm", {})
+        return found
+
+    def having(self, *roles: str) -> list[str]:
+        """Name the columns of some roles."""
+        return [name for name, settings in self.columns.items() if settings["role"] in roles]
+
+
+class Work:
+    """Everything that one window knows. Nothing of it is shared with another window.
+
+    Parameters
+    ----------
+    given
+        A policy file as plain data and its path, where the command named one.
+    """
+
+    def __init__(self, given: tuple[dict[str, Any], Path] | None = None) -> None:
+        self._given = given
+        self._private = PrivateFolder()
+        self._number = 0
+        self.source: Source | None = None
+        self.table: pl.DataFrame | None = None
+        self.csv_format: CsvFormat | None = None
+        self.columns: list[Column] = []
+        self.choices: Choices | None = None
+        self.assessment: Assessment | None = None
+        self.release: Release | None = None
+
+    def close(self) -> None:
+        """Forget everything, and remove the window's files."""
+        self.table = self.release = self.assessment = None
+        self._private.remove()
+
+    # --- the table --------------------------------------------------------------------------------
+
+    def place(self, suffix: str) -> Path:
+        """Return a new path among the window's files."""
+        self._number += 1
+        return self._private.path / f"{self._number:04d}{suffix}"
+
+    def upload(self, name: str) -> Source:
+        """Return where an uploaded file is to go. Its name is shown, and is no part of the path."""
+        plain = Path(name.replace("\\", "/")).name or "table.csv"
+        suffix = next((each for each in _SUFFIXES if plain.lower().endswith(each)), ".csv")
+        return Source(self.place(suffix), f"./{plain}" if plain.startswith("-") else plain)
+
+    def sample(self) -> Source:
+        """Make the built-in sample."""
+        from incrowd.samples import hospital
+
+        path = self.place(".csv")
+        write_table(hospital(_SAMPLE_ROWS), path, path, CsvFormat())
+        return Source(path, "people.csv", sample=True)
+
+    def open(self, source: Source, csv_format: CsvFormat | None = None) -> None:
+        """Read a table and draft its policy; what was there before is forgotten if that works.
+
+        Raises
+        ------
+        InputError
+        """
+        if is_scan(source.path):
+            raise TableError(
+                f"{source.name}: the page takes one file; many files stream with incrowd anonymize FOLDER"
+            )
+        table, csv_format = _read(source, csv_format)
+        if not table.height:
+            raise TableError(f"{source.name}: the table has no rows")
+        columns = [_column(table[name], name) for name in table.columns]
+        choices = self._choices(table, source)
+        self.source, self.table, self.csv_format = source, table, csv_format
+        self.columns, self.choices = columns, choices
+        self.assessment = self.release = None
+
+    def _choices(self, table: pl.DataFrame, source: Source) -> Choices:
+        """Take the policy that was given where it fits, else draft one."""
+        from incrowd.jobs.draft import draft_policy
+
+        told = "drafted from the names and values of the columns, as incrowd init does"
+        if self._given is not None:
+            document, path = self._given
+            unknown = [name for name in document["columns"] if name not in table.columns]
+            if not unknown:
+                return Choices(deepcopy(document), path.parent, f"from {path}", {}, {})
+            told = f"drafted, since this table lacks {named(unknown, 5)} of {path}"
+        draft = draft_policy(table, source.name)
+        return Choices(tomllib.loads(draft.text), self._private.path, told, _reasons(draft), _ways(draft))
+
+    def rows(self, start: int, count: int) -> pl.DataFrame:
+        """Return some rows of the table as they came in."""
+        assert self.table is not None
+        return self.table.slice(start, count)
+
+    # --- what is done with it ---------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Forget what the choices before led to."""
+        self.release = self.assessment = None
+
+    def assess(self, progress: Progress) -> Assessment:
+        """Measure the table as it stands against the models.
+
+        Raises
+        ------
+        IncrowdError
+        """
+        from incrowd.jobs.assess import assess
+
+        assert self.choices is not None
+        policy = self.choices.policy()
+        found = assess(
+            self.table, policy.schema, policy.models, progress=progress, wildcards=policy.wildcards
+        )
+        self.assessment = found
+        return found
+
+    def anonymize(self, progress: Progress) -> Release:
+        """Make the release.
+
+        Raises
+        ------
+        IncrowdError
+        """
+        from incrowd.jobs.anonymize import anonymize
+
+        assert self.choices is not None
+        found = anonymize(self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress)
+        self.release = found
+        return found
+
+    def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return some rows of the table, and the same rows of the release; columns that stay last."""
+        import polars as pl
+
+        assert self.release is not None
+        before = self.rows(start, count)
+        wanted = range(start + 1, start + before.height + 1)
+        if self.release.policy.keep_order:
+            places = [number - 1 for number in wanted]
+        else:
+            map_ = self.release.row_map().with_row_index("place")
+            found = map_.filter(pl.col("row").is_in(list(wanted))).sort("row")
+            places = found["place"].to_list()
+        after = self.release.texts[places]
+        left_out = [name for name in before.columns if name not in after.columns]
+        return before.select([*after.columns, *left_out]), after
+
+
+def _read(source: Source, csv_format: CsvFormat | None) -> tuple[pl.DataFrame, CsvFormat | None]:
+    """Read a table; errors name it as its owner does."""
+    from incrowd.engines import open_table
+
+    try:
+        return open_table(source.path, csv_format)
+    except InputError as error:
+        raise type(error)(str(error).replace(str(source.path), source.name)) from None
+
+
+def _reasons(draft: Draft) -> dict[str, str]:
+    return {
+        guess.name: guess.reason + (f"; {guess.recipe}" if guess.recipe else "") for guess in draft.guesses
+    }
+
+
+def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
+    return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
+
+
+def _column(series: pl.Series, name: str) -> Column:
+    """Count the values of a column."""
+    import polars as pl
+
+    try:
+        distinct = series.drop_nulls().n_unique()
+    except pl.exceptions.PolarsError:
+        raise TableError(f"column {name!r} holds {series.dtype}, which cannot be counted") from None
+    return Column(
+        name, "text" if series.dtype == pl.String else str(series.dtype), distinct, series.null_count()
+    )
+
+
+def answered(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a policy document whose open questions have some answer, so that the rest can be checked."""
+    copy = deepcopy(dict(document))
+    columns = copy.get("columns")
+    for settings in columns.values() if isinstance(columns, dict) else ():
+        if not isinstance(settings, dict):
+            continue
+        if settings.get("role") == OPEN_ROLE:
+            settings["role"] = "insensitive"
+        for what in ("format", "decimal"):
+            if settings.get(what) == OPEN_ROLE:
+                del settings[what]
+    return copy
+
+
+def policy_settings(names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """Return the declared parameters of a policy by name, each with its default."""
+    known = {field.name: field for field in fields(Policy)}
+    return {name: (known[name].metadata["parameter"], known[name].default) for name in names}

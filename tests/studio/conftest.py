@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from studio_browser import Studio, Visit, new_browser, require_browser
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory):
+    """One studio for all tests: a window of its own is all that a test shares with nobody."""
+    require_browser()
+    found = Studio(tmp_path_factory.mktemp("studio"))
+    yield found
+    found.end()
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory):
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def browser(downloads):
+    require_browser()
+    found = new_browser(downloads)
+    yield found
+    found.quit()
+
+
+@pytest.fixture
+def visit(studio, browser, downloads):
+    """A fresh window's content: each visit of the page begins anew."""
+    return Visit(browser, studio, downloads)

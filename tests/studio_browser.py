@@ -1,0 +1,233 @@
+"""The studio in a process of its own, and a browser that goes through it as somebody would."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spark_session import SOURCES
+
+__all__ = ["Studio", "Visit", "new_browser", "require_browser"]
+
+WAIT = 60.0
+"""Seconds until a test gives a page up."""
+
+
+def require_browser() -> None:
+    """Skip without NiceGUI, Selenium, Chromium or its driver, or fail where the run has to have them."""
+    missing = None
+    try:
+        import nicegui  # noqa: F401
+        import selenium  # noqa: F401
+    except ImportError as error:
+        missing = f"{error.name} is not installed"
+    for program in ("chromium", "chromedriver"):
+        if missing is None and shutil.which(program) is None:
+            missing = f"{program} is not installed"
+    if missing is not None:
+        (pytest.fail if os.environ.get("INCROWD_REQUIRE_SERVICES") == "1" else pytest.skip)(missing)
+
+
+class Studio:
+    """``incrowd studio`` with arguments, until it is ended.
+
+    Attributes
+    ----------
+    address
+        What it printed, with the token.
+    base
+        The address without it.
+    temporary
+        The folder in which it has its private ones.
+    """
+
+    def __init__(self, folder: Path, *arguments: object) -> None:
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir()
+        self.errors, self._told = folder / "errors", folder / "told"
+        surroundings = {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": SOURCES}
+        with self.errors.open("wb") as errors, self._told.open("wb") as told:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "incrowd", "studio", *map(str, arguments), "--no-browser"],
+                stdout=told,
+                stderr=errors,
+                cwd=folder,
+                env=surroundings,
+            )
+        self.address = self._address()
+        self.base = self.address.partition("/?")[0]
+
+    @property
+    def told(self) -> str:
+        """What it has written to standard output."""
+        return self._told.read_text()
+
+    def _address(self) -> str:
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end and self._process.poll() is None:
+            if found := re.search(r"(http://\S+)\n", self.told):
+                return found[1]
+            time.sleep(0.05)
+        self._process.kill()
+        self._process.wait()
+        raise AssertionError(f"no address: {self.told} {self.errors.read_text()}")
+
+    @property
+    def folders(self) -> list[Path]:
+        """The private folders that are there."""
+        return sorted(self.temporary.rglob("incrowd-*.tmp"))
+
+    def end(self, number: int = signal.SIGINT) -> int:
+        """End it as Ctrl-C does, and return its status."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        try:
+            return self._process.wait(WAIT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise
+
+
+def new_browser(downloads: Path):
+    """Start a browser without a window."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--disable-extensions",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--no-first-run",
+        "--window-size=1440,1000",
+    ):
+        options.add_argument(argument)
+    preferences = {
+        "download.default_directory": str(downloads),
+        "download.prompt_for_download": False,
+        # Scripts are kept without a question, which a browser without a window could not ask.
+        "safebrowsing.enabled": True,
+    }
+    options.add_experimental_option("prefs", preferences)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+class Visit:
+    """A window of the browser on a studio."""
+
+    def __init__(self, browser, studio: Studio, downloads: Path) -> None:
+        self.browser = browser
+        self.downloads = downloads
+        browser.get(studio.address)
+        self.wait('[data-step="1"]')
+
+    def all(self, selector: str):
+        return self.browser.find_elements("css selector", selector)
+
+    def shown(self, selector: str):
+        """The first element of a selector that can be seen."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        for each in self.all(selector):
+            try:
+                if each.is_displayed():
+                    return each
+            except StaleElementReferenceException:
+                continue
+        return None
+
+    def until(self, holds, what: str, seconds: float = WAIT):
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if found := holds():
+                    return found
+            except StaleElementReferenceException:
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"{what} did not come; the page says: {self.text()[:2000]}")
+
+    def wait(self, selector: str):
+        return self.until(lambda: self.shown(selector), selector)
+
+    def click(self, selector: str) -> None:
+        """Click what a selector finds, as soon as it can be clicked."""
+        from selenium.common.exceptions import WebDriverException
+
+        def clicked() -> bool:
+            found = self.shown(selector)
+            if found is None or not found.is_enabled() or "disabled" in (found.get_attribute("class") or ""):
+                return False
+            try:
+                self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+                found.click()
+            except WebDriverException:
+                return False
+            return True
+
+        self.until(clicked, f"a click on {selector}")
+
+    def mark(self, name: str) -> None:
+        self.click(f'[data-mark="{name}"]')
+
+    def go(self, number: int) -> None:
+        """Go to a step by its number."""
+        self.click(f'[data-step="{number}"]')
+        self.until(
+            lambda: "q-tab--active" in self.all(f'[data-step="{number}"]')[0].get_attribute("class"),
+            "the step",
+        )
+
+    def fill(self, selector: str, text: str) -> None:
+        """Write into a field in place of what it holds."""
+        from selenium.webdriver.common.keys import Keys
+
+        field = self.wait(selector)
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(text if text else Keys.DELETE)
+
+    def choose(self, selector: str, option: str) -> None:
+        """Choose from a list by what the option begins with."""
+        self.click(selector)
+
+        def chosen() -> bool:
+            for each in self.all(".q-menu .q-item"):
+                if each.is_displayed() and each.text.strip().startswith(option):
+                    each.click()
+                    return True
+            return False
+
+        self.until(chosen, f"the option {option}")
+        self.until(lambda: not self.all(".q-menu"), "the end of the list")
+
+    def text(self) -> str:
+        return self.browser.find_element("css selector", "body").text
+
+    def reads(self, text: str) -> None:
+        """Wait until the page has a text."""
+        self.until(lambda: text in self.text(), repr(text))
+
+    def take(self, mark: str, name: str) -> Path:
+        """Take what a button gives, and return the file."""
+        target = self.downloads / name
+        target.unlink(missing_ok=True)
+        self.mark(mark)
+        self.until(target.exists, name)
+        return target
