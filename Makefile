@@ -69,12 +69,15 @@ site: $(VENV)/.installed-docs ## build the documentation as a site that reads of
 	$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs site
 	@echo "Open site/index.html"
 
+package: $(VENV)/.installed-dev ## build wheel and sdist into dist/, and run the demo from a bare environment
+	.ci/package $(BIN)/python
+
 docs: $(VENV)/.installed ## write the pages and the public names that are made from the code
 	$(BIN)/python -m incrowd.cli.reference names > .names && mv .names src/incrowd/__init__.pyi
 	$(BIN)/python -m incrowd.cli.reference > docs/reference.md
 	$(BIN)/python -m incrowd.cli.reference cli > docs/cli.md
 
 clean: ## remove what the other tasks made
-	rm -rf $(VENV) demo-release gallery site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-release gallery site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test slow explore fuzz lint bench gallery site docs clean
+.PHONY: help demo test slow explore fuzz lint bench gallery site package docs clean

@@ -127,6 +127,25 @@ def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path
         assert (tmp_path / "out" / "release.csv").is_file()
 
 
+def test_one_version_stands_in_one_place_and_the_other_files_agree():
+    project = tomllib.loads(text_of("pyproject.toml"))
+    assert project["project"]["dynamic"] == ["version"]
+    assert "version" not in project["project"]
+    assert project["tool"]["hatch"]["version"]["path"] == "src/incrowd/__init__.py"
+    first = re.search(r"^## (\S+)", text_of("CHANGELOG.md"), re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", text_of("CITATION.cff"), re.MULTILINE)
+    assert (first and first[1], cited and cited[1]) == (incrowd.__version__, incrowd.__version__)
+
+
+def test_changes_are_in_the_usual_order():
+    versions = re.split(r"^## .*$", text_of("CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    usual = ["Added", "Changed", "Security", "Fixed"]
+    for version in versions:
+        assert [title for title in usual if f"### {title}\n" in version] == re.findall(
+            r"^### (.*)$", version, re.MULTILINE
+        )
+
+
 def test_the_readme_fits_on_a_page():
     """Without tables and blank lines; what is longer belongs on a page of its own."""
     lines = [line for line in text_of("README.md").splitlines() if line and not line.startswith("|")]

@@ -7,4 +7,4 @@ import lazy_loader
 # Names stand once, in __init__.pyi. They are looked up when they are first used, so an import costs nothing.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
