@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 
 import polars as pl
@@ -143,3 +144,22 @@ def test_a_power_above_anybodys_rows_is_told():
     both = ic.assess(table, schema, [ic.KMAnonymity(1, 2), ic.KMAnonymity(1, 0)])
     assert not any("km-anonymity" in note for note in both.notes)
     assert both.privacy[1].value == high.privacy[0].value
+
+
+@pytest.mark.parametrize(("many", "without_ann"), [(5, 0), (6, 10)])
+def test_classes_are_suppressed_and_not_a_person_alone(many, without_ann):
+    """The example of the page on people, with a third class that nobody shares."""
+    others = [(f"{town}{n}", town) for town in "sa" for n in range(many - 1)]
+    visits = [("Ann", "s"), ("Ann", "a"), *others, *((f"w{n}", "w") for n in range(5))]
+    table = pl.DataFrame(visits, schema=["who", "town"], orient="row")
+    release = ic.anonymize(
+        table, ic.Schema(quasi=["town"], person="who"), [ic.KMAnonymity(5, 2)], "optimal",
+        max_suppression=0.9, levels={"town": 0}, keep_order=True,
+    )  # fmt: skip
+    assert Counter(release.table["town"]) == {"*": 2 * many, "w": 5}
+    # Removing people one by one, until whoever is left has company in all that is known of them.
+    left = {person: {town for who, town in visits if who == person} for person, _ in visits}
+    while weak := [one for one in left if sum(left[one] <= other for other in left.values()) < 5]:
+        for person in weak:
+            del left[person]
+    assert sum(towns != {"w"} for towns in left.values()) == without_ann

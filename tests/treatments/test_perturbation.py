@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.kernels.mdav import mdav_groups
 from incrowd.kernels.swapping import swapped_ranks
-from incrowd.treatments._numbers import decimals_of, normal_of
+from incrowd.table.treated_columns import as_texts
+from incrowd.treatments._numbers import decimals_of, normal_of, written_to
 from treatment_tables import given
 
 RNG = np.random.default_rng(5)
@@ -48,6 +49,15 @@ def test_noise_keeps_missing_values_and_decimals():
     made = given(ic.Noise(0.5), [10.25, 20.5, 30.0], draws=DRAWS[:3])
     assert all(value == round(value, 2) for value in made)
     assert decimals_of(pl.Series([1.0, 2.5, 3.125])) == 3
+
+
+def test_noise_that_rounds_to_zero_is_zero_and_not_its_negative():
+    made = written_to(pl.Series([-0.3, -0.0, 0.0, None, -1.0]), 0)
+    assert [str(value) for value in made] == ["0.0", "0.0", "0.0", "None", "-1.0"]
+
+
+def test_zero_and_its_negative_are_one_text():
+    assert as_texts(pl.Series([0.0, -0.0, -1.5, float("nan")]), ()).to_list() == ["0", "0", "-1.5", None]
 
 
 def test_correlated_noise_keeps_correlations_and_other_noise_does_not():

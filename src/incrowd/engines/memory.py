@@ -8,6 +8,7 @@ from incrowd.engines.base import Engine, EngineSettings
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
+from incrowd.io.frames import without_negative_zero
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -408,10 +409,8 @@ def _numbers(series: pl.Series, column: str) -> tuple[pl.Series, pl.Series, list
     import polars as pl
 
     if series.dtype.is_float():
-        series = series.fill_nan(None)
         # Negative zero is the same number, and would be named by whichever comes first.
-        nonzero = (series != 0).fill_null(value=True)
-        series = series.zip_with(nonzero, pl.Series([0.0], dtype=series.dtype))
+        series = without_negative_zero(series.fill_nan(None))
     distinct = series.drop_nulls().unique().sort()
     if series.dtype.is_float() and distinct.is_infinite().any():
         raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")

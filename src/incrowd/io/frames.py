@@ -22,7 +22,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["column_like", "with_columns", "without_traces", "written_anew"]
+__all__ = ["column_like", "with_columns", "without_negative_zero", "without_traces", "written_anew"]
+
+
+def without_negative_zero(series: pl.Series) -> pl.Series:
+    """Return a column of floating-point numbers in which negative zero is zero.
+
+    Adding 0 does not do it: Polars leaves a column as it is that 0 is added to.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> without_negative_zero(pl.Series([-0.0, 1.5, None])).to_list()
+    [0.0, 1.5, None]
+    """
+    import polars as pl
+
+    nonzero = (series != 0).fill_null(value=True)
+    return series.zip_with(nonzero, pl.Series([0.0], dtype=series.dtype))
 
 
 def column_like(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.errors import SchemaError, null_values_setting
 from incrowd.io.columns import nameless
 from incrowd.io.draws import Draws
+from incrowd.io.frames import without_negative_zero
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
 from incrowd.treatments._linked import Linked
@@ -215,7 +216,7 @@ def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
     if kind == pl.String:
         return series
     if kind.is_float():
-        return (series.fill_nan(None) + 0.0).cast(pl.String).str.strip_suffix(".0")
+        return without_negative_zero(series.fill_nan(None)).cast(pl.String).str.strip_suffix(".0")
     if isinstance(kind, pl.Decimal):
         # 17.50 and 17.5 are one number, and so are 17.00 and 17.
         return series.cast(pl.String).str.replace(r"(\.[0-9]*?)0+$", "$1").str.strip_suffix(".")

@@ -27,7 +27,9 @@ def decimals_of(values: pl.Series) -> int:
 
 def written_to(values: pl.Series, decimals: int) -> pl.Series:
     """Round numbers to so many decimals; there is no negative zero."""
-    return values.round(decimals) + 0.0
+    from incrowd.io.frames import without_negative_zero
+
+    return without_negative_zero(values.round(decimals))
 
 
 def uniform_of(draws: NDArray[np.uint64]) -> NDArray[np.float64]:

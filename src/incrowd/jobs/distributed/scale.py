@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd.engines.memory import dictionary
 from incrowd.engines.spark.errors import OTHER_VALUES
+from incrowd.io.frames import without_negative_zero
 from incrowd.kernels.counting import Counts
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import SensitiveCounts
@@ -100,8 +101,7 @@ def _plain(series: pl.Series) -> pl.Series:
     if kind in (pl.String, pl.Boolean, pl.Null) or kind.is_decimal():
         return series.cast(pl.String)
     if kind.is_float():
-        # Adding zero makes negative zero the same number.
-        return series.fill_nan(None) + 0.0
+        return without_negative_zero(series.fill_nan(None))
     return series.to_physical()
 
 
