@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.algorithms.base import SearchProblem
-    from incrowd.algorithms.lattice import Budget, Explorer, Lattice, Limits, Node
+    from incrowd.algorithms.lattice import Budget, Deadline, Explorer, Limits, Node
     from incrowd.algorithms.lattice.loop import Loop
 
 __all__ = ["Optimal"]
@@ -32,13 +32,16 @@ _CHOSEN = 16
 """Nodes that are chosen in one walk over the lattice."""
 
 _AT_ONCE = 2
-"""Nodes that are looked at before the next is asked for, whatever the number of cores."""
+"""Nodes that are looked at before it is asked what comes next, whatever the number of cores."""
 
 _COMPILED = 4096
 """Nodes of a lattice that is worth a search without Python between nodes, which takes seconds to compile."""
 
 _BREATH = 0.05
 """Seconds after which the compiled search says how far it is."""
+
+_PROPOSED = 8
+"""Nodes that are looked at because they are guessed to be good, before the next are guessed."""
 
 _WHOLE, _DOWNWARD = "10m", "60s"
 """Budgets of larger lattices, searched whole and from the top."""
@@ -74,7 +77,9 @@ class Optimal(FullDomainAlgorithm):
     - More than 262,144 nodes: ten minutes. If no node that satisfies the models was found by then, the search
       goes down from the top for one minute more.
     - More than 4,194,304 nodes: one minute. The lattice is searched from its top downward, the best nodes
-      first.
+      first. Under a metric of cells, as loss, what a node suppresses is also guessed from the nodes that were
+      looked at, and nodes that are guessed to be better than the best come in between. What is tried is
+      drawn by the seed.
 
     References
     ----------
@@ -307,29 +312,82 @@ class _Search:
 
 
 def _from_the_top(explorer: Explorer, budget: Budget) -> tuple[Node | None, bool]:
-    """Go down from the top, always below the best anonymous node that is not expanded yet."""
-    from incrowd.algorithms.lattice import better
+    """Go down from the top, always below the best anonymous node that is not expanded yet.
 
-    deadline = budget.begin()
-    lattice: Lattice = explorer.lattice
-    best: Node | None = None
-    waiting: list[tuple[float, tuple[int, ...]]] = []
-    # The top may be `*` throughout, which counts as suppressed: start below it, too.
-    start = [lattice.top, *lattice.below(lattice.top)]
-    seen = set(start)
-    fresh = explorer.look(*start)
-    while True:
-        for node in fresh:
+    In between look at nodes that are guessed to be better than the best.
+    """
+    search = _Downward(explorer, budget.begin())
+    proved = search.run()
+    return search.best, proved
+
+
+class _Downward:
+    """The state of a search from the top: which nodes wait to be expanded, and what guesses at others."""
+
+    def __init__(self, explorer: Explorer, deadline: Deadline) -> None:
+        from incrowd.algorithms.lattice.guide import Guide
+
+        self.explorer = explorer
+        self.deadline = deadline
+        self.best: Node | None = None
+        self.guide = Guide.of(explorer)
+        self.waiting: list[tuple[float, tuple[int, ...]]] = []
+        self.expanded: set[tuple[int, ...]] = set()
+
+    def run(self) -> bool:
+        """Search until the budget is spent (False) or nothing was missed (True)."""
+        lattice = self.explorer.lattice
+        # The top may be `*` throughout, which counts as suppressed: start below it, too.
+        self._learn(self.explorer.look(lattice.top, *lattice.below(lattice.top)))
+        if self.guide is not None:
+            for nodes in self.guide.chains():
+                self._learn(nodes)
+                if self._spent():
+                    return False
+        while self.waiting and not self._spent():
+            nodes = self._guessed()
+            self._learn(nodes or self._below())
+            self.explorer.problem.progress.advance(self.explorer.looked, lattice.size)
+        # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
+        return not self.waiting and self.explorer.settles
+
+    def _guessed(self) -> list[Node]:
+        """Look at nodes that are guessed to be better than the best."""
+        from incrowd.algorithms.lattice import score_to_beat
+
+        if self.guide is None or self.best is None or not self.guide.next:
+            return []
+        return self._look(self.guide.propose(_PROPOSED, score_to_beat(self.best)))
+
+    def _below(self) -> list[Node]:
+        """Look at the nodes below the best one that waits."""
+        _, levels = heapq.heappop(self.waiting)
+        if levels in self.expanded:
+            return []
+        self.expanded.add(levels)
+        known = self.explorer.nodes
+        return self._look([below for below in self.explorer.lattice.below(levels) if below not in known])
+
+    def _look(self, levels: list[tuple[int, ...]]) -> list[Node]:
+        """Look at nodes, as far as the budget goes."""
+        found: list[Node] = []
+        for start in range(0, len(levels), _AT_ONCE):
+            if self._spent():
+                break
+            found += self.explorer.look(*levels[start : start + _AT_ONCE])
+        return found
+
+    def _learn(self, nodes: list[Node]) -> None:
+        from incrowd.algorithms.lattice import better
+
+        before = self.best
+        for node in nodes:
             if node.anonymous:
-                heapq.heappush(waiting, (node.score, node.levels))
-                if better(node, best):
-                    best = node
-        if not waiting or deadline.spent(explorer.looked):
-            break
-        _, levels = heapq.heappop(waiting)
-        further = [below for below in lattice.below(levels) if below not in seen]
-        seen.update(further)
-        fresh = explorer.look(*further)
-        explorer.problem.progress.advance(explorer.looked, lattice.size)
-    # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
-    return best, not waiting and explorer.settles
+                heapq.heappush(self.waiting, (node.score, node.levels))
+                if better(node, self.best):
+                    self.best = node
+        if self.guide is not None:
+            self.guide.learn(nodes, better=self.best is not before)
+
+    def _spent(self) -> bool:
+        return self.deadline.spent(self.explorer.looked)

@@ -20,7 +20,7 @@ from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.lattice import Lattice
@@ -109,6 +109,15 @@ class Explorer:
             for node, rolled in zip(some, each_on_a_core(self._rolled, some), strict=True):
                 nodes[node] = self._known(node, rolled)
         return [nodes[node] for node in levels]
+
+    def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Guess what nodes lose, int64[nodes, attributes], that suppress such shares of the records."""
+        return self._score.guess(nodes, shares)
+
+    @property
+    def nodes(self) -> Mapping[tuple[int, ...], Node]:
+        """The nodes that it has looked at, by their levels."""
+        return self._memory.nodes
 
     def loop(
         self, order: NDArray[np.int64], dead: NDArray[np.bool_], scores: NDArray[np.float64]

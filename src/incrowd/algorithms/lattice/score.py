@@ -61,6 +61,16 @@ class Score(ABC):
         """Return what no node falls below that suppresses so many records; 0 where nothing is known."""
         return 0.0
 
+    def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Guess what nodes lose that suppress such shares of the records; None where nothing tells it.
+
+        Parameters
+        ----------
+        nodes
+            int64[nodes, attributes]: their levels.
+        """
+        return None
+
     @abstractmethod
     def for_loop(self) -> Costs:
         """Return the same for the compiled search."""
@@ -163,6 +173,17 @@ class _OfCells(Score):
             )
             losses = losses + extra * np.array(self._scale)
         return self._combined(losses)
+
+    def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Take every suppressed record for one like all others."""
+        losses = np.column_stack([of_level[nodes[:, j]] for j, of_level in enumerate(self._shares)])
+        losses += shares[:, None] * (1 - losses)
+        weights = self._weights
+        if self._aggregate == "max":
+            return np.asarray((weights * losses).max(axis=1) / weights.max())
+        if self._aggregate == "mean":
+            return np.asarray(losses @ weights / weights.sum())
+        return np.asarray(np.expm1(np.log1p(losses) @ weights / weights.sum()))
 
     def for_loop(self) -> Costs:
         """Return the costs of cells by level."""
