@@ -13,8 +13,12 @@ from test_optimal import COLUMNS
 
 import incrowd as ic
 from examples import examples
+from incrowd.algorithms import SearchProblem
+from incrowd.algorithms.lattice import Explorer
+from incrowd.algorithms.lattice.bases import below_several
 from incrowd.engines import engine_for
 from incrowd.table.classes import EquivalenceClasses
+from incrowd.utility import METRICS
 from lattice_reading import LEAVES, TREES, explorer, path_of, tables
 from test_published import read
 
@@ -151,3 +155,33 @@ def test_nodes_that_are_far_from_t_settle_those_below(shared_data, limit, most):
     space = ic.anonymize(table, asked, models, algorithm, max_suppression=limit).lattice
     assert space.proved
     assert len(space.nodes) <= most
+
+
+def test_what_lies_below_several_nodes_is_found():
+    assert list(below_several([(2, 0), (2, 1), (3, 1)], (4, 2))) == [((2, 0), 3)]
+    far = [(3, 0), (3, 1), (2, 1), (0, 5), (1, 5), (0, 4), (1, 4)]
+    assert list(below_several(far, (4, 6))) == [((0, 0), 7), ((2, 0), 3), ((0, 4), 4)]
+    assert not list(below_several([(1, 1), (2, 2)], (3, 3)))
+    assert list(below_several([(1, 1)] * 4, (3, 3))) == [((1, 1), 4)]
+
+
+@pytest.mark.parametrize("model", [None, ic.TCloseness(0.3)], ids=str)
+def test_nodes_are_made_of_one_below_them_and_are_the_same(shared_data, model):
+    folder = shared_data / "arx-adult"
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    sensitive = COLUMNS[-2:] if model else []
+    asked = ic.Schema(
+        quasi={name: trees[name] for name in COLUMNS[:7]}, sensitive={name: trees[name] for name in sensitive}
+    )
+    frequency = engine_for(read(folder / "adult.csv", separator=";")).count(asked)
+    models = [ic.KAnonymity(5), *([model] if model else [])]
+    nodes = [(0, 3, 0, 1, 1, 1, 1), (0, 3, 1, 0, 1, 1, 1), (0, 2, 1, 1, 2, 1, 1), (0, 2, 1, 1, 1, 2, 1)]
+    plain, prepared = (
+        Explorer(SearchProblem(frequency, models, asked.quasi, 0.3), METRICS.get("loss")()) for _ in range(2)
+    )
+    prepared.prepare(nodes)
+    rolled = []
+    work = prepared._rollup.roll
+    prepared._rollup.roll = lambda levels, below: rolled.append(len(below.keys)) or work(levels, below)
+    assert prepared.look(*nodes) == plain.look(*nodes)
+    assert max(rolled) < 0.8 * frequency.keys

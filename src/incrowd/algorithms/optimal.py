@@ -206,6 +206,7 @@ class _Search:
 
     def _look(self, chosen: list[int]) -> bool:
         """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""
+        self.explorer.prepare([self.lattice.levels(node) for node in chosen])
         for start in range(0, len(chosen), _AT_ONCE):
             some = [node for node in chosen[start : start + _AT_ONCE] if self._open(node)]
             if not some:
@@ -370,6 +371,7 @@ class _Downward:
 
     def _look(self, levels: list[tuple[int, ...]]) -> list[Node]:
         """Look at nodes, as far as the budget goes."""
+        self.explorer.prepare(levels)
         found: list[Node] = []
         for start in range(0, len(levels), _AT_ONCE):
             if self._spent():

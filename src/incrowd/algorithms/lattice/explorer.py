@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.lattice.bases import below_several
 from incrowd.algorithms.lattice.cells import numbered
 from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.judge import Judge
@@ -20,7 +21,7 @@ from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.lattice import Lattice
@@ -147,6 +148,21 @@ class Explorer:
     def note(self, nodes: Iterable[Node]) -> None:
         """Remember nodes that were looked at elsewhere."""
         self._memory.nodes.update((node.levels, node) for node in nodes)
+
+    def prepare(self, nodes: Sequence[tuple[int, ...]]) -> None:
+        """Group what lies below several of the nodes that are to be looked at, where that saves work."""
+        if self._judge.counting and self.settles:
+            # Most of these nodes fail by their sizes, so what is counted for them would be in vain.
+            return
+        for levels, above in below_several(nodes, self.lattice.shape):
+            if self._memory.is_refused(levels):
+                continue
+            rolled = self._rolled(levels)
+            before, after = len(rolled.below.keys), len(rolled.groups.keys)
+            if (before - after) * above > before:
+                self._memory.keep(levels, self._judge.counted(levels, rolled))
+            else:
+                self._memory.refuse(levels)
 
     def _rolled(self, levels: tuple[int, ...]) -> Rolled:
         return self._rollup.roll(levels, self._memory.below(levels))

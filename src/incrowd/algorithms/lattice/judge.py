@@ -72,6 +72,8 @@ class Judge:
         Records below which a class is suppressed.
     settles
         Whether a node that fails settles those below.
+    counting
+        Whether models look at more than sizes, so that all that they look at is counted.
     may_settle
         Whether a node that fails by far settles those below.
     least_people
@@ -91,7 +93,7 @@ class Judge:
         self._of_classes = [model for model in self._models if not model.size_only and not model.of_table]
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
-        self._counting = bool(self._of_classes or self._of_table)
+        self.counting = bool(self._of_classes or self._of_table)
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
@@ -108,7 +110,7 @@ class Judge:
     @property
     def by_size(self) -> bool:
         """Whether the number of its records says all about a class."""
-        return self.settles and not self._counting and self._frequency.people is None
+        return self.settles and not self.counting and self._frequency.people is None
 
     def verdict(self, levels: tuple[int, ...], rolled: Rolled) -> Verdict:
         """Judge a node."""
@@ -117,10 +119,10 @@ class Judge:
         suppressed = self._suppressed(groups, failing)
         if suppressed > allowed:
             # Classes below are no larger, whatever the other models are.
-            return Verdict(False, suppressed, failing, True, False, not self._counting, few=few)
+            return Verdict(False, suppressed, failing, True, False, not self.counting, few=few)
         fails_below = False
         classes = None
-        if self._counting:
+        if self.counting:
             below = rolled.below.counted
             assert below is not None, "where models count, so do all groups that are kept"
             classes = self._classes(below, levels, rolled)
@@ -136,6 +138,15 @@ class Judge:
             good = all(result.holds for model in self._of_table for result in model.measure(left))
             fails_below = fails_below or (not good and self.settles and starred is None)
         return Verdict(good, suppressed, failing, fails_below, starred is not None, True, classes, few)
+
+    def counted(self, levels: tuple[int, ...], rolled: Rolled) -> Groups:
+        """Return the groups with all that models look at, not judged."""
+        _, few = self._too_small(rolled)
+        counted = None
+        if self.counting:
+            assert rolled.below.counted is not None, "where models count, so do all groups that are kept"
+            counted = self._classes(rolled.below.counted, levels, rolled).as_keys()
+        return rolled.groups._replace(counted=counted, few=few)
 
     def suppressed(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.bool_]:
         """Return which groups are suppressed, made from all keys: bool[groups]."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Memory"]
 
+_REFUSED = 64
+"""Nodes that are remembered because they join too few groups."""
+
 _KEPT_BYTES = 256 * 2**20
 """What kept groups may take, all together."""
 
@@ -41,6 +44,8 @@ class Memory:
         self.whole = whole
         self.rare: dict[tuple[int, ...], int] = {}
         self._kept = [whole]
+        self._refused = np.full((_REFUSED, attributes), -1, np.int64)
+        self._refusals = 0
         self._bytes = 0
         self._levels = np.zeros((1024, attributes), np.int64)
         self._sizes = np.zeros(1024, np.int64)
@@ -68,3 +73,12 @@ class Memory:
         self._kept.append(groups)
         self._levels[kept] = levels
         self._sizes[kept] = len(groups.keys)
+
+    def refuse(self, levels: tuple[int, ...]) -> None:
+        """Remember a node that joins too few groups to be worth keeping."""
+        self._refused[self._refusals % _REFUSED] = levels
+        self._refusals += 1
+
+    def is_refused(self, levels: tuple[int, ...]) -> bool:
+        """Say whether a node lies below one that joins too few groups, and so joins even fewer."""
+        return bool((self._refused >= np.array(levels)).all(axis=1).any())
