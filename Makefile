@@ -77,7 +77,10 @@ docs: $(VENV)/.installed ## write the pages and the public names that are made f
 	$(BIN)/python -m incrowd.cli.reference > docs/reference.md
 	$(BIN)/python -m incrowd.cli.reference cli > docs/cli.md
 
+evidence: $(VENV)/.installed-test ## write docs/evidence.md from the tests that hold published figures
+	INCROWD_EVIDENCE=1 $(BIN)/python -m pytest tests/test_published.py tests/compat
+
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test slow explore fuzz lint bench gallery site package docs clean
+.PHONY: help demo test slow explore fuzz lint bench gallery site package docs evidence clean

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from evidence import Evidence
 from examples import TIMES
 from incrowd.io.shuffle import RandomOrder
 from random_order import rows_in_random_order
@@ -79,6 +80,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder of real test data is not beside the project")
     return folder
+
+
+@pytest.fixture
+def evidence(request: pytest.FixtureRequest) -> Iterator[Evidence]:
+    """What compares published figures with ours, each of which has a row in docs/evidence.md."""
+    place = request.path.relative_to(Path(__file__).parent).as_posix()
+    held = Evidence(f"{place}::{request.node.name}")
+    yield held
+    held.finish()
 
 
 @pytest.fixture(scope="session")

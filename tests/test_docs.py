@@ -12,6 +12,7 @@ import pytest
 
 import incrowd
 import page_runner
+from evidence import HEAD, Evidence, rows_of
 from incrowd.algorithms import ALGORITHMS
 from incrowd.cli.reference import command_line, markdown, public_names
 from incrowd.hierarchy import BUILDERS
@@ -144,6 +145,31 @@ def test_changes_are_in_the_usual_order():
         assert [title for title in usual if f"### {title}\n" in version] == re.findall(
             r"^### (.*)$", version, re.MULTILINE
         )
+
+
+def test_every_row_of_the_evidence_has_its_test():
+    rows = rows_of(text_of("docs/evidence.md"))
+    assert len(rows) > 40
+    assert text_of("docs/evidence.md").startswith(HEAD)
+    for test in rows:
+        file, _, name = test.partition("::")
+        assert f"def {name.partition('[')[0]}(" in text_of(f"tests/{file}")
+
+
+def test_a_figure_that_is_not_met_fails():
+    held = Evidence("tests/test_x.py::test_x")
+    held("arx", "a rounded figure, and a fraction", "0.17, 1/3", [0.1666, 1 / 3])
+    assert held.rows == [
+        (
+            "ARX 3.9, on UCI Adult",
+            "| a rounded figure, and a fraction | 0.17, 1/3 | 0.166600, 0.333333 | `tests/test_x.py::test_x` |",
+        )
+    ]
+    for published, ours in (("0.17", 0.1649), ("1/3", 0.3333), ("5", 4), ("5, 6", [5])):
+        with pytest.raises(AssertionError, match="a figure"):
+            held("arx", "a figure", published, ours)
+    with pytest.raises(AssertionError, match="make evidence"):
+        held.finish()
 
 
 def test_the_readme_fits_on_a_page():

@@ -44,7 +44,7 @@ def ratios_of_counts(assessed: pl.DataFrame, quasi: list[str], attribute: str, l
 
 
 @pytest.mark.parametrize("name", PYCANON)
-def test_pycanon(shared_data, name):
+def test_pycanon(shared_data, evidence, name):
     """pyCANON 1.3.5 on its own example data: every value, and why ours differs where it does.
 
     With `gen` each sensitive attribute stands alone; without, the others join the quasi-identifiers.
@@ -110,6 +110,26 @@ def test_pycanon(shared_data, name):
         if c > 1:
             assert ic.privacy.l_diversity(frame, quasi, kinds, kind="recursive", c=ours) < expected["l"]
         assert c >= expected["c_l"][0]
+    evidence(
+        "pycanon",
+        f"{name}: k, alpha, l, beta, delta, t",
+        [
+            expected["k"],
+            expected["alpha_k"][0],
+            expected["l"],
+            expected["beta"],
+            expected["delta"],
+            expected["t"],
+        ],
+        [
+            values["alpha-k-anonymity", "k"][0],
+            max(values["alpha-k-anonymity", "alpha"]),
+            min(values["l-diversity", "l", "distinct"]),
+            beta,
+            max(values["delta-disclosure", "delta", "skip"]),
+            max(values["t-closeness", "t"]),
+        ],
+    )
     sizes = expected["sizes"]
     assert (assessment.classes, assessment.largest) == (sizes["n_ec"], sizes["max_ec"])
     assert assessment.mean_size == pytest.approx(sizes["mean_ec"], abs=1e-12)
@@ -138,7 +158,7 @@ def distances(release: pl.DataFrame, quasi: list[str], **spec) -> list[float]:
     )
 
 
-def test_the_worked_example_of_petworks():
+def test_the_worked_example_of_petworks(evidence):
     """PETWorks's page on t-closeness, its two swapped cells put right: exact fractions."""
     frame = pl.DataFrame(
         {
@@ -147,37 +167,51 @@ def test_the_worked_example_of_petworks():
             "disease": ["stomach cancer", "flu", "flu", "gastritis", "stomach cancer"],
         }
     )
+    evidence("petworks", "t of salary, two classes", "3/8, 1/4", distances(frame, ["born"], salary=None))
     assert distances(frame, ["born"], salary=None) == [3 / 8, 1 / 4]
     assert distances(frame, ["born"], disease=None) == [1 / 5, 2 / 15]
     tree = ic.Hierarchy.from_nested(
         {"all": {"digestive": DISEASES["all"]["stomach"], "respiratory": ["flu", "bronchitis"]}}
     )
-    assert distances(frame, ["born"], disease=tree) == [3 / 20, 1 / 10]
+    hierarchical = distances(frame, ["born"], disease=tree)
+    evidence("petworks", "t of disease by its hierarchy, two classes", "3/20, 1/10", hierarchical)
+    assert hierarchical == [3 / 20, 1 / 10]
 
 
-def test_the_patients_of_the_t_closeness_paper(shared_data):
+def test_the_patients_of_the_t_closeness_paper(shared_data, evidence):
     """Table of Li, Li and Venkatasubramanian (ICDE 2007) as PETWorks has it: 7/27, 5/27, 8/27 and 5/9, 1/3, 4/9."""
     folder = shared_data / "petworks" / "patient"
     frame = read(folder / "patient_anonymized.csv", separator=";")
     tree = ic.Hierarchy.read(folder / "patient_hierarchy" / "patient_hierarchy_Disease.csv")
     assert distances(frame, ["ZIPCode", "Age"], Disease=tree) == [7 / 27, 5 / 27, 8 / 27]
     assert distances(frame, ["ZIPCode", "Age"], Disease=None) == [5 / 9, 1 / 3, 4 / 9]
+    for what, told, found in (
+        ("t of disease by its hierarchy, three classes", "7/27, 5/27, 8/27", tree),
+        ("t of disease, all values equally far, three classes", "5/9, 1/3, 4/9", None),
+    ):
+        evidence("petworks", what, told, distances(frame, ["ZIPCode", "Age"], Disease=found))
     schema = ic.Schema(quasi=["ZIPCode", "Age"], sensitive={"Disease": tree})
     assert ic.assess(frame, schema, [ic.TCloseness(0.376)]).holds
     assert ic.assess(frame, schema, [ic.TCloseness(8 / 27)]).holds
     assert not ic.assess(frame, schema, [ic.TCloseness(math.nextafter(8 / 27, 0) - 1e-9)]).holds
 
 
-def test_salaries_of_the_t_closeness_paper():
+def test_salaries_of_the_t_closeness_paper(evidence):
     """Li, Li and Venkatasubramanian (ICDE 2007), section 4: {3k,4k,5k} is 0.375 and {6k,8k,11k} 0.167 from the nine."""
     salaries = [3, 4, 5, 6, 8, 11, 7, 9, 10]
     frame = pl.DataFrame({"q": list("aaabbbccc"), "salary": salaries})
     first, second, _ = distances(frame, ["q"], salary=None)
+    evidence(
+        "t-closeness",
+        "t of {3k, 4k, 5k} and {6k, 8k, 11k} among nine salaries",
+        "0.375, 0.167",
+        [first, second],
+    )
     assert first == 0.375
     assert round(second, 3) == 0.167
 
 
-def test_figures_of_the_diabetes_study(shared_data):
+def test_figures_of_the_diabetes_study(shared_data, evidence):
     """The P_29 notebook on the diabetes data: 63 classes of (race, gender, age) in 99,429 rows, all its figures."""
     from incrowd.engines import read_classes
 
@@ -187,6 +221,13 @@ def test_figures_of_the_diabetes_study(shared_data):
     sensitive = dict.fromkeys(names, "category")
     score = ic.privacy.p29(frame, quasi, sensitive)
     assert score.value == pytest.approx(0.8057811497937597, abs=1e-15)
+    evidence("p29", "P_29 score", "0.8057811497937597", score.value)
+    evidence("p29", "least k, least normalized entropy, largest t", "13, 0.07358616908386309, 0.4997312970313503",
+             [score.k_min, score.l_min, score.t_max])  # fmt: skip
+    evidence("p29", "normalized entropy of six attributes",
+             "0.816539, 0.777670, 0.771016, 0.198358, 0.499301, 0.818425", score.entropies.values())  # fmt: skip
+    evidence("p29", "mean distance of six attributes",
+             "0.263849, 0.287875, 0.354814, 0.220297, 0.219628, 0.273022", score.distances.values())  # fmt: skip
     assert score.k_min == 13
     assert score.l_min == pytest.approx(0.07358616908386309, abs=1e-12)
     assert score.t_max == pytest.approx(0.4997312970313503, abs=1e-12)
@@ -215,6 +256,8 @@ def test_figures_of_the_diabetes_study(shared_data):
         0.303572, 0.238707, 0.184423, 0.034396, 0.074785, 0.044816,
     ]  # fmt: skip
     readmitted = ic.TCloseness(1.0).values(classes, 5)
+    evidence("p29", "largest and least t of readmitted over 63 classes", "0.24786315576225965, 0.00559306543589707",
+             [readmitted.max(), readmitted.min()])  # fmt: skip
     assert readmitted.max() == pytest.approx(0.24786315576225965, abs=1e-12)
     assert readmitted.min() == pytest.approx(0.00559306543589707, abs=1e-12)
 
@@ -232,7 +275,7 @@ def test_none_is_a_word_in_the_diabetes_data(shared_data):
     assert score.value == pytest.approx(0.8057811497937597, abs=1e-14)
 
 
-def test_delta_presence_of_petworks(shared_data):
+def test_delta_presence_of_petworks(shared_data, evidence):
     """PETWorks's example after Nergiz et al.: shares 1/2 of 47* in America and 2/3 of 48* in Europe."""
     folder = shared_data / "petworks" / "delta"
     sample = read(folder / "delta_anonymized.csv", separator=";")
@@ -248,19 +291,27 @@ def test_delta_presence_of_petworks(shared_data):
         for lower, upper, holds in ((1 / 2, 2 / 3, True), (0.51, 2 / 3, False), (1 / 2, 0.66, False)):
             model = ic.DeltaPresence(upper, lower)
             assert ic.assess(sample, schema, [model], population=everybody).holds == holds
+    evidence(
+        "petworks",
+        "delta-presence, least and largest",
+        "1/2, 2/3",
+        ic.privacy.delta_presence(sample, trees, everybody),
+    )
     # Without the class in Europe its three people have share 0.
     america = sample.filter(pl.col("nationality") == "America")
     assert ic.privacy.delta_presence(america, trees, everybody) == (0, 1 / 2)
 
 
-def test_profitability_of_petworks(shared_data):
+def test_profitability_of_petworks(shared_data, evidence):
     """PETWorks: 1200 x 5 - 300 (1/3 + 1/2) = 6000 - 250 with attacks; 300 x 2 - 4 x 5 = 580 too much without."""
     sample = read(shared_data / "petworks" / "delta" / "delta_anonymized.csv", separator=";")
     payoffs = {"adversary_cost": 4, "adversary_gain": 300, "publisher_loss": 300, "publisher_benefit": 1200}
     quasi = ["zip", "age"]
     payoff = ic.privacy.profitability(sample, quasi, definition="table", **payoffs)
+    evidence("petworks", "payoff of the publisher, with attacks", "5750", payoff)
     assert payoff == pytest.approx(6000 - 250, abs=1e-9)
     payoff = ic.privacy.profitability(sample, quasi, definition="table", attack="none", **payoffs)
+    evidence("petworks", "payoff, without attacks", "-580", payoff)
     assert payoff == -(600 - 20)
     schema = ic.Schema(quasi=quasi)
     for attack, holds in (("allowed", True), ("none", False)):
@@ -283,10 +334,15 @@ def test_profitability_in_a_class_that_nobody_attacks():
     assert ic.privacy.profitability(frames[74], ["q"]) == 1200 - 300 / 74
 
 
-def test_inpatients_of_the_l_diversity_paper(shared_data):
+def test_inpatients_of_the_l_diversity_paper(shared_data, evidence):
     """Machanavajjhala et al., figure 3, as PETWorks has it: 3-diverse, not 5-diverse."""
     frame = read(shared_data / "petworks" / "inpatient" / "inpatient_anonymized.csv", separator=";")
-    assert ic.privacy.l_diversity(frame, ["zipcode", "age"], "condition") == 3
+    evidence(
+        "l-diversity",
+        "l of the inpatients, figure 3",
+        "3",
+        ic.privacy.l_diversity(frame, ["zipcode", "age"], "condition"),
+    )
     schema = ic.Schema(quasi=["zipcode", "age"], sensitive=["condition"])
     assert ic.assess(frame, schema, [ic.LDiversity(3)]).holds
     assert not ic.assess(frame, schema, [ic.LDiversity(5)]).holds
@@ -295,7 +351,7 @@ def test_inpatients_of_the_l_diversity_paper(shared_data):
 # --- the attacks that the models were made against ----------------------------------------------------
 
 
-def test_homogeneity_attack():
+def test_homogeneity_attack(evidence):
     """Machanavajjhala et al. 2007, figure 2: four in their thirties from 130** all have cancer, under k = 4."""
     frame = pl.DataFrame(
         {
@@ -306,7 +362,8 @@ def test_homogeneity_attack():
         }
     )
     quasi = ["zip", "age"]
-    assert ic.privacy.k_anonymity(frame, quasi) == 4
+    found = [ic.privacy.k_anonymity(frame, quasi), ic.privacy.l_diversity(frame, quasi, "condition")]
+    evidence("l-diversity", "k and l of figure 2: four patients in their thirties have cancer", "4, 1", found)
     schema = ic.Schema(quasi=quasi, sensitive=["condition"])
     caught = [ic.LDiversity(2), ic.LDiversity(1.1, "entropy"), ic.AlphaKAnonymity(0.9, 4), ic.TCloseness(0.5)]
     for model in caught:
@@ -344,7 +401,7 @@ def test_skewness_attack():
     assert ic.privacy.delta_disclosure(attacked, ["q"], "s") > 4
 
 
-def test_similarity_attack():
+def test_similarity_attack(evidence):
     """Li et al. 2007, table 4: 3-diverse, yet the first class earns 3k to 5k and has a stomach disease."""
     frame = pl.DataFrame(
         {
@@ -364,6 +421,10 @@ def test_similarity_attack():
         }
     )
     tree = ic.Hierarchy.from_nested(DISEASES)
+    both = ["salary", "disease"]
+    evidence(
+        "t-closeness", "l of table 4, salaries and diseases", "3", ic.privacy.l_diversity(frame, ["q"], both)
+    )
     assert ic.privacy.l_diversity(frame, ["q"], ["salary", "disease"]) == 3
     assert ic.privacy.l_diversity(frame, ["q"], ["salary", "disease"], kind="entropy") == 3
     assert ic.privacy.t_closeness(frame, ["q"], "salary") == 0.375
@@ -382,10 +443,11 @@ def test_other_sensitive_attributes_as_knowledge():
     assert ic.privacy.l_diversity(frame, ["q"], sensitive, joint=True) == 1
 
 
-def test_deassociation_of_wong():
+def test_deassociation_of_wong(evidence):
     """Wong et al. 2006, table 1 in short: 2-anonymous, but the share of the sensitive value is the point."""
     frame = pl.DataFrame({"job": list("aabb"), "illness": ["HIV", "flu", "HIV", "HIV"]})
-    assert ic.privacy.alpha_k_anonymity(frame, ["job"], "illness") == (1.0, 2)
+    found = ic.privacy.alpha_k_anonymity(frame, ["job"], "illness")
+    evidence("alpha-k", "alpha and k of table 1, in short", "1, 2", found)
     assert ic.privacy.alpha_k_anonymity(frame, ["job"], "illness", value="flu") == (0.5, 2)
 
 

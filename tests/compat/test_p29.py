@@ -77,7 +77,7 @@ def test_distances(df):
     assert (readmitted.max(), readmitted.min()) == (0.24786315576225965, 0.00559306543589707)
 
 
-def test_the_class_that_the_notebook_works_out(df):
+def test_the_class_that_the_notebook_works_out(df, evidence):
     distribution = calculate_global_distribution(df["readmitted"])
     printed = {"NO": 0.5378511299520261, ">30": 0.3505415924931358, "<30": 0.1116072775548381}
     assert distribution == pytest.approx(printed, abs=1e-16)
@@ -87,6 +87,7 @@ def test_the_class_that_the_notebook_works_out(df):
     assert local == {"NO": 0.5826666666666667, ">30": 0.308, "<30": 0.10933333333333334}
     distance = compute_t_closeness(ec_df["readmitted"], distribution)
     assert distance == pytest.approx(0.04481553671464057, abs=1e-15)
+    evidence("p29", "t of readmitted in the class that is worked out", "0.04481553671464057", distance)
     # Its prose says 0.161857; its own cell, right, prints this.
     scaled = (distance - 0.00559306543589707) / (0.24786315576225965 - 0.00559306543589707)
     assert scaled == pytest.approx(0.16189563980393462, abs=1e-15)

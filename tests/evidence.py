@@ -1,0 +1,113 @@
+"""Published figures beside ours: a test holds each, and docs/evidence.md has a row for each.
+
+A test asks for the fixture `evidence` and calls it once a figure. The call compares, and the row must stand on the
+page. `make evidence` writes the page from the tests that can run here; rows of tests that cannot are kept.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+__all__ = ["HEAD", "PAGE", "SOURCES", "Evidence", "rows_of"]
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence.md"
+SOURCES = {
+    "t-closeness": "Li, Li and Venkatasubramanian, t-closeness, ICDE 2007",
+    "l-diversity": "Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, l-diversity, TKDD 2007",
+    "alpha-k": "Wong, Li, Fu and Wang, (alpha, k)-anonymity, KDD 2006",
+    "pycanon": "pyCANON 1.3.5, on its own example data",
+    "petworks": "PETWorks, its documents and what it gives on its own data",
+    "p29": "The P_29 notebook on 99,429 encounters of diabetes patients",
+    "arx": "ARX 3.9, on UCI Adult",
+}
+HEAD = """# Evidence
+
+Example: the paper of t-closeness says that the salaries {3k, 4k, 5k} are 0.375 away from all nine.
+A test computes it, and fails if we find anything else.
+
+Each row below is such a figure, with what we find, and the test that holds it. The page is written
+by these tests (`make evidence`). A test fails if its rows here are not what it finds. A figure that
+was published with d decimals must be met when ours is rounded to d decimals, or to 12 if d is
+larger. Fractions and whole numbers must be met to 12 decimals. The page shows at most 6 of ours.
+
+Where our figure differs on purpose from what a tool gives,
+[what the figures mean](definitions.md#where-published-tools-differ) says why. Speed is measured
+elsewhere: see the [benchmarks](benchmarks.md).
+"""
+UPDATE = "INCROWD_EVIDENCE"
+_SHOWN = 6
+"""Decimals on the page; all are compared."""
+
+
+def _number(text: str) -> tuple[float, float]:
+    """Return a published number and how far ours may be."""
+    digits = len(text.partition(".")[2])
+    return float(Fraction(text)), max(0.5 * 10**-digits, 1e-12) if digits else 1e-12
+
+
+def _shown(ours: float, published: str) -> str:
+    if isinstance(ours, int) or float(ours).is_integer():
+        return f"{ours:.0f}"
+    digits = len(published.partition(".")[2])
+    return f"{ours:.{min(max(digits + 2, 6), _SHOWN)}f}"
+
+
+def rows_of(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the rows of a page by their test, each with its source."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    source = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            source = line[3:]
+        elif test := re.search(r"\| `(\S+::\S.*)` \|$", line):
+            found.setdefault(test[1], []).append((source, line))
+    return found
+
+
+class Evidence:
+    """The published figures of one test."""
+
+    def __init__(self, test: str) -> None:
+        self.test = test
+        self.rows: list[tuple[str, str]] = []
+
+    def __call__(
+        self, source: str, what: str, published: str | Sequence[float], ours: float | Sequence[float]
+    ) -> None:
+        """Compare one figure, or several; published ones stand as they are printed, with commas between."""
+        printed = published.split(", ") if isinstance(published, str) else [repr(each) for each in published]
+        found = [ours] if isinstance(ours, int | float) else list(ours)
+        assert len(printed) == len(found), what
+        for text, value in zip(printed, found, strict=True):
+            number, tolerance = _number(text)
+            assert math.isclose(value, number, rel_tol=0, abs_tol=tolerance), f"{what}: {value}, not {text}"
+        mine = ", ".join(_shown(value, text) for text, value in zip(printed, found, strict=True))
+        told = (
+            published
+            if isinstance(published, str)
+            else ", ".join(_shown(float(each), each) for each in printed)
+        )
+        self.rows.append((SOURCES[source], f"| {what} | {told} | {mine} | `{self.test}` |"))
+
+    def finish(self) -> None:
+        """Compare the rows with those on the page, or write them there."""
+        page = rows_of(PAGE.read_text(encoding="utf-8"))
+        if os.environ.get(UPDATE):
+            page[self.test] = self.rows
+            PAGE.write_text(_page(page), encoding="utf-8")
+        assert page.get(self.test) == self.rows, "docs/evidence.md says something else: run `make evidence`"
+
+
+def _page(rows: dict[str, list[tuple[str, str]]]) -> str:
+    lines = [HEAD.rstrip()]
+    for source in SOURCES.values():
+        of_source = [row for test in sorted(rows) for place, row in rows[test] if place == source]
+        if of_source:
+            lines += ["", f"## {source}", "", "| figure | published | ours | test |"]
+            lines += ["| --- | --- | --- | --- |", *of_source]
+    return "\n".join(lines) + "\n"
