@@ -12,6 +12,7 @@ import incrowd as ic
 from examples import examples
 from incrowd.algorithms import SearchProblem, optimal
 from incrowd.algorithms.lattice import Explorer
+from incrowd.cli.tables import search_text
 from incrowd.engines import engine_for, with_population
 from incrowd.recoding import FullDomain
 from incrowd.utility import METRICS, STEERING
@@ -242,3 +243,26 @@ def test_optima_of_arx(shared_data, models, limit, sensitive, levels, suppressed
     assert release.recoding.levels == levels
     if suppressed is not None:
         assert space.best.suppressed == release.privacy.suppressed == suppressed
+
+
+@examples(20)
+@given(frame=tables(), budget=st.integers(1, 12), limit=st.sampled_from([0.1, 0.35]))
+def test_a_search_that_was_stopped_says_how_far_it_may_be_from_the_optimum(frame, budget, limit):
+    asked, models = schema(), [ic.KAnonymity(2)]
+    scores = every_node(frame, asked, models, limit, "loss", "mean").values()
+    try:
+        space = ic.anonymize(
+            frame, asked, models, ic.Optimal(budget=str(budget)), max_suppression=limit
+        ).lattice
+    except ic.InfeasibleError:
+        return
+    assert space.bound <= min(scores) + 1e-9
+    assert space.best.score * (1 - space.gap) <= min(scores) + 1e-9
+    assert space.summary()["gap"] == space.gap
+    if space.proved:
+        assert space.gap == 0
+        assert space.bound == space.best.score
+    else:
+        assert space.gap >= 0
+        wanted = f"no node is more than {space.gap:.2%} better"
+        assert (wanted in search_text(space)) == (space.bound > 0 and space.gap > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import re
 import time
 from dataclasses import dataclass, replace
@@ -126,6 +127,7 @@ class Optimal(FullDomainAlgorithm):
             return _from_the_top(explorer, explorer.limits.budget)
         search = _Search(explorer)
         proved = search.run()
+        explorer.bound = search.bound()
         if search.best is None and not proved and self.budget is None:
             return _from_the_top(explorer, Budget.of(_DOWNWARD))
         return search.best, proved
@@ -170,6 +172,12 @@ class _Search:
         if self.best is None:
             return ~self.dead
         return ~self.dead & (self.least < score_to_beat(self.best))
+
+    def bound(self) -> float:
+        """Return what no node can score below."""
+        alive = self.alive()
+        left = float(self.least[alive].min()) if alive.any() else math.inf
+        return left if self.best is None else min(left, self.best.score)
 
     def _settle(self) -> bool:
         suppresses = self.explorer.limits.suppresses

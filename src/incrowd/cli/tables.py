@@ -298,11 +298,18 @@ def _people_rows(before: PeopleFigures | None, after: PeopleFigures | None) -> l
     ]
 
 
+def _gap_text(space: SolutionSpace) -> str:
+    """Say how much better a node could be that was not looked at, where that is known."""
+    if not space.gap or not space.bound > 0:
+        return ""
+    return f" (no node is more than {space.gap:.2%} better)"
+
+
 def search_text(space: SolutionSpace) -> str:
     """Say which node of the lattice was chosen, of how many that were looked at."""
     best = () if space.best is None else space.best.levels
     chosen = ", ".join(f"{name}={level}" for name, level in zip(space.names, best, strict=False))
-    proved = "proved optimal" if space.proved else "not proved optimal"
+    proved = "proved optimal" if space.proved else f"not proved optimal{_gap_text(space)}"
     looked = f"{len(space.nodes):,} of {space.size:,} nodes looked at"
     return f"levels: {chosen}; {looked}, {proved} for {space.metric}"
 

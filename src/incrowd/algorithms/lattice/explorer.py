@@ -50,6 +50,11 @@ class Explorer:
         One of `incrowd.utility.AGGREGATES`; only for metrics that have a value per attribute.
     limits
         What the search may do; all that the problem allows by default.
+
+    Attributes
+    ----------
+    bound
+        What no node can score below, as far as a search that was not finished proved; the search writes it.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class Explorer:
     ) -> None:
         self.problem = problem
         self.limits = limits or Limits.of(problem)
+        self.bound = 0.0
         self._by = metric, aggregate
         self._cells = numbered(problem, self.lattice)
         self._rollup = Rollup(problem.frequency, self._cells)
@@ -246,4 +252,5 @@ class Explorer:
             best,
             proved,
             self.limits.rows,
+            best.score if proved and best is not None else self.bound,
         )

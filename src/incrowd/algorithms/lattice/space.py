@@ -42,6 +42,9 @@ class SolutionSpace:
         Whether no node of the lattice can be better under the metric.
     records
         Records of the table.
+    bound
+        What no node of the lattice scores below, as far as it was proved; the score of the best where that is
+        proved to be the best.
     """
 
     names: tuple[str, ...]
@@ -51,6 +54,14 @@ class SolutionSpace:
     best: Node | None
     proved: bool
     records: int
+    bound: float = 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """How far below the best score a better one could be, as a share of it; None where none was found."""
+        if self.best is None:
+            return None
+        return max(self.best.score - self.bound, 0.0) / self.best.score if self.best.score > 0 else 0.0
 
     def __repr__(self) -> str:
         return f"SolutionSpace({self.size:,} nodes, {len(self.nodes):,} looked at; {self.metric})"
@@ -110,6 +121,8 @@ class SolutionSpace:
             "looked_at": len(self.nodes),
             "metric": self.metric,
             "proved": self.proved,
+            "bound": None if best is None else self.bound,
+            "gap": self.gap,
             "levels": None if best is None else dict(zip(self.names, best.levels, strict=True)),
             "score": None if best is None else best.score,
         }
