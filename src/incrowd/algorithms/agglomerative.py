@@ -25,6 +25,12 @@ _CLASSES = 40
 """Classes that a block should have at least, so that there is something to choose from."""
 _LARGEST_BLOCK = 10_000
 """Keys of a block above which all keys are not compared with each other any more."""
+_SWEEP = 300_000_000
+"""Keys times nodes of a sweep."""
+_FEWEST_NODES, _MOST_NODES = 2_000, 15_000
+"""Nodes below which a sweep is not worth its time, and those that it looks at."""
+_WORTH_IMPROVING = 1.05
+"""How much more the classes of a sweep may cost before they are improved, in shares of those that are."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,9 @@ class Agglomerative(LocalAlgorithm):
     - **Join.** Every distinct key begins as a class. A class of fewer than k records asks for the class that
       it is cheapest to join. Of all unions the cheapest one happens, and so on, until every class has k
       records. A union costs what the loss LM of all its records grows by, per record, k records at most.
+    - **Sweep.** Another beginning: the combinations of levels of all hierarchies, the cheapest first. At each
+      one the keys that are left are grouped, and groups of k records are classes. It is taken where it costs
+      less, in tables of few enough keys.
     - **Exchange.** A key moves to the class where it costs less, or changes places with one of that class. A
       class is taken apart if its keys cost less elsewhere, or split in two if that costs less.
     - **Rebuild.** A class and its five nearest ones are taken apart and built anew, one class of k records
@@ -130,13 +139,31 @@ class _Search:
             rounds += 1
         else:
             self._improve(self._cut(self.points.ranks, self.size, fresh=True), class_of)
+            class_of = self._or_swept(class_of)
         for number in range(rounds):
             self.problem.progress.advance(number + 1, rounds + 1)
-            lows, highs, keys = self._classes(class_of)
-            each = max(len(class_of) // len(keys), 1)
-            block_of_class = self._cut((lows + highs) // 2, max(self.size // each, 2))
-            self._improve(block_of_class[class_of], class_of)
+            self._improve(self._blocks(class_of), class_of)
         return class_of.astype(np.int32), int(class_of.max(initial=-1)) + 1
+
+    def _or_swept(self, class_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the classes, or those of a sweep that was improved as they were, whichever cost less."""
+        from incrowd.algorithms._sweep import swept
+
+        problem = self.problem
+        nodes = _SWEEP // max(problem.frequency.keys, 1)
+        if nodes < _FEWEST_NODES:
+            return class_of
+        other = swept(problem.frequency, problem.attributes, problem.least, min(nodes, _MOST_NODES))
+        if other is None or self.cost(other) > _WORTH_IMPROVING * self.cost(class_of):
+            return class_of
+        self._improve(self._blocks(other), other)
+        return min(class_of, other, key=self.cost)
+
+    def _blocks(self, class_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return blocks of whole classes, by chance: the block of each key."""
+        lows, highs, keys = self._classes(class_of)
+        each = max(len(class_of) // len(keys), 1)
+        return self._cut((lows + highs) // 2, max(self.size // each, 2))[class_of]
 
     def cost(self, class_of: NDArray[np.integer]) -> int:
         """Return what all records lose in these classes."""

@@ -1,0 +1,146 @@
+"""Classes from a sweep: the finest generalizations first, and whoever has company there is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.algorithms._points import costs_of
+from incrowd.algorithms._sets import released_as_sets
+from incrowd.kernels.costs import cell_costs
+from incrowd.kernels.grouping import group_columns
+
+if TYPE_CHECKING:
+    from incrowd.kernels.costs import Costs
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Attribute
+
+__all__ = ["swept"]
+
+_MOST_NODES = 1 << 20
+"""Combinations of rungs of which the cheapest order is made; beyond, rungs are left out."""
+
+
+class _Rung(NamedTuple):
+    """One generalization of an attribute: the group of each key, int64[keys], and its mean cost."""
+
+    groups: NDArray[np.int64]
+    cost: float
+
+
+def swept(
+    frequency: FrequencyTable, attributes: Sequence[Attribute], least: int, nodes: int
+) -> NDArray[np.int64] | None:
+    """Put keys into classes of `least` records: the class of each, int64[keys], or None if somebody is left.
+
+    The combinations of rungs are gone through from the cheapest to the dearest. At each one the keys that are
+    left are grouped. Groups of enough records are classes, and leave. Whoever is left in the end joins the
+    last class, which has everything in common with nobody.
+
+    Parameters
+    ----------
+    nodes
+        Combinations that are looked at; of more, so many that lie evenly in their order.
+    """
+    rungs = _thinned(_rungs(frequency, attributes))
+    chosen = _in_order(rungs, nodes)
+    left = np.arange(frequency.keys)
+    class_of = np.full(frequency.keys, -1, np.int64)
+    found = 0
+    for node in chosen:
+        columns = [rung[level].groups[left] for rung, level in zip(rungs, node, strict=True)]
+        ids, first = group_columns(columns, [int(column.max()) + 1 for column in columns], len(left))
+        large = np.bincount(ids, frequency.weights[left], len(first)) >= least
+        if not large.any():
+            continue
+        number = np.cumsum(large) - 1 + found
+        taken = large[ids]
+        class_of[left[taken]] = number[ids[taken]]
+        found += int(large.sum())
+        left = left[~taken]
+        if not len(left):
+            break
+    if not found:
+        return None
+    class_of[left] = found - 1
+    return class_of
+
+
+def _rungs(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list[list[_Rung]]:
+    """Return the rungs of each attribute, the finest first: levels of a hierarchy, or halves of halves."""
+    costs = costs_of(frequency, attributes)
+    found = []
+    for j, (domain, attribute) in enumerate(zip(frequency.domains, attributes, strict=True)):
+        codes = frequency.codes[j].astype(np.int64)
+        if domain.hierarchy is not None:
+            found.append([_of_level(frequency, costs, j, level) for level in range(domain.height + 1)])
+        elif released_as_sets(domain, attribute) or not domain.ordered:
+            whole = int(costs.whole[j])
+            found.append([_Rung(codes, 0.0), _Rung(np.zeros_like(codes), float(whole))])
+        else:
+            found.append(_halves(frequency, costs, j))
+    return found
+
+
+def _of_level(frequency: FrequencyTable, costs: Costs, j: int, level: int) -> _Rung:
+    from incrowd.recoding import level_cells
+
+    cells = level_cells(frequency.domains[j], level)
+    codes = frequency.codes[j]
+    lost = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(costs.whole[j])
+    return _Rung(np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, frequency))
+
+
+def _halves(frequency: FrequencyTable, costs: Costs, j: int) -> list[_Rung]:
+    """Return intervals of 1, 2, 4, ... ranks; missing values stand alone until all is one."""
+    domain, codes = frequency.domains[j], frequency.codes[j].astype(np.int64)
+    missing = domain.missing
+    rungs = []
+    width = 1
+    while width < domain.size:
+        groups = np.where(codes == missing, domain.size, codes // width)
+        rungs.append(_Rung(groups, _mean_cost(frequency, costs, j, groups)))
+        width *= 2
+    alike = np.zeros_like(codes)
+    return [*rungs, _Rung(alike, _mean_cost(frequency, costs, j, alike))]
+
+
+def _mean_cost(frequency: FrequencyTable, costs: Costs, j: int, groups: NDArray[np.int64]) -> float:
+    """Return what the cells of the groups cost a record on average, the other attributes as they are."""
+    _, ids = np.unique(groups, return_inverse=True)
+    codes = frequency.codes[j].astype(np.int64)
+    lows, highs = np.zeros((2, int(ids.max()) + 1, len(frequency.domains)), np.int64)
+    lows[:, j] = frequency.domains[j].size
+    np.minimum.at(lows[:, j], ids, codes)
+    np.maximum.at(highs[:, j], ids, codes)
+    return _mean(cell_costs(costs, lows, highs)[ids], frequency)
+
+
+def _mean(each: NDArray[np.float64] | NDArray[np.int64], frequency: FrequencyTable) -> float:
+    return float(each @ frequency.weights) / max(int(frequency.weights.sum()), 1)
+
+
+def _thinned(rungs: list[list[_Rung]]) -> list[list[_Rung]]:
+    """Leave out every second rung of the longest ladders until there are few enough combinations."""
+    while np.prod([float(len(ladder)) for ladder in rungs]) > _MOST_NODES:
+        longest = max(range(len(rungs)), key=lambda j: len(rungs[j]))
+        if len(rungs[longest]) <= 2:
+            break
+        # The finest and the coarsest stay.
+        rungs[longest] = [*rungs[longest][:-1:2], rungs[longest][-1]]
+    return rungs
+
+
+def _in_order(rungs: list[list[_Rung]], nodes: int) -> list[tuple[int, ...]]:
+    """Return combinations of rungs by what they cost; of equal ones those of finer first attributes first."""
+    total = np.zeros(1)
+    for ladder in rungs:
+        total = (total[:, None] + np.array([rung.cost for rung in ladder])[None, :]).ravel()
+    order = np.argsort(total, kind="stable")
+    if len(order) > nodes:
+        order = order[np.unique(np.linspace(0, len(order) - 1, nodes).astype(np.int64))]
+    levels = np.unravel_index(order, [len(ladder) for ladder in rungs])
+    return list(zip(*(column.tolist() for column in levels), strict=True))
