@@ -108,6 +108,30 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     assert studio.errors.read_text() == ""
 
 
+def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path, studio):
+    table = hospital(3_000).select("age", "sex", "zip", "diagnosis")
+    (tmp_path / "parts").mkdir()
+    for place in range(3):
+        table.slice(place * 1_000, 1_000).write_parquet(tmp_path / "parts" / f"{place}.parquet")
+    open_path(visit, tmp_path / "parts")
+    visit.reads("3,000 rows, 4 columns")
+    visit.reads("distinct values, about")
+    visit.go(4)
+    visit.mark("run")
+    visit.mark("look")
+    visit.reads("Rows 1 to 8 of 3,000")
+    visit.go(6)
+    (tmp_path / "policy.toml").write_bytes(visit.take("get-policy", "policy.toml").read_bytes())
+    released = rows_of(visit.take("get-release", "release.csv"))
+    assert len(released[1]) == 3_000
+    run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
+    assert rows_of(tmp_path / "release.csv") == released
+    (tmp_path / "release.csv").unlink()
+    run(sys.executable, str(visit.take("get-script", "release.py")), folder=tmp_path)
+    assert rows_of(tmp_path / "release.csv") == released
+    assert studio.errors.read_text() == ""
+
+
 def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.mark("sample")
     visit.reads("2,000 rows, 12 columns")
@@ -273,13 +297,15 @@ def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):
             """
         )
         assert unnamed == []
+    visit.go(2)
+    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.go(3)
     for _ in range(40):
         visit.browser.switch_to.active_element.send_keys(Keys.TAB)
         if "Measure" in visit.browser.switch_to.active_element.text:
             break
     visit.browser.switch_to.active_element.send_keys(Keys.ENTER)
-    visit.reads("fails")
+    visit.until(lambda: "fails" in visit.wait("[data-mark=measured]").text, "what the table reaches")
 
 
 def test_nothing_is_asked_of_anybody_else(visit, studio):

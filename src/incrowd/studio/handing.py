@@ -7,6 +7,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incrowd.io.streams import is_scan
+
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.studio.work import Work
@@ -21,7 +23,8 @@ def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
     assert work.source is not None
     words = ["incrowd", "anonymize", work.source.name, "--policy", _POLICY, "-o", _OUTPUT]
-    return shlex.join([*words, *_options(work.csv_format)])
+    stream = ["--stream"] if _opened(work) else []
+    return shlex.join([*words, *_options(work.csv_format), *stream])
 
 
 def script(work: Work) -> str:
@@ -29,17 +32,26 @@ def script(work: Work) -> str:
     assert work.source is not None
     lines = ["import incrowd as ic", "", f"policy = ic.Policy.read({_POLICY!r})"]
     given = ""
+    table = repr(work.source.name)
     settings = _format(work.csv_format)
     if settings:
         inner = ", ".join(f"{name}={value!r}" for name, value in settings.items())
         lines.append(f"csv_format = ic.CsvFormat({inner})")
         given = ", csv_format=csv_format"
+    if _opened(work):
+        table, given = f"ic.scan({table}{given})", ""
     lines += [
-        f"release = ic.anonymize({work.source.name!r}, policy{given})",
+        f"release = ic.anonymize({table}, policy{given})",
         f"release.write({_OUTPUT!r})",
         "print(*release.sentences(), sep='\\n')",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _opened(work: Work) -> bool:
+    """Say whether a single file is opened to stream; folders always are."""
+    assert work.source is not None
+    return work.streams and not is_scan(work.source.path)
 
 
 def _format(csv_format: CsvFormat | None) -> dict[str, str]:

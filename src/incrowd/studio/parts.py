@@ -16,7 +16,10 @@ __all__ = ["STYLE", "frame", "grid", "heading", "hinted", "marked", "note", "pro
 STYLE = """
 body { font-size: 15px; }
 .q-header h1 { line-height: 1.3; }
-.body--dark .text-primary { color: #8ec2ff !important; }
+.q-loading-bar { display: none; }
+.body--dark .studio .q-btn--flat .q-btn__content, .body--dark .studio .q-btn--outline .q-btn__content
+  { color: #8ec2ff; }
+.body--dark .studio .q-btn--outline::before { border-color: #8ec2ff; }
 .studio { max-width: 1180px; margin: 0 auto; padding: 0 16px 64px; width: 100%; }
 .studio h2 { font-size: 1.35rem; font-weight: 600; margin: 12px 0 2px; line-height: 1.3; }
 .studio h3 { font-size: 1.05rem; font-weight: 600; margin: 20px 0 4px; line-height: 1.3; }
@@ -34,7 +37,9 @@ body { font-size: 15px; }
 .body--dark .studio .problem { background: #3b1815; color: #ffd9d4; border-left-color: #ff897d; }
 .studio .good { border-left: 4px solid #1b7a3d; background: #e6f4ea; color: #0d3d1e; }
 .body--dark .studio .good { background: #12301c; color: #c8f0d4; border-left-color: #6fd08c; }
-.studio .q-table__container { max-width: 100%; width: 100%; }
+.studio .wide-table { overflow-x: auto; width: 100%; }
+.studio .wide-table .q-table__container { overflow: visible; width: max-content; min-width: 100%; }
+.studio .wide-table .q-table__middle { overflow: visible; }
 .studio .q-table th { font-weight: 600; font-size: 13px; }
 .studio .q-table td { max-width: 260px; overflow: hidden; text-overflow: ellipsis; }
 .studio .q-tab-panel { padding: 8px 0; }
@@ -50,14 +55,17 @@ body { font-size: 15px; }
 .studio .q-field--with-bottom { padding-bottom: 0; }
 .studio .q-field__bottom, .studio .q-field__bottom--animated { position: static; transform: none;
   line-height: 1.25; min-height: 20px; padding-top: 4px; }
-.studio .q-uploader__subtitle { display: none; }
+.studio .drop { position: relative; display: block; padding: 10px 12px; }
+.studio .q-uploader { width: 100%; }
+.studio .q-uploader__header { background: none; color: inherit; }
+.studio .q-uploader__list { min-height: 24px; padding: 4px; }
 .studio .asked { box-shadow: inset 4px 0 0 #b3261e; padding-left: 8px; }
 .studio .q-field__messages, .studio .q-field__label { color: #4a5563; }
 .body--dark .studio .q-field__messages, .body--dark .studio .q-field__label { color: #b6c2cf; }
 .studio .q-field--error .q-field__messages { color: #b3261e; }
 .body--dark .studio .q-field--error .q-field__messages { color: #ff897d; }
-.q-btn:focus-visible, .q-tab:focus-visible, .q-checkbox:focus-visible, .q-toggle:focus-visible
-  { outline: 3px solid #e08600; outline-offset: 2px; }
+.q-btn:focus-visible, .q-tab:focus-visible, .wide-table:focus-visible, .q-checkbox:focus-visible,
+.q-toggle:focus-visible { outline: 3px solid #e08600; outline-offset: 2px; }
 @media (max-width: 720px) {
   .studio { padding: 0 10px 48px; }
   .studio .row-of-column { grid-template-columns: 36px minmax(0, 1fr); }
@@ -106,13 +114,15 @@ def hinted(element: Any, hint: str) -> Any:
     return element
 
 
-def grid(names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:
+def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:
     """Show a table.
 
     Columns get keys of their own: a name could look like an instruction to the library below.
 
     Parameters
     ----------
+    title
+        What it shows, for who cannot see it.
     numbers
         Places of the columns that stand on the right.
     """
@@ -123,16 +133,20 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[
     cells = [
         {"id": number, **{f"c{i}": cell for i, cell in enumerate(row)}} for number, row in enumerate(rows)
     ]
-    return ui.table(columns=columns, rows=cells, row_key="id", pagination=0).props(
-        "flat bordered dense hide-pagination"
-    )
+    # Where it is wider than the page it can be scrolled, by the keyboard, too.
+    place = ui.element("div").classes("wide-table").props("tabindex=0 role=region")
+    place.props["aria-label"] = title
+    with place:
+        table = ui.table(columns=columns, rows=cells, row_key="id", pagination=0)
+        table.props("flat bordered dense hide-pagination")
+    return place
 
 
-def frame(table: pl.DataFrame) -> Any:
+def frame(title: str, table: pl.DataFrame) -> Any:
     """Show rows of a table: every cell as a text, cut where it is very long."""
     names = table.columns
     rows = [["(missing)" if cell is None else _cut(str(cell)) for cell in row] for row in table.iter_rows()]
-    return grid(names, rows)
+    return grid(title, names, rows)
 
 
 def _cut(text: str) -> str:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError, TableError, named
+from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
 from incrowd.io.scratch import PrivateFolder
-from incrowd.io.streams import is_scan
+from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
 from incrowd.table.schema import OPEN_ROLE
 
@@ -28,6 +29,10 @@ __all__ = ["Choices", "Column", "Source", "Work", "answered", "policy_settings"]
 
 _MADE = "the choices of this page"
 _SAMPLE_ROWS = 2_000
+_STREAMED = 128 * 2**20
+"""Bytes of a file from which its rows stream."""
+_DRAFTED = 100_000
+"""Rows that a draft looks at."""
 _SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet")
 
 
@@ -130,16 +135,20 @@ class Work:
         self._private = PrivateFolder()
         self._number = 0
         self.source: Source | None = None
-        self.table: pl.DataFrame | None = None
+        self.table: Any = None
+        self.streams = False
+        self.height = 0
+        self._rows: pl.LazyFrame | None = None
         self.csv_format: CsvFormat | None = None
         self.columns: list[Column] = []
         self.choices: Choices | None = None
         self.assessment: Assessment | None = None
         self.release: Release | None = None
+        self.account: dict[str, Any] = {}
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
-        self.table = self.release = self.assessment = None
+        self.table = self._rows = self.release = self.assessment = None
         self._private.remove()
 
     # --- the table --------------------------------------------------------------------------------
@@ -163,31 +172,37 @@ class Work:
         write_table(hospital(_SAMPLE_ROWS), path, path, CsvFormat())
         return Source(path, "people.csv", sample=True)
 
-    def open(self, source: Source, csv_format: CsvFormat | None = None) -> None:
+    def open(
+        self, source: Source, csv_format: CsvFormat | None = None, progress: Progress | None = None
+    ) -> None:
         """Read a table and draft its policy; what was there before is forgotten if that works.
+
+        Rows of folders, patterns and large files stream: they are read when they are needed.
 
         Raises
         ------
         InputError
         """
-        if is_scan(source.path):
-            raise TableError(
-                f"{source.name}: the page takes one file; many files stream with incrowd anonymize FOLDER"
-            )
-        table, csv_format = _read(source, csv_format)
-        if not table.height:
+        many = is_scan(source.path)
+        streams = many or (source.path.is_file() and source.path.stat().st_size > _STREAMED)
+        table, csv_format = _read(source, csv_format, streams, progress)
+        lazy = table.frame if isinstance(table, Files) else table.lazy()
+        height, columns = _counted(lazy, estimate=streams)
+        if not height:
             raise TableError(f"{source.name}: the table has no rows")
-        columns = [_column(table[name], name) for name in table.columns]
-        choices = self._choices(table, source)
+        choices = self._choices(lazy, height, source)
         self.source, self.table, self.csv_format = source, table, csv_format
+        self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
         self.assessment = self.release = None
 
-    def _choices(self, table: pl.DataFrame, source: Source) -> Choices:
+    def _choices(self, rows: pl.LazyFrame, height: int, source: Source) -> Choices:
         """Take the policy that was given where it fits, else draft one."""
         from incrowd.jobs.draft import draft_policy
 
-        told = "drafted from the names and values of the columns, as incrowd init does"
+        table = rows.head(_DRAFTED).collect(engine="streaming")
+        of = "" if height <= _DRAFTED else f" in the first {_DRAFTED:,} rows"
+        told = f"drafted from the names and values of the columns{of}, as incrowd init does"
         if self._given is not None:
             document, path = self._given
             unknown = [name for name in document["columns"] if name not in table.columns]
@@ -199,8 +214,16 @@ class Work:
 
     def rows(self, start: int, count: int) -> pl.DataFrame:
         """Return some rows of the table as they came in."""
-        assert self.table is not None
-        return self.table.slice(start, count)
+        assert self._rows is not None
+        return self._rows.slice(start, count).collect(engine="streaming")
+
+    def values(self, name: str) -> list[str]:
+        """Return the distinct values of a column as texts, those that mean missing left out."""
+        assert self._rows is not None
+        assert self.choices is not None
+        missing = set(self.choices.document.get("null_values", ()))
+        found = self._rows.select(columns_named([name])).unique().collect(engine="streaming")[name]
+        return [value for value in found.drop_nulls().cast(str).to_list() if value not in missing]
 
     # --- what is done with it ---------------------------------------------------------------------
 
@@ -236,6 +259,9 @@ class Work:
 
         assert self.choices is not None
         found = anonymize(self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress)
+        # Figures are measured when they are first asked for: here, and not while the page waits.
+        progress.stage("report")
+        self.account = found.document()
         self.release = found
         return found
 
@@ -245,24 +271,29 @@ class Work:
 
         assert self.release is not None
         before = self.rows(start, count)
-        wanted = range(start + 1, start + before.height + 1)
-        if self.release.policy.keep_order:
-            places = [number - 1 for number in wanted]
+        texts = self.release.texts
+        if isinstance(texts, Files):
+            # In their order before they were put in a random one.
+            lazy = texts.frame if texts.shuffled is None else texts.shuffled.frame
+            after = lazy.slice(start, count).collect(engine="streaming")
+        elif self.release.policy.keep_order:
+            after = texts.slice(start, count)
         else:
-            map_ = self.release.row_map().with_row_index("place")
-            found = map_.filter(pl.col("row").is_in(list(wanted))).sort("row")
-            places = found["place"].to_list()
-        after = self.release.texts[places]
+            wanted = list(range(start + 1, start + before.height + 1))
+            places = self.release.row_map().with_row_index("place")
+            after = texts[places.filter(pl.col("row").is_in(wanted)).sort("row")["place"].to_list()]
         left_out = [name for name in before.columns if name not in after.columns]
         return before.select([*after.columns, *left_out]), after
 
 
-def _read(source: Source, csv_format: CsvFormat | None) -> tuple[pl.DataFrame, CsvFormat | None]:
-    """Read a table; errors name it as its owner does."""
+def _read(
+    source: Source, csv_format: CsvFormat | None, streams: bool, progress: Progress | None
+) -> tuple[Any, CsvFormat | None]:
+    """Read a table, or open it where its rows stream; errors name it as its owner does."""
     from incrowd.engines import open_table
 
     try:
-        return open_table(source.path, csv_format)
+        return open_table(source.path, csv_format, stream=streams, progress=progress)
     except InputError as error:
         raise type(error)(str(error).replace(str(source.path), source.name)) from None
 
@@ -277,17 +308,35 @@ def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
     return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
 
 
-def _column(series: pl.Series, name: str) -> Column:
-    """Count the values of a column."""
+def _counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
+    """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
     import polars as pl
 
+    schema = rows.collect_schema()
+    columns = columns_named(schema)
+    distinct = [
+        column.approx_n_unique() if estimate else column.drop_nulls().n_unique() for column in columns
+    ]
     try:
-        distinct = series.drop_nulls().n_unique()
-    except pl.exceptions.PolarsError:
-        raise TableError(f"column {name!r} holds {series.dtype}, which cannot be counted") from None
-    return Column(
-        name, "text" if series.dtype == pl.String else str(series.dtype), distinct, series.null_count()
-    )
+        counts = rows.select(
+            pl.len().alias("n"),
+            *(each.alias(f"d{place}") for place, each in enumerate(distinct)),
+            *(column.null_count().alias(f"m{place}") for place, column in enumerate(columns)),
+        ).collect(engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        raise TableError(
+            f"the values of a column cannot be counted ({type(error).__name__}); leave columns of lists out"
+        ) from None
+    found = [
+        Column(
+            name,
+            "text" if dtype == pl.String else str(dtype),
+            int(counts[f"d{place}"][0]),
+            int(counts[f"m{place}"][0]),
+        )
+        for place, (name, dtype) in enumerate(schema.items())
+    ]
+    return int(counts["n"][0]), found
 
 
 def answered(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -124,7 +124,12 @@ class Limits:
                 for each in asked
             ]
             if rows:
-                grid(("model", "measure", "reached", "asked", ""), rows, numbers=(2, 3))
+                grid(
+                    "What the table reaches",
+                    ("model", "measure", "reached", "asked", ""),
+                    rows,
+                    numbers=(2, 3),
+                )
             with words("ul", ""):
                 for sentence in found.sentences(conditions=False):
                     words("li", sentence)

@@ -30,12 +30,11 @@ class Look:
 
     def draw(self) -> None:
         """Show the account of the release."""
-        release = self.page.work.release
-        document = release.document()
+        document = self.page.work.account
         heading("What the release is like")
         words("div", document["verdict"]["text"], "good")
         with marked(words("ul", ""), "sentences"):
-            for sentence in release.sentences():
+            for sentence in document["sentences"]:
                 words("li", sentence)
         heading("The same rows before and after", 3)
         note(
@@ -48,8 +47,9 @@ class Look:
             marked(back, "rows-before").props("no-caps outline")
             on = ui.button("Next rows", on_click=lambda: self._turn(_ROWS))
             marked(on, "rows-next").props("no-caps outline")
-        self._rows = ui.column().classes("w-full")
-        self._draw_rows()
+        self._told = ui.column().classes("w-full")
+        self._rows = ui.column().classes("w-full").style("min-height: 330px")
+        ui.timer(0, self._draw_rows, once=True)
         with ui.element("div").classes("halves"):
             with ui.column():
                 self._sizes(document)
@@ -57,16 +57,18 @@ class Look:
                 self._loss(document)
         self._risk(document)
 
-    def _turn(self, step: int) -> None:
-        rows = self.page.work.table.height
+    async def _turn(self, step: int) -> None:
         there = self._from + step
-        if 0 <= there < rows:
+        if 0 <= there < self.page.work.height:
             self._from = there
-            self._draw_rows()
+            await self._draw_rows()
 
-    def _draw_rows(self) -> None:
-        before, after = self.page.work.side_by_side(self._from, _ROWS)
-        end, rows = self._from + before.height, self.page.work.table.height
+    async def _draw_rows(self) -> None:
+        found = await self.page.doing(self._told, None, self.page.work.side_by_side, self._from, _ROWS)
+        if found is None:
+            return
+        before, after = found
+        end, rows = self._from + before.height, self.page.work.height
         self._rows.clear()
         with self._rows:
             words("p", f"Rows {self._from + 1:,} to {end:,} of {rows:,}")
@@ -74,7 +76,7 @@ class Look:
                 for title, part in (("Before", before), ("After", after)):
                     with ui.column().classes("w-full"):
                         words("div", title, "name")
-                        marked(frame(part.select(part.columns[:_COLUMNS])), title.lower())
+                        marked(frame(title, part.select(part.columns[:_COLUMNS])), title.lower())
 
     def _sizes(self, document: dict[str, Any]) -> None:
         heading("Class sizes", 3)
@@ -87,12 +89,14 @@ class Look:
             ("unique", "records alone"),
         )
         grid(
+            "Classes",
             ("", "before", "after"),
             [(words_, _figure(before[key]), _figure(after[key])) for key, words_ in told],
             numbers=(1, 2),
         )
         sizes = after["distribution"]
         grid(
+            "Class sizes",
             ("class size after", "classes", "records"),
             [(_span(each), f"{each['classes']:,}", f"{each['records']:,}") for each in sizes],
             numbers=(1, 2),
@@ -103,7 +107,7 @@ class Look:
         note("The loss metric per column: 0% is the raw table, 100% nothing left.")
         found = next(each for each in document["loss"] if each["metric"] == "loss")
         rows = [(name, f"{value:.1%}") for name, value in found["per_attribute"].items()]
-        grid(("column", "lost"), [*rows, ("all", f"{found['value']:.1%}")], numbers=(1,))
+        grid("What is lost", ("column", "lost"), [*rows, ("all", f"{found['value']:.1%}")], numbers=(1,))
 
     def _risk(self, document: dict[str, Any]) -> None:
         heading("Risk", 3)
@@ -115,7 +119,7 @@ class Look:
                 (name, what.replace("_", " "), _figure(raw.get(what)), _figure(value))
                 for what, value in figures.items()
             ]
-        grid(("attacker", "figure", "before", "after"), rows, numbers=(2, 3))
+        grid("Risk", ("attacker", "figure", "before", "after"), rows, numbers=(2, 3))
 
 
 def _figure(value: Any) -> str:

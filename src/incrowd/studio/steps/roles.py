@@ -276,10 +276,7 @@ class Roles:
                 marked(words("pre", drawn), "drawn")
 
     def _tree(self, name: str, builder: Builder) -> str:
-        work = self.page.work
-        missing = set(work.choices.document.get("null_values", ()))
-        found = work.table[name].drop_nulls().unique().cast(str).to_list()
-        tree: Hierarchy = builder.build([value for value in found if value not in missing], name)
+        tree: Hierarchy = builder.build(self.page.work.values(name), name)
         return tree.draw(_LINES)
 
 

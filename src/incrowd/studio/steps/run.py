@@ -145,7 +145,7 @@ class Run:
         release = self.page.work.release
         with self._done:
             seconds = sum(release.seconds.values())
-            text = release.document()["verdict"]["text"]
+            text = self.page.work.account["verdict"]["text"]
             marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")
             button = ui.button("Look at it", on_click=lambda: self.page.go("Look"))
             marked(button, "look").props("no-caps icon-right=arrow_forward")

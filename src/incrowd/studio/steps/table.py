@@ -9,6 +9,7 @@ from nicegui import ui
 
 from incrowd.errors import InputError
 from incrowd.io.files import CsvFormat
+from incrowd.studio.cancelling import Watched
 from incrowd.studio.parts import frame, grid, heading, hinted, marked, note, problem
 from incrowd.studio.work import Source
 
@@ -37,10 +38,10 @@ class Table:
     def draw(self) -> None:
         """Show the ways to choose a table, and the one that was chosen."""
         heading("Choose a table about people")
-        note("Everything stays on this machine. A CSV (also .csv.gz) or a Parquet file.")
+        note("Everything stays on this machine. A CSV (also .csv.gz) or Parquet file, or a folder of such.")
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
-                self._path = ui.input("Path of a file on this machine").props(
+                self._path = ui.input("Path of a file or folder on this machine").props(
                     "outlined dense data-field=path"
                 )
                 self._path.classes("w-full").on("keydown.enter", self._open_path)
@@ -51,12 +52,22 @@ class Table:
                 with ui.expansion("If a CSV is read wrongly").props("dense").classes("w-full"):
                     self._formats()
             with ui.column().classes("box"):
-                upload = ui.upload(label="Or drop a file here", on_upload=self._uploaded, auto_upload=True)
-                upload.props("flat bordered data-mark=upload").classes("w-full")
+                self._upload()
                 note("A copy is kept in a private folder until this window is closed.")
         self._told = ui.column().classes("w-full")
         if self.page.work.table is not None:
             self._show_table()
+
+    def _upload(self) -> None:
+        """Show where a file can be dropped, and a button for the keyboard."""
+        upload = ui.upload(on_upload=self._uploaded, auto_upload=True)
+        upload.props("flat bordered data-mark=upload").add_slot(
+            "header",
+            '<label class="drop">Drop a file here, or click'
+            "<q-uploader-add-trigger></q-uploader-add-trigger></label>",
+        )
+        pick = ui.button("Choose a file", on_click=lambda: upload.run_method("pickFiles"))
+        marked(pick, "pick").props("no-caps outline")
 
     def _formats(self) -> None:
         def delimiter(event: Any) -> None:
@@ -73,17 +84,23 @@ class Table:
 
     def _show_table(self) -> None:
         work = self.page.work
-        heading(f"{work.table.height:,} rows, {work.table.width:,} columns", 3)
+        heading(f"{work.height:,} rows, {len(work.columns):,} columns", 3)
         names = [column.name for column in work.columns]
         grid(
-            ("column", "type", "distinct values", "missing values"),
+            "Columns",
+            (
+                "column",
+                "type",
+                "distinct values, about" if work.streams else "distinct values",
+                "missing values",
+            ),
             [(c.name, c.type, f"{c.distinct:,}", f"{c.missing:,}") for c in work.columns],
             numbers=(2, 3),
         )
         heading("The first rows", 3)
         if len(names) > _COLUMNS:
             note(f"The first {_COLUMNS} of {len(names):,} columns.")
-        frame(work.rows(0, _ROWS).select(names[:_COLUMNS]))
+        frame("The first rows", work.rows(0, _ROWS).select(names[:_COLUMNS]))
 
     async def _open_path(self) -> None:
         text = (self._path.value or "").strip()
@@ -117,7 +134,8 @@ class Table:
             return
         with self._told:
             spinner = ui.spinner(size="lg")
-        await self.page.doing(self._told, None, self.page.work.open, source, csv_format)
+        watched = Watched()
+        await self.page.doing(self._told, watched, self.page.work.open, source, csv_format, watched)
         if not spinner.is_deleted:
             spinner.delete()
         if self.page.work.source is source:

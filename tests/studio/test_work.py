@@ -1,0 +1,133 @@
+"""What a window works on, without a page."""
+
+from __future__ import annotations
+
+import zipfile
+
+import polars as pl
+import pytest
+
+import incrowd as ic
+from incrowd.jobs.policy_file import read_toml
+from incrowd.samples import hospital, hospital_policy
+from incrowd.studio import handing, work
+from incrowd.studio.cancelling import Watched
+from incrowd.studio.work import Source, Work
+
+
+@pytest.fixture
+def window():
+    found = Work()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people; 1.csv"
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(path, separator=";")
+    return path
+
+
+@pytest.mark.random_order
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_the_rows_side_by_side_are_the_same_rows(window, people, monkeypatch, streamed, keep_order):
+    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    window.open(Source(people, people.name))
+    assert window.streams is streamed
+    window.choices.document["keep_order"] = keep_order
+    window.anonymize(Watched())
+    start, count = 37, 50
+    before, after = window.side_by_side(start, count)
+    assert before.equals(pl.read_csv(people, separator=";", infer_schema=False).slice(start, count))
+    assert after.columns == before.columns
+    # Sensitive values leave as they are, and every released age covers its raw one.
+    assert before["diagnosis"].to_list() == after["diagnosis"].to_list()
+    for raw, cell in zip(before["age"], after["age"], strict=True):
+        low, _, high = cell.strip("[]").partition("-")
+        assert int(low) <= int(raw) <= int(high or low)
+    assert window.side_by_side(390, 50)[1].height == 10
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_command_names_what_is_not_plain(window, people, monkeypatch, streamed):
+    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    window.open(Source(people, people.name))
+    window.anonymize(Watched())
+    end = " --stream" if streamed else ""
+    assert handing.command(window) == (
+        f"incrowd anonymize 'people; 1.csv' --policy policy.toml -o release.csv --delimiter ';'{end}"
+    )
+    table = "ic.scan('people; 1.csv', csv_format=csv_format)" if streamed else "'people; 1.csv'"
+    assert f"ic.anonymize({table}, policy" in handing.script(window)
+
+
+def test_columns_are_counted(window, tmp_path):
+    path = tmp_path / "t.parquet"
+    table = {"^a$": [1, 1, None], "*": ["x", "y", "z"], "d": [None, None, 1.5]}
+    pl.DataFrame(table).write_parquet(path)
+    window.open(Source(path, "t"))
+    assert [(c.name, c.type, c.distinct, c.missing) for c in window.columns] == [
+        ("^a$", "Int64", 1, 1), ("*", "text", 3, 0), ("d", "Float64", 1, 2),
+    ]  # fmt: skip
+
+
+def test_a_table_that_cannot_be_read_leaves_the_one_before(window, people, tmp_path):
+    window.open(Source(people, people.name))
+    (tmp_path / "private").write_bytes(b"")
+    with pytest.raises(ic.TableError) as told:
+        window.open(Source(tmp_path / "private", "mine.csv"))
+    assert str(told.value).startswith("mine.csv: ")
+    assert str(tmp_path) not in str(told.value)
+    assert window.source.name == people.name
+
+
+def test_a_policy_with_trees_leaves_with_them(tmp_path):
+    hospital(300).write_csv(tmp_path / "people.csv")
+    hospital_policy().write(tmp_path / "p.toml")
+    window = Work((read_toml(tmp_path / "p.toml"), tmp_path / "p.toml"))
+    window.open(Source(tmp_path / "people.csv", "people.csv"))
+    assert window.choices.told == f"from {tmp_path / 'p.toml'}"
+    window.anonymize(Watched())
+    archive, name = handing.policy_file(window)
+    assert name == "policy.zip"
+
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "out")
+    read, made = ic.Policy.read(tmp_path / "out" / "policy.toml").schema, window.release.policy.schema
+    assert read["diagnosis"].hierarchy == made["diagnosis"].hierarchy
+    assert [each.role for each in read.attributes] == [each.role for each in made.attributes]
+    # Another table gets a draft, and is told why.
+    (tmp_path / "other.csv").write_text("age,sex\n" + "30,m\n31,f\n" * 20)
+    window.open(Source(tmp_path / "other.csv", "other.csv"))
+    assert "this table lacks" in window.choices.told
+    window.close()
+
+
+def test_the_files_of_a_window_go_with_it():
+    window = Work()
+    source = window.sample()
+    assert source.path.is_file()
+    folder = source.path.parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+    window.close()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "suffix"),
+    [
+        ("people.csv", "people.csv", ".csv"),
+        ("../../etc/people.CSV.GZ", "people.CSV.GZ", ".csv.gz"),
+        ("C:\\secret\\t.parquet", "t.parquet", ".parquet"),
+        ("-o.csv", "./-o.csv", ".csv"),
+        ("x.py", "x.py", ".csv"),
+        ("..", "..", ".csv"),
+        ("", "table.csv", ".csv"),
+    ],
+)
+def test_the_name_of_an_upload_is_shown_and_is_no_path(window, name, shown, suffix):
+    source = window.upload(name)
+    assert (source.name, source.path.name) == (shown, f"0001{suffix}")
+    assert source.path.parent == window.place("").parent
