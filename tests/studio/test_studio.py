@@ -63,6 +63,9 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.mark("all")
     visit.choose("[data-field=many]", "quasi")
     visit.mark("give")
+    visit.until(
+        lambda: visit.text().count("quasi-identifier\n") >= len(visit.all("[data-column]")), "the roles"
+    )
     visit.choose('[data-column="8"] [data-field=role]', "sensitive")
     visit.fill('[data-column="1"] [data-field=widths]', "5, 15, 45")
     for column in (4, 5, 7):
@@ -74,7 +77,7 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.4")
     visit.mark("measure")
     visit.reads("t-closeness of salary-class")
-    visit.go(4)
+    visit.go(5)
     visit.fill("[data-field=max_suppression]", "0.1")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
@@ -83,7 +86,7 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.reads("Rows 1 to 8 of 2,000")
     visit.mark("rows-next")
     visit.reads("Rows 9 to 16 of 2,000")
-    visit.go(6)
+    visit.go(7)
     policy = Policy.read(visit.take("get-policy", "policy.toml"))
     assert [(model.name, *model.settings().values())[:2] for model in policy.models] == [
         ("k-anonymity", 7), ("l-diversity", 2), ("t-closeness", 0.4),
@@ -116,11 +119,11 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
     open_path(visit, tmp_path / "parts")
     visit.reads("3,000 rows, 4 columns")
     visit.reads("distinct values, about")
-    visit.go(4)
+    visit.go(5)
     visit.mark("run")
     visit.mark("look")
     visit.reads("Rows 1 to 8 of 3,000")
-    visit.go(6)
+    visit.go(7)
     (tmp_path / "policy.toml").write_bytes(visit.take("get-policy", "policy.toml").read_bytes())
     released = rows_of(visit.take("get-release", "release.csv"))
     assert len(released[1]) == 3_000
@@ -137,18 +140,18 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.reads("2,000 rows, 12 columns")
     visit.go(2)
     visit.reads("Still without a role: admission_type")
-    visit.go(4)
+    visit.go(5)
     visit.mark("run")
     visit.reads("no role yet")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
-    visit.go(4)
+    visit.go(5)
     # A changed setting undoes nothing that was done; one that keeps the order makes the very same bytes.
     visit.click("[data-field=keep_order]")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(6)
+    visit.go(7)
     for mark, name in (
         ("get-sample", "people.csv"),
         ("get-policy", "policy.toml"),
@@ -163,19 +166,43 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     assert (tmp_path / "release.csv").read_bytes() == kept
 
 
+def test_a_setting_that_was_compared_can_be_taken(visit):
+    visit.mark("sample")
+    visit.go(2)
+    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
+    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
+    visit.go(4)
+    visit.fill("[data-field=sizes]", "3, x")
+    visit.mark("compare")
+    visit.reads("write whole numbers from 1")
+    visit.fill("[data-field=sizes]", "3, 11")
+    visit.mark("compare")
+    visit.wait("[data-mark=front]")
+    front = visit.all("[data-mark=front] button")
+    assert [each.text for each in front][:2] == ["1", "2"]
+    # The larger class loses more, at a smaller risk: it stands higher, and more to the left.
+    (x, y), (x_2, y_2) = ((each.location["x"], each.location["y"]) for each in front[:2])
+    assert (x_2 < x, y_2 < y) == (True, True)
+    front[1].click()
+    visit.reads("Make the release")
+    visit.mark("run")
+    visit.mark("look")
+    visit.reads("asked was >= 11")
+
+
 def test_a_change_makes_the_release_before_count_no_more(visit):
     visit.mark("sample")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(4)
+    visit.go(5)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
     visit.go(3)
     visit.fill("[data-model=k-anonymity] [data-field=k]", "9")
-    visit.until(lambda: "disabled" in visit.all('[data-step="6"]')[0].get_attribute("class"), "no release")
+    visit.until(lambda: "disabled" in visit.all('[data-step="7"]')[0].get_attribute("class"), "no release")
     visit.fill("[data-model=k-anonymity] [data-field=k]", "0")
     visit.reads("k must be a whole number of at least 1")
-    visit.go(4)
+    visit.go(5)
     visit.mark("run")
     visit.mark("look")
     visit.reads("asked was >= 9")
@@ -196,11 +223,14 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     visit.mark("all")
     visit.choose("[data-field=many]", "quasi")
     visit.mark("give")
-    visit.go(4)
+    visit.until(
+        lambda: visit.text().count("quasi-identifier\n") >= len(visit.all("[data-column]")), "the roles"
+    )
+    visit.go(5)
     visit.mark("run")
     visit.mark("look")
     visit.reads(MARKUP)
-    visit.go(6)
+    visit.go(7)
     visit.reads(MARKUP)
     assert visit.browser.execute_script("return window.hacked === undefined")
     assert not visit.all("main img")
@@ -261,12 +291,12 @@ def test_a_search_can_be_cancelled_and_another_one_started(visit, tmp_path):
     visit.reads("6,000 rows")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(4)
+    visit.go(5)
     visit.choose("[data-field=algorithm]", "k-member")
     visit.mark("run")
     visit.mark("cancel")
     visit.reads("Cancelled. Nothing was made.")
-    assert "disabled" in visit.all('[data-step="6"]')[0].get_attribute("class")
+    assert "disabled" in visit.all('[data-step="7"]')[0].get_attribute("class")
     visit.choose("[data-field=algorithm]", "mondrian")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
@@ -286,7 +316,7 @@ def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):
     from selenium.webdriver.common.keys import Keys
 
     visit.mark("sample")
-    for step in (1, 2, 3, 4):
+    for step in (1, 2, 3, 4, 5):
         visit.go(step)
         unnamed = visit.browser.execute_script(
             """

@@ -11,7 +11,7 @@ import incrowd as ic
 from incrowd.jobs.policy_file import read_toml
 from incrowd.samples import hospital, hospital_policy
 from incrowd.studio import handing, work
-from incrowd.studio.cancelling import Watched
+from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.work import Source, Work
 
 
@@ -131,3 +131,19 @@ def test_the_name_of_an_upload_is_shown_and_is_no_path(window, name, shown, suff
     source = window.upload(name)
     assert (source.name, source.path.name) == (shown, f"0001{suffix}")
     assert source.path.parent == window.place("").parent
+
+
+def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, people):
+    window.open(Source(people, people.name))
+    window.choices.document["max_suppression"] = 1.0
+    runs = window.compare(["mondrian", "datafly"], [4, 401], Watched()).runs
+    assert [(run.algorithm, run.k) for run in runs] == [
+        ("mondrian", 4), ("mondrian", 401), ("datafly", 4), ("datafly", 401),
+    ]  # fmt: skip
+    assert runs[0].smallest >= 4
+    assert runs[0].utility["loss"] < 1
+    assert window.release is None
+    watched = Watched()
+    watched.cancel()
+    with pytest.raises(Cancelled):
+        window.compare(["mondrian"], [4], watched)

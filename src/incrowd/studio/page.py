@@ -12,6 +12,7 @@ from nicegui import run, ui
 from incrowd.errors import IncrowdError
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.parts import STYLE, marked, problem, words
+from incrowd.studio.steps.explore import Explore
 from incrowd.studio.steps.hand_over import HandOver
 from incrowd.studio.steps.limits import Limits
 from incrowd.studio.steps.look import Look
@@ -24,7 +25,7 @@ __all__ = ["Page", "show"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_STEPS = (Roles, Limits, Run, Look, HandOver)
+_STEPS = (Roles, Limits, Explore, Run, Look, HandOver)
 
 
 def show(data: Path | None, policy: tuple[dict[str, Any], Path] | None) -> None:

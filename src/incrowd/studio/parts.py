@@ -16,6 +16,7 @@ __all__ = ["STYLE", "frame", "grid", "heading", "hinted", "marked", "note", "pro
 STYLE = """
 body { font-size: 15px; }
 .q-header h1 { line-height: 1.3; }
+.body--dark { color-scheme: dark; }
 .q-loading-bar { display: none; }
 .body--dark .studio .q-btn--flat .q-btn__content, .body--dark .studio .q-btn--outline .q-btn__content
   { color: #8ec2ff; }
@@ -66,6 +67,10 @@ body { font-size: 15px; }
 .body--dark .studio .q-field--error .q-field__messages { color: #ff897d; }
 .q-btn:focus-visible, .q-tab:focus-visible, .wide-table:focus-visible, .q-checkbox:focus-visible,
 .q-toggle:focus-visible { outline: 3px solid #e08600; outline-offset: 2px; }
+.studio .front { position: relative; height: 260px; width: 100%; max-width: 640px; margin: 4px 0 22px 0;
+  border-left: 2px solid #6b7683; border-bottom: 2px solid #6b7683; }
+.studio .front .q-btn { position: absolute; transform: translate(-50%, 50%); min-height: 28px;
+  min-width: 28px; }
 @media (max-width: 720px) {
   .studio { padding: 0 10px 48px; }
   .studio .row-of-column { grid-template-columns: 36px minmax(0, 1fr); }

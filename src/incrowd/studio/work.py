@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incrowd.algorithms import ALGORITHMS
 from incrowd.errors import InputError, TableError, named
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.compare import Comparison
     from incrowd.jobs.draft import Draft
     from incrowd.jobs.release import Release
     from incrowd.progress import Progress
@@ -264,6 +266,20 @@ class Work:
         self.account = found.document()
         self.release = found
         return found
+
+    def compare(self, algorithms: Sequence[str], sizes: Sequence[int], progress: Progress) -> Comparison:
+        """Run algorithms under several class sizes, and measure what each loses.
+
+        Raises
+        ------
+        IncrowdError
+        """
+        from incrowd.jobs.compare import compare
+
+        assert self.choices is not None
+        chosen = [ALGORITHMS.parse(name) for name in algorithms]
+        policy = self.choices.policy()
+        return compare(self.table, policy, chosen, k=sizes, csv_format=self.csv_format, progress=progress)
 
     def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return some rows of the table, and the same rows of the release; columns that stay last."""

@@ -9,6 +9,7 @@ from nicegui import ui
 from incrowd.algorithms import ALGORITHMS
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.forms import entry_form, field_of
+from incrowd.studio.job import Job
 from incrowd.studio.parts import heading, marked, note, words
 from incrowd.studio.work import policy_settings
 
@@ -16,8 +17,6 @@ __all__ = ["Run"]
 
 _SETTINGS = ("max_suppression", "keep_order")
 _MORE = ("output", "set_limit", "wildcards", "seed")
-_EVERY = 0.2
-"""Seconds between two looks at the progress."""
 
 
 class Run:
@@ -28,7 +27,7 @@ class Run:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.panel: Any = None
-        self._watched: Watched | None = None
+        self._job = Job(page, "Run", "run", self._work, self._made)
 
     def ready(self) -> bool:
         """Say whether there is a table."""
@@ -45,20 +44,8 @@ class Run:
             more = ui.expansion("More settings").props("dense").classes("w-full")
             with more, ui.element("div").classes("fields"):
                 self._settings(_MORE)
-        with ui.row().classes("items-center"):
-            self._start = marked(ui.button("Run", icon="play_arrow", on_click=self.run), "run").props(
-                "no-caps"
-            )
-            self._stop = marked(ui.button("Cancel", icon="stop", on_click=self._cancel), "cancel")
-            self._stop.props("no-caps outline")
-        self._shown = marked(ui.column().classes("w-full"), "progress").props("aria-live=polite")
-        with self._shown:
-            self._stage = words("p", "")
-            self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
-            self._bar.props["aria-label"] = "How far the stage is"
-        self._told = marked(ui.column().classes("w-full"), "told")
+        self._job.draw()
         self._done = ui.column().classes("w-full")
-        self._running(self._watched is not None)
         if self.page.work.release is not None:
             self._tell()
 
@@ -105,44 +92,16 @@ class Run:
         self.page.changed()
         self._done.clear()
 
-    def _running(self, running: bool) -> None:
-        self._start.set_enabled(not running)
-        self._stop.set_visibility(running)
-        self._shown.set_visibility(running)
+    def _work(self, watched: Watched) -> Any:
+        return self.page.work.anonymize(watched)
 
-    async def run(self) -> None:
-        """Make the release in a thread, and look how far it is."""
-        if self._watched is not None:
-            return
-        watched = self._watched = Watched()
-        self._done.clear()
-        self._running(True)
-        self._look(watched)
-        timer = ui.timer(_EVERY, lambda: self._look(watched))
-        try:
-            found = await self.page.doing(self._told, watched, self.page.work.anonymize, watched)
-        finally:
-            timer.cancel()
-            self._watched = None
-            self._running(False)
+    def _made(self, _: Any) -> None:
         self.page.enable()
-        if found is not None:
-            self._tell()
-
-    def _look(self, watched: Watched) -> None:
-        stage, seconds, share = watched.told()
-        doing = f"{stage}, {seconds:.0f} s" if not watched.cancelled else f"{stage}, stops at its next step"
-        self._stage.set_text(doing)
-        self._bar.set_value(share or 0)
-        self._bar.props["indeterminate"] = share is None
-        self._bar.update()
-
-    def _cancel(self) -> None:
-        if self._watched is not None:
-            self._watched.cancel()
+        self._tell()
 
     def _tell(self) -> None:
         release = self.page.work.release
+        self._done.clear()
         with self._done:
             seconds = sum(release.seconds.values())
             text = self.page.work.account["verdict"]["text"]

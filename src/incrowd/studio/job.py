@@ -1,0 +1,88 @@
+"""Buttons and a bar for work that takes its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.studio.cancelling import Watched
+from incrowd.studio.parts import marked, words
+
+__all__ = ["Job"]
+
+_EVERY = 0.2
+"""Seconds between two looks at the progress."""
+
+
+class Job:
+    """What starts and stops some work, and shows how far it is.
+
+    Parameters
+    ----------
+    page
+        The page.
+    title, mark
+        What the button says, and its name for tests.
+    work
+        What is done in a thread; it is given the progress.
+    done
+        Called with what came of it, on the page.
+    """
+
+    def __init__(
+        self, page: Any, title: str, mark: str, work: Callable[[Watched], Any], done: Callable[[Any], None]
+    ) -> None:
+        self._page, self._work, self._done = page, work, done
+        self._title, self._mark = title, mark
+        self._watched: Watched | None = None
+
+    def draw(self) -> None:
+        """Show the buttons, and the progress where the work goes on."""
+        with ui.row().classes("items-center"):
+            self._start = marked(ui.button(self._title, icon="play_arrow", on_click=self.run), self._mark)
+            self._start.props("no-caps")
+            self._stop = marked(ui.button("Cancel", icon="stop", on_click=self._cancel), "cancel")
+            self._stop.props("no-caps outline")
+        self._shown = ui.column().classes("w-full").props("aria-live=polite")
+        with self._shown:
+            self._stage = words("p", "")
+            self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
+            self._bar.props["aria-label"] = "How far the stage is"
+        self._told = ui.column().classes("w-full")
+        self._running(self._watched is not None)
+
+    def _running(self, running: bool) -> None:
+        self._start.set_enabled(not running)
+        self._stop.set_visibility(running)
+        self._shown.set_visibility(running)
+
+    async def run(self) -> None:
+        """Do the work in a thread, and look how far it is."""
+        if self._watched is not None:
+            return
+        watched = self._watched = Watched()
+        self._running(True)
+        self._look(watched)
+        timer = ui.timer(_EVERY, lambda: self._look(watched))
+        try:
+            found = await self._page.doing(self._told, watched, self._work, watched)
+        finally:
+            timer.cancel()
+            self._watched = None
+            self._running(False)
+        if found is not None:
+            self._done(found)
+
+    def _look(self, watched: Watched) -> None:
+        stage, seconds, share = watched.told()
+        doing = f"{stage}, {seconds:.0f} s" if not watched.cancelled else f"{stage}, stops at its next step"
+        self._stage.set_text(doing)
+        self._bar.set_value(share or 0)
+        self._bar.props["indeterminate"] = share is None
+        self._bar.update()
+
+    def _cancel(self) -> None:
+        if self._watched is not None:
+            self._watched.cancel()
