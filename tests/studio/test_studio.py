@@ -190,6 +190,23 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.reads("asked was >= 11")
 
 
+def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
+    visit.mark("sample")
+    visit.go(2)
+    visit.mark("identify")
+    visit.until(
+        lambda: "different among the records" in visit.wait("[data-mark=identifying]").text, "the sets"
+    )
+    _, first, *_ = visit.wait("[data-mark=identifying] table").text.split("\n")
+    assert first.startswith("birth_date, ")
+    visit.go(3)
+    visit.choose("[data-field=usual]", "a public release")
+    visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "11", "the limit")
+    assert visit.shown("[data-field=l]").get_attribute("value") == "3"
+    visit.choose("[data-field=usual]", "teaching")
+    visit.until(lambda: not visit.all("[data-model=l-diversity]"), "the end of the other model")
+
+
 def test_a_change_makes_the_release_before_count_no_more(visit):
     visit.mark("sample")
     visit.go(2)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS
-from incrowd.errors import InputError, TableError, named
+from incrowd.errors import InputError, SchemaError, TableError, named
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
 from incrowd.io.scratch import PrivateFolder
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.draft import Draft
     from incrowd.jobs.release import Release
     from incrowd.progress import Progress
+    from incrowd.risk import Identifying
 
 __all__ = ["Choices", "Column", "Source", "Work", "answered", "policy_settings"]
 
@@ -33,6 +34,8 @@ _MADE = "the choices of this page"
 _SAMPLE_ROWS = 2_000
 _STREAMED = 128 * 2**20
 """Bytes of a file from which its rows stream."""
+_LOOKED_AT = 30
+"""Columns of which all pairs are measured."""
 _DRAFTED = 100_000
 """Rows that a draft looks at."""
 _SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet")
@@ -266,6 +269,23 @@ class Work:
         self.account = found.document()
         self.release = found
         return found
+
+    def identifying(self) -> list[Identifying]:
+        """Measure which columns, and which pairs of them, tell most records apart.
+
+        Raises
+        ------
+        InputError
+        """
+        from incrowd.risk import quasi_identifiers
+
+        assert self.choices is not None
+        names = self.choices.having("quasi", "insensitive", OPEN_ROLE)[:_LOOKED_AT]
+        if not names:
+            raise SchemaError(
+                "no column is a quasi-identifier, insensitive or still open; there is nothing to compare"
+            )
+        return quasi_identifiers(self.table, names, max_size=min(2, len(names)))
 
     def compare(self, algorithms: Sequence[str], sizes: Sequence[int], progress: Progress) -> Comparison:
         """Run algorithms under several class sizes, and measure what each loses.

@@ -19,6 +19,17 @@ _FIRST: dict[str, Any] = {
     "delta_max": 0.5, "score": 1, "risk": 0.2, "share": 0.05, "threshold": 0.2,
 }  # fmt: skip
 """What a limit without a default begins with, so that a form is never half filled."""
+_USUAL: dict[str, tuple[dict[str, Any], ...]] = {
+    "teaching": ({"model": "k-anonymity", "k": 3},),
+    "contract": ({"model": "k-anonymity", "k": 5}, {"model": "l-diversity", "l": 2}),
+    "public": ({"model": "k-anonymity", "k": 11}, {"model": "l-diversity", "l": 3}),
+}
+"""Limits that are often asked for. l-diversity is for tables with a sensitive column."""
+_USUAL_TOLD = {
+    "teaching": "teaching, among colleagues: k = 3, a risk of at most 33%",
+    "contract": "research under contract: k = 5, a risk of at most 20%; l = 2",
+    "public": "a public release: k = 11, a risk of at most 9%; l = 3",
+}
 
 
 class Limits:
@@ -38,6 +49,7 @@ class Limits:
         """Show a form for every model, and what the table reaches."""
         heading("What must the release satisfy?")
         note("Every class of records that look alike has to satisfy all of these models.")
+        self._begin()
         self._models = ui.column().classes("w-full")
         self._draw_models()
         with ui.row().classes("items-center box"):
@@ -64,6 +76,19 @@ class Limits:
         self._measured = marked(ui.column().classes("w-full"), "measured")
         if self.page.work.assessment is not None:
             self._show()
+
+    def _begin(self) -> None:
+        """Show the usual limits to begin with."""
+
+        def take(event: Any) -> None:
+            sensitive = bool(self.page.work.choices.having("sensitive"))
+            models = [each for each in _USUAL[event.value] if sensitive or each["model"] == "k-anonymity"]
+            self.page.work.choices.models[:] = [dict(each) for each in models]
+            self._changed()
+            self._draw_models()
+
+        chosen = ui.select(_USUAL_TOLD, label="Begin with the limits of", value=None, on_change=take)
+        chosen.props("outlined dense options-dense data-field=usual").style("width: 100%; max-width: 640px")
 
     def _changed(self) -> None:
         self.page.changed()

@@ -9,7 +9,7 @@ from nicegui import ui
 from incrowd.errors import InputError
 from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
-from incrowd.studio.parts import heading, hinted, marked, note, words
+from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 
 __all__ = ["Roles"]
@@ -51,6 +51,7 @@ _TOLD = {
 }
 _LINES = 60
 _NAMED = 8
+_SETS = 10
 
 
 class Roles:
@@ -79,6 +80,11 @@ class Roles:
         self._state = ui.column().classes("w-full")
         self._tell()
         self._many(list(choices.columns))
+        marked(ui.button("Which columns identify most?", on_click=self._identify), "identify").props(
+            "no-caps outline"
+        )
+        self._told = ui.column().classes("w-full")
+        self._identifying = marked(ui.column().classes("w-full"), "identifying")
         self._rows = ui.column().classes("w-full").style("gap: 0")
         self._draw_rows()
 
@@ -114,6 +120,28 @@ class Roles:
                 self._draw_rows()
 
             marked(ui.button("All or none", on_click=choose_all), "all").props("no-caps flat")
+
+    async def _identify(self) -> None:
+        """Show which columns tell most records apart."""
+        self._identifying.clear()
+        with self._identifying:
+            ui.spinner(size="lg")
+        found = await self.page.doing(self._told, None, self.page.work.identifying)
+        self._identifying.clear()
+        with self._identifying:
+            if found is None:
+                return
+            note(
+                "Of one column or two. A column that tells nearly everybody apart is identifying, or a "
+                "quasi-identifier that needs a hierarchy."
+            )
+            rows = [(", ".join(x.columns), f"{x.distinction:.1%}", f"{x.unique:.1%}") for x in found[:_SETS]]
+            grid(
+                "Columns that identify most",
+                ("columns", "different among the records", "records that are alone"),
+                rows,
+                numbers=(1, 2),
+            )
 
     def _draw_rows(self) -> None:
         self._rows.clear()
