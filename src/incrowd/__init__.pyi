@@ -69,6 +69,8 @@ from .jobs.randomize import RandomizedResponse as RandomizedResponse
 from .jobs.randomize import RandomizedTable as RandomizedTable
 from .jobs.randomize import randomize as randomize
 from .jobs.release import Release as Release
+from .jobs.transitions import Transitions as Transitions
+from .jobs.transitions import transitions as transitions
 from .privacy import MODELS as MODELS
 from .privacy import P29 as P29
 from .privacy import AlphaKAnonymity as AlphaKAnonymity

@@ -86,3 +86,40 @@ def test_other_rows_are_refused(run, tmp_path):
     done = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "out.csv"), "--columns", "pay")
     assert done.status == 2
     assert "--row-map says which is which" in " ".join(done.err.split())
+
+
+@pytest.mark.random_order
+def test_columns_with_pram_are_told_beside_the_numbers(run, tmp_path):
+    raw = RAW.with_columns(job=pl.Series(["a", "b", "c"] * 20), site=pl.Series(["n", "s"] * 30))
+    schema = ic.Schema(
+        ["age"], insensitive=["pay", "bonus", "job", "site"],
+        treatments={"pay": "noise:0.2", "job": "pram:0.6,within=site"},
+    )  # fmt: skip
+    raw.write_csv(tmp_path / "raw.csv")
+    release = ic.anonymize(pl.read_csv(tmp_path / "raw.csv"), schema, "k-anonymity:2")
+    release.save(tmp_path / "out")
+    files = [str(tmp_path / "raw.csv"), str(tmp_path / "out" / "release.csv")]
+    told = [
+        "--policy", str(tmp_path / "out" / "internal" / "policy.toml"),
+        "--row-map", str(tmp_path / "out" / "internal" / "rows.parquet"),
+    ]  # fmt: skip
+    done = run("perturbation", *files, *told, "--json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["columns"] == ["pay"]
+    expected = [each.to_dict() for each in ic.transitions(raw, release)]
+    assert found["categories"] == json.loads(json.dumps(expected))
+    assert [each["group"] for each in found["categories"]] == ["n", "s"]
+    alone = run("perturbation", *files, *told, "--columns", "job", "--json")
+    assert json.loads(alone.out) == {
+        "format": "incrowd perturbation", "version": 1, "columns": [], "categories": found["categories"],
+    }  # fmt: skip
+    shown = run("perturbation", *files, *told)
+    for words in ("IL1s", "PRAM: job, where site is n", "standard error", "stays by matrix"):
+        assert words in " ".join(shown.out.split())
+    raw.with_columns(job=pl.lit("planted")).write_csv(tmp_path / "other.csv")
+    wrong = run("perturbation", str(tmp_path / "raw.csv"), str(tmp_path / "other.csv"), *told)
+    assert wrong.status == 2
+    assert "30 records changed as its matrix excludes" in " ".join(wrong.err.split())
+    assert "--policy, --row-map" in " ".join(wrong.err.split())
+    assert "planted" not in wrong.err

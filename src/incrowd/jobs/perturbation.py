@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from incrowd.table.schema import Schema
 
-__all__ = ["Perturbation", "perturbation"]
+__all__ = ["Perturbation", "perturbation", "read_columns", "rows_before"]
 
 _INTERVAL = 0.05
 _MOST = 20_000
@@ -144,7 +144,6 @@ def perturbation(
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
     from incrowd.jobs.release import Release
-    from incrowd.jobs.row_map import numbers_of
 
     if isinstance(released, Release):
         schema = released.policy.schema if schema is None else schema
@@ -153,15 +152,7 @@ def perturbation(
     reading = _Reading(schema, tuple(null_values))
     before = reading.numbers(table, columns, "the raw table")
     after = reading.numbers(released, columns, "the released table")
-    if len(before) != len(after):
-        raise ParameterError(
-            f"perturbation: the raw table has {len(before):,} rows and the released one {len(after):,}; row "
-            "N of one must be row N of the other, or "
-            + setting("row_map", "--row-map")
-            + " says which is which"
-        )
-    if row_map is not None:
-        before = before[numbers_of(row_map, len(before))]
+    before = before[rows_before(len(before), len(after), row_map, "perturbation")]
     known = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
     before, after = before[known], after[known]
     if len(before) < 2:
@@ -173,6 +164,58 @@ def perturbation(
     return _measured(tuple(columns), before, after, one_to_one=one_to_one)
 
 
+def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.integer]:
+    """Return which raw row each released one is, from 0.
+
+    Parameters
+    ----------
+    before, after
+        Rows of the two tables.
+    job
+        Who asks, for messages.
+
+    Raises
+    ------
+    InputError
+        When there are other rows, or the row map is of another release.
+    """
+    from incrowd.jobs.row_map import numbers_of
+
+    if before != after:
+        raise ParameterError(
+            f"{job}: the raw table has {before:,} rows and the released one {after:,}; row "
+            "N of one must be row N of the other, or "
+            + setting("row_map", "--row-map")
+            + " says which is which"
+        )
+    return np.arange(before) if row_map is None else numbers_of(row_map, before)
+
+
+def read_columns(
+    table: Any, columns: Sequence[str], where: str, null_values: Sequence[str], job: str
+) -> list[pl.Series]:
+    """Return columns of categories as texts, missing ones as null."""
+    from incrowd.table.treated_columns import as_texts
+
+    return [as_texts(each, tuple(null_values)) for each in _columns_of(table, columns, where, job)]
+
+
+def _columns_of(table: Any, columns: Sequence[str], where: str, job: str) -> list[pl.Series]:
+    """Return columns of a table as they stand."""
+    from incrowd.engines import engine_for, loaded
+    from incrowd.table.schema import require_columns
+
+    engine = engine_for(loaded(table))
+    require_columns(columns, engine.columns, f"{job}: in {where} ")
+    found = []
+    for name in columns:
+        series: pl.Series | None = engine.head(name, 2**62)
+        if series is None:
+            raise SchemaError(f"{job}: column {name!r} of {where} cannot be read")
+        found.append(series)
+    return found
+
+
 class _Reading(NamedTuple):
     """How numbers are read."""
 
@@ -181,18 +224,10 @@ class _Reading(NamedTuple):
 
     def numbers(self, table: Any, columns: Sequence[str], where: str) -> NDArray[np.float64]:
         """Return columns of numbers; NaN where a value is missing."""
-        from incrowd.engines import engine_for, loaded
-        from incrowd.table.schema import require_columns
-
-        engine = engine_for(loaded(table))
-        require_columns(columns, engine.columns, f"perturbation: in {where} ")
-        found = []
-        for name in columns:
-            series: pl.Series | None = engine.head(name, 2**62)
-            if series is None:
-                raise SchemaError(f"perturbation: column {name!r} of {where} cannot be read")
-            found.append(self._of(series, name, where))
-        return np.column_stack(found)
+        read = _columns_of(table, columns, where, "perturbation")
+        return np.column_stack(
+            [self._of(series, name, where) for name, series in zip(columns, read, strict=True)]
+        )
 
     def _of(self, series: pl.Series, name: str, where: str) -> NDArray[np.float64]:
         import polars as pl

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -197,6 +197,35 @@ class Pram(Perturbing):
         place = np.minimum(np.searchsorted(ends, rest, side="right"), len(ends) - 1)
         return pl.Series(entry["values"], dtype=pl.String).gather(place)
 
+    def transition(self, values: Sequence[str], records: Sequence[int]) -> NDArray[np.float64]:
+        """Return the matrix: how probable it is that a value (row) becomes another (column).
+
+        Parameters
+        ----------
+        values, records
+            The values of the column, or of a group of `within`, and how many records have each.
+
+        Examples
+        --------
+        >>> import incrowd as ic
+        >>> ic.Pram(0.6).transition(["a", "b"], [3, 1]).round(2).tolist()
+        [[0.9, 0.1], [0.3, 0.7]]
+        """
+        import numpy as np
+
+        if self.matrix == "given":
+            place = {value: number for number, value in enumerate(values)}
+            found = np.eye(len(values))
+            for source, row in self._moved().items():
+                for target, chance in row.items():
+                    if source in place and target in place:
+                        found[place[source], place[target]] += chance
+                        found[place[source], place[source]] -= chance
+            return found
+        weights = np.array(records, np.float64) if self.matrix == "invariant" else np.ones(len(values))
+        drawn = weights / weights.sum()
+        return np.asarray(self.stay * np.eye(len(values)) + (1.0 - self.stay) * drawn, np.float64)
+
     def estimate(self, released: Mapping[str, int]) -> dict[str, float]:
         """Estimate how many records had each value before, without bias.
 
@@ -220,12 +249,7 @@ class Pram(Perturbing):
 
         moved = self._moved()
         values = list(dict.fromkeys([*released, *moved, *(to for row in moved.values() for to in row)]))
-        place = {value: number for number, value in enumerate(values)}
-        matrix = np.eye(len(values))
-        for source, row in moved.items():
-            for target, chance in row.items():
-                matrix[place[source], place[target]] += chance
-                matrix[place[source], place[source]] -= chance
+        matrix = self.transition(values, [released.get(value, 0) for value in values])
         if abs(np.linalg.det(matrix)) < 1e-9:
             raise ParameterError(
                 f"{self.name}: the given matrix cannot be undone, so nothing can be estimated"

@@ -1,20 +1,27 @@
-"""`incrowd perturbation`: what noise, swapping or microaggregation changed in numbers, and what it hides."""
+"""`incrowd perturbation`: what was changed in numbers and categories, and what that hides."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from incrowd.jobs.perturbation import Perturbation
+    from incrowd.jobs.transitions import Transitions
+    from incrowd.table.schema import Schema
 
 __all__ = ["perturbation"]
+
+_SHOWN = 40
 
 
 def perturbation(
@@ -26,7 +33,7 @@ def perturbation(
         typer.Option(
             "--columns",
             metavar="A,B,...",
-            help="Columns of numbers; by default those that the policy treats.",
+            help="Columns of numbers, or with PRAM; by default those that the policy treats.",
         ),
     ] = None,
     policy: options.PolicyFile = None,
@@ -38,40 +45,59 @@ def perturbation(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Measure what perturbed numbers lost, and what they hide.
+    """Measure what perturbed numbers and categories lost, and what they hide.
 
     Information loss (IL1s, means, covariances, eigenvalues), interval disclosure, and distance-based record
-    linkage. A release has its rows in another order, so name its row map.
+    linkage. Of columns with PRAM: the matrix, what was counted, and what the release tells of the
+    frequencies before. A release has its rows in another order, so name its row map.
     """
     from incrowd.cli.parsing import listed
     from incrowd.cli.tables import console, progress
-    from incrowd.errors import ParameterError
     from incrowd.io.files import read_table
     from incrowd.jobs.perturbation import perturbation as measured
     from incrowd.jobs.policy import Policy
+    from incrowd.jobs.transitions import transitions
     from incrowd.table.schema import Schema
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema
-    wanted = listed(columns) or [
-        each.name
-        for each in schema.treated
-        if each.treatment is not None and each.treatment.reads == "number"
-    ]
-    if not wanted:
-        raise ParameterError("no columns are named: give --columns, or a policy that treats numbers")
+    numbers, categories = _wanted(listed(columns), schema)
+    told: dict[str, Any] = {"row_map": row_map, "schema": schema, "null_values": null_value or ()}
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)
         after, _ = read_table(release, csv_format)
         shown.stage("measure")
-        found = measured(
-            before, after, wanted, one_to_one=one_to_one, row_map=row_map, schema=schema,
-            null_values=null_value or (),
-        )  # fmt: skip
+        found = measured(before, after, numbers, one_to_one=one_to_one, **told) if numbers else None
+        changed = transitions(before, after, categories, **told) if categories else []
     if json:
-        outputs.print_json(found.to_dict())
+        document = {**envelope("perturbation"), "columns": []} if found is None else found.to_dict()
+        if changed:
+            document["categories"] = [each.to_dict() for each in changed]
+        outputs.print_json(document)
         return
-    show_perturbation(console(), found)
+    if found is not None:
+        show_perturbation(console(), found)
+    for each in changed:
+        show_transitions(console(), each)
+
+
+def _wanted(given: Sequence[str] | None, schema: Schema) -> tuple[list[str], list[str]]:
+    """Return the columns of numbers, and those with PRAM."""
+    from incrowd.errors import ParameterError
+    from incrowd.treatments import Pram
+
+    pram = [each.name for each in schema.treated if isinstance(each.treatment, Pram)]
+    treated = [
+        each.name
+        for each in schema.treated
+        if each.treatment is not None and each.treatment.reads == "number"
+    ]
+    wanted = list(given or (*treated, *pram))
+    if not wanted:
+        raise ParameterError(
+            "no columns are named: give --columns, or a policy that treats numbers or has pram"
+        )
+    return [name for name in wanted if name not in pram], [name for name in wanted if name in pram]
 
 
 def show_perturbation(out: Console, found: Perturbation) -> None:
@@ -99,3 +125,34 @@ def show_perturbation(out: Console, found: Perturbation) -> None:
     out.print(f"record linkage: {percent(found.linked)} of the records are nearest to their released one")
     if found.linked_one_to_one is not None:
         out.print(f"  one to one: {percent(found.linked_one_to_one)}")
+
+
+def show_transitions(out: Console, found: Transitions) -> None:
+    """Print what became of the values of a column, and what the release tells of those before."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number, percent
+
+    groups = "" if found.within is None else f", where {found.within} is {found.group or '(missing)'}"
+    table = Table(title=Text(f"PRAM: {found.column}{groups}"), title_justify="left", box=None, pad_edge=False)
+    table.add_column("value")
+    for heading in ("before", "released", "estimated", "standard error", "stays by matrix", "stayed"):
+        table.add_column(heading, justify="right")
+    stayed = found.counted.diagonal() / found.before.clip(1)
+    for place, value in enumerate(found.values[:_SHOWN]):
+        table.add_row(
+            Text(value),
+            number(int(found.before[place])),
+            number(int(found.after[place])),
+            number(None if found.estimated is None else found.estimated[place]),
+            number(None if found.errors is None else found.errors[place]),
+            percent(float(found.matrix[place, place])),
+            percent(float(stayed[place])) if found.before[place] else "-",
+        )
+    out.print()
+    out.print(table)
+    if len(found.values) > _SHOWN:
+        out.print(f"{len(found.values) - _SHOWN:,} more values; --json prints all, with both matrices")
+    if found.estimated is None:
+        out.print("the matrix cannot be undone, so nothing can be estimated")
