@@ -42,6 +42,7 @@ from incrowd.verification.result import Finding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
+from incrowd.verification.sums import sums_moved
 from incrowd.verification.tables import load, title_of
 from incrowd.verification.weights import find_weights
 
@@ -339,7 +340,8 @@ def _odd_treated(
     problems = wrong_forms(con, released, column.name, treatment, column.spelling, policy.null_values)
     if raw is not None:
         problems += raw_left(con, released, raw, column.name, treatment, policy.null_values)
-    return problems, treated_unchecked(column.name, column.role, treatment)
+    moved, unknown = sums_moved(con, column, policy, released, raw)
+    return problems + moved, treated_unchecked(column.name, column.role, treatment) + unknown
 
 
 def _columns_too_many(policy: Policy, released: Table) -> list[str]:

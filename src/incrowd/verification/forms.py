@@ -21,7 +21,7 @@ from incrowd.verification.treatments import LINKED, Treatment
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["raw_left", "treated_unchecked", "wrong_forms"]
+__all__ = ["decimal_of", "raw_left", "treated_unchecked", "wrong_forms"]
 
 Form = Callable[[str, int], bool]
 """Says whether a value that so many records have is one that the treatment gives."""
@@ -171,7 +171,7 @@ def _form_of_numbers(treatment: Treatment, spelling: Spelling | None) -> Form | 
             # At least k records have each mean; two groups may have one.
             return lambda text, records: records >= int(treatment.first)
         case "noise" | "rank-swap":
-            return lambda text, _: _decimal(text, spelling) is not None
+            return lambda text, _: decimal_of(text, spelling) is not None
         case "round":
             return _multiples(Decimal(str(treatment.first)), spelling)
         case "top" | "bottom":
@@ -222,7 +222,8 @@ def _first_days(to: str, spelling: Spelling | None) -> Form:
     return fits
 
 
-def _decimal(text: str, spelling: Spelling | None) -> Decimal | None:
+def decimal_of(text: str, spelling: Spelling | None) -> Decimal | None:
+    """Read a number as its column writes it; None where it is none."""
     plain = text if spelling is None else spelling.plain(text) or text
     try:
         return Decimal(plain)
@@ -232,7 +233,7 @@ def _decimal(text: str, spelling: Spelling | None) -> Decimal | None:
 
 def _multiples(base: Decimal, spelling: Spelling | None) -> Form:
     def fits(text: str, _: int) -> bool:
-        number = _decimal(text, spelling)
+        number = decimal_of(text, spelling)
         if number is None:
             return False
         parts = number / base
@@ -254,7 +255,7 @@ def _within(treatment: Treatment, spelling: Spelling | None) -> Form | None:
     top, bottom = known.get("top"), known.get("bottom")
 
     def fits(text: str, _: int) -> bool:
-        number = _decimal(text, spelling)
+        number = decimal_of(text, spelling)
         return number is not None and not (
             (top is not None and number > top) or (bottom is not None and number < bottom)
         )
