@@ -103,6 +103,7 @@ from .treatments import Bottom as Bottom
 from .treatments import Constant as Constant
 from .treatments import EmailDomain as EmailDomain
 from .treatments import FormatPreserving as FormatPreserving
+from .treatments import HouseholdSwap as HouseholdSwap
 from .treatments import KeepFirst as KeepFirst
 from .treatments import KeepLast as KeepLast
 from .treatments import Mask as Mask

@@ -68,3 +68,12 @@ def test_linked_rows_on_the_command_line(run, tmp_path):
     refused = run("assess", str(tmp_path / "t.csv"), "--qi", "age", "--linked")
     assert refused.status == 2
     assert "name it (--person)" in refused.err
+
+
+def test_the_command_line_names_the_option_and_writes_nothing(run, tmp_path):
+    pl.DataFrame({"age": [1, 1], "zip": ["a", "b"]}).write_csv(tmp_path / "t.csv")
+    told = ["--qi", "age", "-k", "2", "--treat", "zip=household-swap:0.2", "--insensitive", "zip"]
+    done = run("anonymize", str(tmp_path / "t.csv"), *told, "-o", str(tmp_path / "safe.csv"))
+    assert done.status == 2
+    assert "--household" in done.err
+    assert not (tmp_path / "safe.csv").exists()

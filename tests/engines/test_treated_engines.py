@@ -11,6 +11,8 @@ import pytest
 
 import incrowd as ic
 from database_tables import STORES, fetched, holding
+from household_reading import SWAP as HOMES_CHANGE
+from household_reading import homes, read, schema_of
 from incrowd.treatments.keys import Secret
 from treatment_tables import KEY, MARK, people
 
@@ -227,6 +229,21 @@ def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request
     found.columns = first.columns
     check_drawn(found.with_columns(noisy=pl.col("noisy").cast(pl.Float64)), frame.drop("went"))
     assert rows(found) == rows(first)
+
+
+@pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
+def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
+    raw = homes(2)
+    schema = ic.Schema.of(
+        [
+            *schema_of({"zip": HOMES_CHANGE, "town": HOMES_CHANGE}).attributes,
+            ic.Attribute("went", "identifying"),
+        ]
+    )
+    with at(place, raw.with_columns(went=pl.lit("x")), tmp_path, request) as given:
+        found = released(ic.anonymize(given, schema, "k-anonymity:2"), place, tmp_path)
+    moved, able = read(raw, found.with_columns(pl.col("n").cast(pl.Int64)))
+    assert 0.2 * able < moved < 0.6 * able
 
 
 @pytest.mark.parametrize("place", AWAY)

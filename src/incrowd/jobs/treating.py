@@ -135,6 +135,7 @@ def _columns_of(engine: Engine, schema: Schema) -> list[TreatedColumn]:
             treatment,
             schema.null_values,
             schema.person,
+            schema.household,
             # A copy each: what one treatment has computed is not another's.
             None if source is None else secrets[source].copy(),
             others=schema.attributes,

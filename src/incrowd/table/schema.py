@@ -12,7 +12,7 @@ from incrowd.io.addresses import file_path
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter, check_fields
 from incrowd.table.spellings import Spelling, check_spelling
-from incrowd.table.treatment_rules import check_together, check_treatment, linked_with
+from incrowd.table.treatment_rules import check_household, check_together, check_treatment, linked_with
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import PERSON, Treatment, treatment_of
 
@@ -540,6 +540,7 @@ def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> 
                 f"column {each.name!r}: {each.treatment.name} goes by the person, and no column has the role "
                 "person; give it to the one that says whose row it is, or name a column with by"
             )
+        check_household(each.name, each.treatment, {other.role for other in attributes.values()})
         check_together(each.name, treatments)
         strata = None if each.treatment is None else each.treatment.strata
         if strata is None:

@@ -14,7 +14,7 @@ from incrowd.io.frames import without_negative_zero
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
 from incrowd.treatments._linked import Linked
-from incrowd.treatments.base import PERSON, Batch, Distinct, Reads, Treatment, by_value
+from incrowd.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment, by_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +45,8 @@ class TreatedColumn:
         What becomes of it.
     null_values
         Texts that mean missing.
-    person
-        The columns that say whose row it is.
+    person, household
+        The columns that say whose row it is, and who lives together.
     secret
         The key, where the treatment has one.
     decided
@@ -61,6 +61,7 @@ class TreatedColumn:
     treatment: Treatment
     null_values: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
+    household: tuple[str, ...] = ()
     secret: Secret | None = None
     decided: Mapping[str, Any] = field(default_factory=dict, repr=False)
     others: tuple[Attribute, ...] = ()
@@ -74,11 +75,8 @@ class TreatedColumn:
     @property
     def columns(self) -> list[str]:
         """The columns that have to be there, itself first."""
-        beside = (
-            name
-            for each in self.treatment.columns
-            for name in (self.person if each == PERSON and self.person else (each,))
-        )
+        meant = {PERSON: self.person, HOUSEHOLD: self.household}
+        beside = (name for each in self.treatment.columns for name in meant.get(each) or (each,))
         return list(dict.fromkeys([self.name, *beside]))
 
     @property

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Literal
 
-from incrowd.errors import SchemaError
+from incrowd.errors import SchemaError, setting
 from incrowd.table.spellings import Spelling
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments._linked import Linked
-from incrowd.treatments.base import Reads
+from incrowd.treatments.base import HOUSEHOLD, Reads
 
-__all__ = ["check_together", "check_treatment", "linked_with"]
+__all__ = ["check_household", "check_together", "check_treatment", "linked_with"]
 
 
 def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatment: Treatment) -> None:
@@ -40,6 +40,21 @@ def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatme
     spelled = spelling.kind if spelling else kind
     if kind in others or spelled in others:
         raise SchemaError(f"{where} is for {treatment.reads}s, and the column is declared to have others")
+
+
+def check_household(name: str, treatment: Treatment | None, roles: Container[str]) -> None:
+    """Refuse a treatment by households where no column says who lives together.
+
+    Raises
+    ------
+    SchemaError
+    """
+    if treatment is not None and HOUSEHOLD in treatment.columns and "household" not in roles:
+        raise SchemaError(
+            f"column {name!r}: {treatment.name} moves whole households, and no column has the role "
+            f"household; name the one that says who lives together ({setting('household=', '--household')}), "
+            "or take record-swap, which moves single rows"
+        )
 
 
 def check_together(name: str, treatments: Mapping[str, Treatment | None]) -> None:

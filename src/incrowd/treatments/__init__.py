@@ -30,6 +30,7 @@ from incrowd.treatments.rank_swap import RankSwap as RankSwap
 from incrowd.treatments.microaggregate import Microaggregate as Microaggregate
 from incrowd.treatments.pram import Pram as Pram
 from incrowd.treatments.record_swap import RecordSwap as RecordSwap
+from incrowd.treatments.household_swap import HouseholdSwap as HouseholdSwap
 # fmt: on
 # isort: on
 

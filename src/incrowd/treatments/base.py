@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from incrowd.treatments.keys import Secret
 
 __all__ = [
+    "HOUSEHOLD",
     "LINKED",
     "PERSON",
     "Batch",
@@ -172,7 +173,10 @@ class Treatment(Configured):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Further columns that it looks at; `PERSON` stands for those that say whose row it is."""
+        """Further columns that it looks at.
+
+        `PERSON` stands for those that say whose row it is, `HOUSEHOLD` for those that say who lives together.
+        """
         return ()
 
     def reads_of(self, column: str) -> Reads:
@@ -335,6 +339,8 @@ def by_value(values: pl.Series, made: Callable[[pl.Series], pl.Series]) -> pl.Se
 
 PERSON = "person"
 """What `by` says for the columns that say whose row it is."""
+HOUSEHOLD = "*household"
+"""What stands for the columns that say who lives together; no column has to be named so."""
 
 
 def treatment_of(given: object, column: str, registry: Registry[Treatment]) -> Treatment:

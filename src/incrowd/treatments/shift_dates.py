@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
+from incrowd.treatments._whose import whose
 from incrowd.treatments.base import LINKED, PERSON, Batch, Coded, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
@@ -110,19 +111,18 @@ class ShiftDates(Treatment):
 
         assert batch.secret is not None
         secret = batch.secret.for_purpose(self.name)
-        people = list(batch.beside.values())
-        whose = people[0] if len(people) == 1 else _together(people)
-        offsets = self._of_rows(whose, batch.secret.shared, secret)
+        people = whose(list(batch.beside.values()))
+        offsets = self._of_rows(people, batch.secret.shared, secret)
         return pl.select(pl.lit(batch.values) + pl.lit(offsets)).to_series()
 
-    def _of_rows(self, whose: pl.Series, shared: dict[Any, Any], secret: Secret) -> pl.Series:
+    def _of_rows(self, people: pl.Series, shared: dict[Any, Any], secret: Secret) -> pl.Series:
         """Return the offset of each row, or what another column has found for the same rows."""
         like = (self.name, self.days, self.keep_weekday)
         known = shared.get(like)
-        if known is not None and len(known[0]) == len(whose) and known[0].equals(whose):
+        if known is not None and len(known[0]) == len(people) and known[0].equals(people):
             return cast("pl.Series", known[1])
-        offsets = Coded.of(whose, shared).each(lambda texts: self._offsets(texts, secret))
-        shared[like] = whose, offsets
+        offsets = Coded.of(people, shared).each(lambda texts: self._offsets(texts, secret))
+        shared[like] = people, offsets
         return offsets
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
@@ -141,17 +141,3 @@ class ShiftDates(Treatment):
         first = np.frombuffer(digests, ">u8").reshape(-1, _WORDS)[:, 0]
         drawn = (first % np.uint64(2 * most)).astype(np.int64) - most
         return pl.Series((drawn + (drawn >= 0)) * step, dtype=pl.Int64)
-
-
-def _together(people: list[pl.Series]) -> pl.Series:
-    """Write several columns as one text from which each can be told; missing where all are."""
-    import polars as pl
-
-    parts = [
-        pl.when(pl.lit(each).is_null())
-        .then(pl.lit("-"))
-        .otherwise(pl.format("{}:{}", pl.lit(each).str.len_bytes(), pl.lit(each)))
-        for each in people
-    ]
-    gone = pl.all_horizontal(pl.lit(each).is_null() for each in people)
-    return pl.select(pl.when(~gone).then(pl.concat_str(parts, separator=","))).to_series()

@@ -21,6 +21,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "noise": ("how", "together"),
     "rank-swap": ("by", "within"),
     "record-swap": ("together", "within"),
+    "household-swap": ("together", "within"),
     "microaggregate": ("together", "within"),
     "pram": ("matrix", "moves", "within"),
     "keep-first": ("keep_length", "linked"),
@@ -34,7 +35,9 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
     "bottom": ("linked", *_CODING),
 }
 """Every treatment and its settings beside the first, which its name has."""
-_PERTURBING = frozenset({"shift-dates", "noise", "rank-swap", "record-swap", "microaggregate", "pram"})
+_PERTURBING = frozenset(
+    {"shift-dates", "noise", "rank-swap", "record-swap", "household-swap", "microaggregate", "pram"}
+)
 _KEEPING = frozenset(
     {
         "round",

@@ -1,0 +1,156 @@
+"""Record swapping between households: all rows of a household change places together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.parameters import parameter
+from incrowd.treatments._numbers import uniform_of
+from incrowd.treatments._perturbing import Perturbing
+from incrowd.treatments._whose import whose
+from incrowd.treatments.base import HOUSEHOLD, Batch
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["HouseholdSwap"]
+
+
+@dataclass(frozen=True)
+class HouseholdSwap(Perturbing):
+    """Let pairs of households change places: all rows of each get the other's region.
+
+    Of all households, a share is drawn and put into pairs at random. Both of a pair have as many rows, so
+    each region keeps its number of households and of rows, and a household stays together. Columns that tell
+    the same, as region and zip, change together: give each of them the same treatment, and name all of them
+    with `together`.
+
+    A household stays where it is if nobody of its size is left to be its pair, or if its rows do not have one
+    value. A row without a household is one of its own. The whole column is needed at once, so it has to fit
+    into memory. Pairs are drawn anew for every release.
+
+    Parameters
+    ----------
+    share
+        Share of households that change places.
+    together
+        All columns that change together, this one among them, with ``+`` between: ``region+zip``.
+    within
+        A column in whose groups households change places; it has to be released as it is.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> ic.HouseholdSwap(0.05, together="region+zip").spec()
+    {'household-swap': 0.05, 'together': 'region+zip'}
+
+    References
+    ----------
+    Shlomo, Tudor and Groom, Data swapping for protecting census tables, Privacy in Statistical Databases,
+    LNCS 6344, 2010 (households are paired with others that are alike). Here they have the same size and
+    `within`, and each household is drawn with the same probability.
+    """
+
+    share: float = parameter("share of households that change places", kind=float, above=0, high=1)
+    together: str | None = parameter(
+        "all columns that change together, as region+zip", kind=str, optional=True, default=None
+    )
+    within: str | None = parameter(
+        "column in whose groups places change", kind=str, optional=True, default=None
+    )
+
+    name: ClassVar[str] = "household-swap"
+    summary: ClassVar[str] = "lets pairs of households change places, with all of their rows"
+    paper: ClassVar[str] = "Shlomo, Tudor and Groom 2010"
+    unlinked: ClassVar[str] = "it has a way of its own: all columns have household-swap with together"
+    no_promise: ClassVar[str] = (
+        "Most households keep their value, and so do those of a size that is rare: the largest stay where "
+        "they are."
+    )
+
+    @property
+    def promise(self) -> str:
+        """Say how many households change places."""
+        groups = f" in the groups of {self.within}" if self.within else ""
+        beside = f", together with {self.together}" if self.together else ""
+        return (
+            "changes places between pairs of households of one size, with all of their rows, "
+            f"{self.share:.1%} of all{groups}{beside}"
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Pairs are drawn of all households."""
+        return True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Who lives together, the groups, and what changes together."""
+        return (HOUSEHOLD, *super().columns, *self.moves_with(""))
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Columns that change together draw the same pairs."""
+        return () if self.together is None else tuple(sorted(self.together.split("+")))
+
+    def treat(self, batch: Batch) -> pl.Series:
+        """Change the households."""
+        import numpy as np
+
+        assert batch.draws is not None
+        known = {*super().columns, *self.moves_with(batch.name)}
+        home = _numbered(whose([each for name, each in batch.beside.items() if name not in known]))
+        groups = [_codes(each) for name, each in batch.beside.items() if name in known]
+        first = np.full(home.max(initial=-1) + 1, len(home))
+        np.minimum.at(first, home, np.arange(len(home)))
+        agrees = np.ones(len(first), np.bool_)
+        for codes in (_codes(batch.values), *groups):
+            np.logical_and.at(agrees, home, codes == codes[first[home]])
+        sizes = np.bincount(home, minlength=len(first))
+        stratum = sizes if self.within is None else _joint(sizes, _codes(batch.beside[self.within])[first])
+        # The rows of a household come in whatever order: their numbers make one that has none.
+        drawn = np.zeros(len(first), np.uint64)
+        np.bitwise_xor.at(drawn, home, batch.draws)
+        partner = _paired(agrees & (uniform_of(drawn) < self.share), stratum, drawn)
+        stays = (partner == np.arange(len(first)))[home]
+        return batch.values.gather(np.where(stays, np.arange(len(home)), first[partner[home]]))
+
+
+def _paired(
+    chosen: NDArray[np.bool_], stratum: NDArray[np.int64], drawn: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Pair chosen households at random, each with one of its stratum; the others with themselves."""
+    import numpy as np
+
+    partner = np.arange(len(chosen))
+    # Other bits than those that choose come first.
+    order = np.lexsort((drawn, drawn & np.uint64(2**11 - 1), stratum))
+    order = order[chosen[order]]
+    _, starts = np.unique(stratum[order], return_index=True)
+    for part in np.split(order, starts[1:]):
+        pairs = part[: len(part) // 2 * 2].reshape(-1, 2)
+        partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+    return partner
+
+
+def _numbered(home: pl.Series) -> NDArray[np.int64]:
+    """Give each household a number from 0 on; a missing one is one of its own."""
+    import numpy as np
+
+    codes, gone = _codes(home), home.is_null().to_numpy()
+    codes[gone] = len(home) + np.arange(int(gone.sum()))
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+
+def _codes(values: pl.Series) -> NDArray[np.int64]:
+    """Return equal numbers for equal values; a missing value is one."""
+    import numpy as np
+
+    return np.array(values.rank("dense").fill_null(0), np.int64)
+
+
+def _joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return equal numbers for equal pairs."""
+    return one * (int(other.max(initial=0)) + 1) + other
