@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
 import incrowd
 import page_runner
 from evidence import HEAD, Evidence, rows_of
 from incrowd.algorithms import ALGORITHMS
+from incrowd.cli import app
 from incrowd.cli.reference import command_line, markdown, public_names
 from incrowd.hierarchy import BUILDERS
 from incrowd.jobs.policy import Policy
@@ -170,6 +173,48 @@ def test_a_figure_that_is_not_met_fails():
             held("arx", "a figure", published, ours)
     with pytest.raises(AssertionError, match="make evidence"):
         held.finish()
+
+
+def commands_of(text: str) -> list[list[str]]:
+    """Return the commands of incrowd in the shell blocks of a page, as words."""
+    found = []
+    for fence in page_runner.FENCE.finditer(text):
+        if fence[1] in ("sh", "bash", "console", "text"):
+            # Where a block also shows what is printed, a dollar sign stands before a command.
+            mark = "$ incrowd " if fence[1] in ("console", "text") else "incrowd "
+            lines = fence[2].replace("\\\n", " ").splitlines()
+            found += [
+                shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith(mark)
+            ]
+    return found
+
+
+def unknown_options(words: list[str]) -> list[str]:
+    """Return the options of a command that it does not have, or its name if there is no such command."""
+    command = typer.main.get_command(app)
+    for number, word in enumerate(words[1:], 1):
+        if not hasattr(command, "commands"):
+            known = {option for parameter in command.params for option in parameter.opts}
+            given = [each.partition("=")[0] for each in words[number:] if re.match(r"--?[a-z]", each)]
+            return [each for each in given if each not in known and each not in ("-h", "--help")]
+        if word.startswith("-"):
+            return []
+        if word not in command.commands:
+            return [word]
+        command = command.commands[word]
+    return []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_on_the_pages_exist_and_so_do_their_options(page):
+    wrong = [(unknown_options(words), " ".join(words)) for words in commands_of(text_of(page))]
+    assert [each for each in wrong if each[0]] == []
+
+
+def test_wrong_commands_are_found():
+    text = "```bash\nincrowd verify a --against b \\\n  --besides c\nincrowd verifi a\n```\n```text\n$ incrowd -h\nincrowd x\n```\n"
+    assert [unknown_options(words) for words in commands_of(text)] == [["--besides"], ["verifi"], []]
+    assert sum(len(commands_of(text_of(page))) for page in PAGES) > 80
 
 
 def test_the_readme_fits_on_a_page():
