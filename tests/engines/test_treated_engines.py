@@ -246,6 +246,15 @@ def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     assert 0.2 * able < moved < 0.6 * able
 
 
+@pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
+def test_whole_numbers_become_fractions_everywhere(place, tmp_path, request):
+    frame = pl.DataFrame({"age": [1] * 6, "n": [3, 4, 6, 7, 8, 11], "went": ["x"] * 6})
+    schema = ic.Schema(["age"], identifying=["went"], insensitive=["n"], treatments={"n": "round:2.5"})
+    with at(place, frame, tmp_path, request) as given:
+        found = released(ic.anonymize(given, schema, "k-anonymity:2"), place, tmp_path)
+    assert sorted(found["n"].cast(pl.Float64)) == [2.5, 5, 5, 7.5, 7.5, 10]
+
+
 @pytest.mark.parametrize("place", AWAY)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 def test_quasi_identifiers_are_treated_everywhere(place, algorithm, tmp_path, request):

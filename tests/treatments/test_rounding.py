@@ -28,6 +28,29 @@ def test_the_nearest_multiple_and_of_two_the_one_away_from_zero(values, base):
     assert given(ic.Round(2), [1.0, 3.0, -1.0, -3.0]) == [2.0, 4.0, -2.0, -4.0]
 
 
+@pytest.mark.parametrize(
+    ("treatment", "expected"),
+    [
+        ("round:2.5", [2.5, 5.0, 5.0, 7.5, 7.5, 10.0]),
+        ("round:2", [4, 4, 6, 8, 8, 12]),
+        ("round:5,bottom=4.5", [5, 5, 5, 5, 10, 10]),
+        ("bottom:4.5", [4.5, 4.5, 6.0, 7.0, 8.0, 11.0]),
+        ("top:7", [3, 4, 6, 7, 7, 7]),
+    ],
+)
+@pytest.mark.parametrize("place", ["frame", "csv"])
+def test_whole_numbers_become_fractions_where_the_base_or_a_limit_is_one(
+    treatment, expected, place, tmp_path
+):
+    raw = pl.DataFrame({"age": 1, "n": [3, 4, 6, 7, 8, 11]})
+    raw.write_csv(tmp_path / "t.csv")
+    schema = ic.Schema(["age"], insensitive=["n"], treatments={"n": treatment})
+    release = ic.anonymize(raw if place == "frame" else tmp_path / "t.csv", schema, "k-anonymity:2")
+    assert sorted(release.table["n"].cast(pl.Float64)) == expected
+    release.save(tmp_path / "out")
+    assert ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml").ok
+
+
 def test_random_rounding_keeps_the_expected_value_and_takes_the_two_multiples_around():
     draws = np.random.default_rng(1).integers(0, 2**64, 20_000, np.uint64)
     treatment = ic.Round(10, how="random")

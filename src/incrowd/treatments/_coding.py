@@ -60,6 +60,20 @@ class Coding(Treatment):
     def _is_quantile(self, limit: float) -> bool:
         return self.limits == "quantile" or (self.limits == "auto" and 0 < limit < 1)
 
+    @property
+    def _released(self) -> tuple[float, ...]:
+        """Numbers that stand in the release, or whose multiples do."""
+        return tuple(
+            limit for limit in self._given().values() if limit is not None and not self._is_quantile(limit)
+        )
+
+    def type_of(self, came: pl.DataType) -> pl.DataType:
+        """Return a type of fractions where what is released has such."""
+        import polars as pl
+
+        whole = all(float(number).is_integer() for number in self._released)
+        return super().type_of(came) if whole or not came.is_integer() else pl.Float64()
+
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Decide the limits, and what stands beyond them.
 

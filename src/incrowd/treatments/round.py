@@ -112,6 +112,11 @@ class Round(Coding):
         before = super().promise + " and " if coded else ""
         return f"{before}is rounded{at_random} to multiples of {self.base:g}"
 
+    @property
+    def _released(self) -> tuple[float, ...]:
+        """Whatever the limits are, its multiples are released."""
+        return (self.base,)
+
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
         """Tell nothing exactly: a multiple may have been another number."""
         return Treatment.leaves_exact(self, made, lead)
