@@ -175,6 +175,20 @@ def test_a_figure_that_is_not_met_fails():
         held.finish()
 
 
+def test_every_page_has_its_place_in_the_navigation():
+    """As the site asks, but told without building it."""
+    docs = ROOT / "docs"
+    named = set()
+    for page in docs.rglob("*.md"):
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            lines = [line for line in tree.splitlines() if line and not line.startswith(":")]
+            targets = [re.sub(r".*<(.*)>$", r"\1", line) for line in lines]
+            named |= {(page.parent / f"{target}.md").resolve() for target in targets}
+    pages = {page.resolve() for page in docs.rglob("*.md")} - {(docs / "index.md").resolve()}
+    assert {page.relative_to(docs).as_posix() for page in pages - named} == set(), "name it in an index.md"
+    assert {page.name for page in named - pages} == set()
+
+
 def commands_of(text: str) -> list[list[str]]:
     """Return the commands of incrowd in the shell blocks of a page, as words."""
     found = []
