@@ -291,8 +291,12 @@ def test_an_uploaded_file_is_kept_under_a_name_of_its_own_in_a_private_folder(vi
 
 
 def test_two_windows_do_not_mix(visit, studio, downloads):
+    asks = "return !dispatchEvent(new Event('beforeunload', {cancelable: true}))"
+    assert not visit.browser.execute_script(asks)
     visit.mark("sample")
     visit.reads("2,000 rows")
+    # A window that is loaded anew would begin anew, so the browser asks.
+    assert visit.until(lambda: visit.browser.execute_script(asks), "the question")
     first = visit.browser.current_window_handle
     visit.browser.switch_to.new_window("tab")
     other = Visit(visit.browser, studio, downloads)
@@ -327,6 +331,24 @@ def test_the_hierarchy_of_a_recipe_is_drawn_over_the_values(visit):
     visit.fill('[data-column="3"] [data-field=widths]', "10, 50")
     visit.click('[data-column="3"] [data-mark=tree]')
     assert "[20-29]" in visit.wait("[data-mark=drawn]").text
+
+
+def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
+    visit.mark("sample")
+    visit.go(2)
+    visit.click('[data-column="3"] [data-mark=tree]')
+    saved = visit.take("save-tree", "hierarchy.csv")
+    visit.mark("close")
+    visit.until(lambda: not visit.all(".q-dialog"), "the end of the tree")
+    lines = saved.read_text().splitlines(keepends=True)
+    (tmp_path / "age.csv").write_text("".join(lines[1:]))
+    visit.choose('[data-column="3"] [data-field=hierarchy]', "file")
+    visit.fill('[data-column="3"] [data-field=file]', str(tmp_path / "none.csv") + "\n")
+    visit.reads("none.csv: cannot be read")
+    visit.fill('[data-column="3"] [data-field=file]', str(tmp_path / "age.csv") + "\n")
+    visit.until(lambda: "cannot be read" not in visit.text(), "the end of the error")
+    visit.click('[data-column="3"] [data-mark=tree]')
+    visit.reads(f"Values that it does not know: {lines[0].split(';')[0]}")
 
 
 def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):

@@ -23,6 +23,12 @@ from incrowd.studio.work import Source, Work
 
 __all__ = ["Page", "show"]
 
+_ASK = """<script>
+addEventListener("beforeunload", event => {
+  if (document.querySelector("main[data-open=yes]")) event.preventDefault();
+});
+</script>"""
+"""A window that is loaded anew begins anew, so the browser asks first."""
 P = ParamSpec("P")
 T = TypeVar("T")
 _STEPS = (Roles, Limits, Explore, Run, Look, HandOver)
@@ -34,6 +40,7 @@ def show(data: Path | None, policy: tuple[dict[str, Any], Path] | None) -> None:
         primary="#1a5a9e", secondary="#44546a", accent="#7a4a00", negative="#b3261e", positive="#1b7a3d"
     )
     ui.add_css(STYLE)
+    ui.add_body_html(_ASK)
     Page(Work(policy)).show(data)
 
 
@@ -64,7 +71,8 @@ class Page:
             dark = ui.dark_mode(None)
             button = ui.button(icon="contrast", on_click=lambda: dark.set_value(not dark.value))
             button.props('flat round dense color=white aria-label="Light or dark"')
-        with ui.element("main").classes("studio"):
+        self._main = ui.element("main").classes("studio")
+        with self._main:
             self._tabs = ui.tabs(on_change=lambda e: self._draw(e.value)).classes("w-full")
             self._tabs.props("no-caps inline-label align=left outside-arrows mobile-arrows")
             with self._tabs:
@@ -94,6 +102,7 @@ class Page:
         for step in self._steps:
             self._tab[step.name].set_enabled(step.ready())
         source = self.work.source
+        self._main.props["data-open"] = "no" if source is None else "yes"
         self._source.set_text("" if source is None else source.name)
 
     def go(self, name: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
-from incrowd.errors import InputError
-from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
+from incrowd.errors import InputError, ParameterError
+from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
 from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
@@ -34,7 +35,8 @@ _MEANINGS = (
 )
 _NONE = "none"
 _KEPT = "as it is"
-"""For a hierarchy from a file, or of a recipe that has no form here."""
+"""For a recipe that has no form here."""
+_FILE = "file"
 _SPECS: dict[str, dict[str, Any]] = {
     "flat": {"flat": True},
     "prefix": {"prefix": True},
@@ -48,6 +50,7 @@ _TOLD = {
     "intervals": "nested ranges of numbers",
     "dates": "month, quarter, year, decade",
     _KEPT: "the hierarchy of the policy",
+    _FILE: "a tree of your own",
 }
 _LINES = 60
 _NAMED = 8
@@ -228,22 +231,24 @@ class Roles:
         with ui.element("div").classes("fields") as fields:
             self._recipe_fields(fields, name, settings)
 
-    def _recipe_fields(self, fields: Any, name: str, settings: dict[str, Any]) -> None:
-        spec = settings.get("hierarchy")
-        kind = _kind_of(spec)
-        first = spec
+    def _recipe_fields(
+        self, fields: Any, name: str, settings: dict[str, Any], kind: str | None = None
+    ) -> None:
+        first = settings.get("hierarchy")
+        kind = kind or _kind_of(first)
 
         def choose(event: Any) -> None:
-            if event.value == _NONE:
-                settings.pop("hierarchy", None)
-            else:
-                settings["hierarchy"] = first if event.value == _KEPT else dict(_SPECS[event.value])
+            settings.pop("hierarchy", None)
+            if event.value == _KEPT:
+                settings["hierarchy"] = first
+            elif event.value in _SPECS:
+                settings["hierarchy"] = dict(_SPECS[event.value])
             self._changed()
             fields.clear()
             with fields:
-                self._recipe_fields(fields, name, settings)
+                self._recipe_fields(fields, name, settings, event.value)
 
-        known = [_NONE, *_SPECS, *([_KEPT] if kind == _KEPT else [])]
+        known = [_NONE, *_SPECS, _FILE, *([_KEPT] if kind == _KEPT else [])]
         chosen = ui.select(known, label="Hierarchy", value=kind, on_change=choose)
         told = _TOLD[kind] if settings["role"] == "quasi" else "says which values are alike, for the models"
         hinted(chosen.props("outlined dense options-dense data-field=hierarchy"), told)
@@ -251,9 +256,34 @@ class Roles:
             self._widths(settings)
         if kind == "dates":
             self._levels(settings)
-        if kind in _SPECS and not {"format", "decimal", "thousands"} & set(settings):
+        if kind == _FILE:
+            self._file(settings)
+        if kind in (_FILE, *_SPECS) and not {"format", "decimal", "thousands"} & set(settings):
             button = ui.button("Show the tree", on_click=lambda: self._show_tree(name, settings))
             marked(button, "tree").props("no-caps flat dense")
+
+    def _file(self, settings: dict[str, Any]) -> None:
+        """Ask for the path of a hierarchy file, and read it once it is written."""
+
+        def read(_: Any) -> None:
+            path = self._path_of(field.value or "")
+            try:
+                Hierarchy.read(path)
+            except InputError as error:
+                field.error = str(error)
+                return
+            field.error = None
+            settings["hierarchy"] = str(path)
+            self._changed()
+
+        field = ui.input("Path of a hierarchy file", value=settings.get("hierarchy", ""))
+        hinted(field.props("outlined dense data-field=file"), ".csv (ARX), .json, .yaml or .txt")
+        field.on("change", read)
+
+    def _path_of(self, text: str) -> Path:
+        """Return where a hierarchy file is, as a policy file says it."""
+        folder: Path = self.page.work.choices.folder
+        return folder / Path(text.strip()).expanduser()
 
     def _widths(self, settings: dict[str, Any]) -> None:
         def wrong(text: str) -> str | None:
@@ -294,25 +324,46 @@ class Roles:
             heading(f"Hierarchy of {name}")
             told = ui.column().classes("w-full")
             place = ui.column().classes("w-full")
-            ui.button("Close", on_click=dialog.close).props("no-caps")
+            marked(ui.button("Close", on_click=dialog.close), "close").props("no-caps")
         dialog.on("hide", dialog.delete)
         dialog.open()
-        builder = builder_from_spec(settings["hierarchy"])
-        drawn = await self.page.doing(told, None, self._tree, name, builder)
-        if drawn is not None:
-            with place:
-                marked(words("pre", drawn), "drawn")
+        found = await self.page.doing(told, None, self._tree, name, settings.get("hierarchy"))
+        if found is None:
+            return
+        tree, unknown = found
+        with place:
+            if unknown:
+                more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+                words("p", f"Values that it does not know: {', '.join(unknown[:_NAMED])}{more}", "problem")
+            marked(words("pre", tree.draw(_LINES)), "drawn")
 
-    def _tree(self, name: str, builder: Builder) -> str:
-        tree: Hierarchy = builder.build(self.page.work.values(name), name)
-        return tree.draw(_LINES)
+            def save() -> None:
+                path = self.page.work.place(".csv")
+                tree.write(path)
+                ui.download.file(path, "hierarchy.csv")
+
+            marked(ui.button("Save as a file", icon="download", on_click=save), "save-tree").props(
+                "no-caps outline"
+            )
+
+    def _tree(self, name: str, spec: Any) -> tuple[Hierarchy, list[str]]:
+        """Return the hierarchy, and the values of the column that it does not know."""
+        if spec is None:
+            raise ParameterError("write the path of a hierarchy file first")
+        values = self.page.work.values(name)
+        if isinstance(spec, str):
+            tree = Hierarchy.read(self._path_of(spec))
+            return tree, sorted(set(values) - set(tree.values))
+        return builder_from_spec(spec).build(values, name), []
 
 
 def _kind_of(spec: Any) -> str:
     """Return the name of a recipe that has a form."""
     if spec is None:
         return _NONE
-    return next((kind for kind in _SPECS if isinstance(spec, dict) and kind in spec), _KEPT)
+    if isinstance(spec, str):
+        return _FILE
+    return next((kind for kind in _SPECS if kind in spec), _KEPT)
 
 
 def _numbers(text: str) -> list[float]:
