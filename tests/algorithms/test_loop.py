@@ -90,7 +90,7 @@ def test_the_compiled_search_is_taken_and_does_not_depend_on_threads(calls, monk
     frame = pl.DataFrame({name: random.choice(leaves, 90) for name, leaves in LEAVES.items()})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
     space, _ = search(frame, schema(), [ic.KAnonymity(5)], 0.1)
-    assert sum(calls) == len(space.nodes)
+    assert 0 < sum(calls) <= len(space.nodes)
     assert calls[-1] == 0
     assert [node.levels for node in space.nodes][:2] == [(2, 1, 1), (1, 1, 1)]
 
@@ -109,7 +109,8 @@ def wide(columns: int) -> tuple[pl.DataFrame, ic.Schema]:
 def test_levels_of_many_columns_take_several_words(calls):
     frame, asked = wide(70)
     space, problem = search(frame, asked, [ic.KAnonymity(4)], 0.2)
-    assert sum(calls) == len(space.nodes) > 0
+    # What may be as good as the best is looked at one by one in the end.
+    assert 0 < sum(calls) <= len(space.nodes)
     alone = Explorer(problem, METRICS.get("loss")(), "mean")
     every = alone.look(*(alone.lattice.levels(node) for node in range(alone.lattice.size)))
     assert close(space.best.score, min(node.score for node in every))

@@ -266,3 +266,20 @@ def test_a_search_that_was_stopped_says_how_far_it_may_be_from_the_optimum(frame
         assert space.gap >= 0
         wanted = f"no node is more than {space.gap:.2%} better"
         assert (wanted in search_text(space)) == (space.bound > 0 and space.gap > 0)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.1]))
+def test_of_nodes_that_are_equally_good_the_first_by_its_levels_is_taken(seed, limit):
+    draw = np.random.default_rng(seed)
+    names = ["a", "b", "c"]
+    table = pl.DataFrame({name: draw.choice(["p1", "p2", "q1", "q2"], 40) for name in names})
+    schema = ic.Schema(quasi={name: ic.Hierarchy.prefix() for name in names})
+    policy = ic.Policy(schema, [ic.KAnonymity(3)], ic.Optimal(metric="precision"), max_suppression=limit)
+    space = ic.explore(table, policy)
+    frequency = engine_for(table).count(schema)
+    problem = SearchProblem(frequency, policy.models, schema.quasi, max_suppression=limit)
+    all_nodes = Explorer(problem, METRICS.get("precision")(), "mean")
+    nodes = all_nodes.look(*(all_nodes.lattice.levels(node) for node in range(all_nodes.lattice.size)))
+    good = [node for node in nodes if node.anonymous]
+    least = min(node.score for node in good)
+    assert space.best.levels == min(node.levels for node in good if node.score <= least + 1e-12)

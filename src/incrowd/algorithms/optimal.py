@@ -159,11 +159,40 @@ class _Search:
 
     def run(self) -> bool:
         """Search until all is settled (True) or the budget is spent (False)."""
+        return self._search() and self._first_of_equals()
+
+    def _search(self) -> bool:
         if self.explorer.settles or self.explorer.may_settle:
             return self._settle()
         if not self._rule_out():
             return False
         return self._in_order()
+
+    def _first_of_equals(self) -> bool:
+        """Look at the nodes before the best that may score the same, and take the first: it is the answer.
+
+        Otherwise the order of looking would decide.
+        """
+        import numpy as np
+
+        from incrowd.algorithms.lattice import better, score_to_beat
+
+        if self.best is None:
+            return True
+        number = self.lattice.node(self.best.levels)
+        most = 2 * self.best.score - score_to_beat(self.best)
+        for other in np.flatnonzero(~self.dead[:number] & (self.least[:number] <= most)).tolist():
+            if self.dead[other]:
+                continue
+            if self._spent():
+                return False
+            [node] = self.explorer.look(self.lattice.levels(other))
+            best = self.best
+            self._learn(node)
+            if node.anonymous and not better(best, node):
+                self.best = node
+                return True
+        return True
 
     def alive(self) -> NDArray[np.bool_]:
         """Return the nodes that may still be better than the best: bool[nodes]."""
