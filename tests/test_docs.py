@@ -256,10 +256,11 @@ def test_a_text_is_of_the_block_right_above_it_alone():
     ]  # fmt: skip
 
 
-def test_the_walk_through_mondrian_runs(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("walk", "charts"), [("mondrian", 3), ("find-yourself", 1)])
+def test_the_walks_run(walk, charts, monkeypatch, tmp_path):
     """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
     monkeypatch.chdir(tmp_path)
-    document = json.loads((ROOT / "docs" / "mondrian.ipynb").read_text(encoding="utf-8"))
+    document = json.loads((ROOT / "docs" / f"{walk}.ipynb").read_text(encoding="utf-8"))
     scope: dict[str, object] = {}
     drawn = 0
     for number, cell in enumerate(document["cells"]):
@@ -272,7 +273,7 @@ def test_the_walk_through_mondrian_runs(monkeypatch, tmp_path):
         if last is not None:
             shown = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), scope)
             drawn += hasattr(shown, "to_json")
-    assert drawn == 3
+    assert drawn == charts
 
 
 def test_public_names_are_what_they_say_however_often_they_are_asked():
