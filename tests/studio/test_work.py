@@ -57,7 +57,7 @@ def test_the_command_names_what_is_not_plain(window, people, monkeypatch, stream
     window.anonymize(Watched())
     end = " --stream" if streamed else ""
     assert handing.command(window) == (
-        f"incrowd anonymize 'people; 1.csv' --policy policy.toml -o release.csv --delimiter ';'{end}"
+        f"incrowd anonymize 'people; 1.csv' --policy policy.toml --output release.csv --delimiter ';'{end}"
     )
     table = "ic.scan('people; 1.csv', csv_format=csv_format)" if streamed else "'people; 1.csv'"
     assert f"ic.anonymize({table}, policy" in handing.script(window)

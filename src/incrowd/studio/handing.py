@@ -22,9 +22,10 @@ _OUTPUT = "release.csv"
 def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
     assert work.source is not None
-    words = ["incrowd", "anonymize", work.source.name, "--policy", _POLICY, "-o", _OUTPUT]
-    stream = ["--stream"] if _opened(work) else []
-    return shlex.join([*words, *_options(work.csv_format), *stream])
+    options = {"policy": _POLICY, "output": _OUTPUT, **_format(work.csv_format)}
+    words = ["incrowd", "anonymize", work.source.name]
+    words += [word for name, value in options.items() for word in (_option(name), value)]
+    return shlex.join([*words, *([_option("stream")] if _opened(work) else [])])
 
 
 def script(work: Work) -> str:
@@ -66,8 +67,8 @@ def _format(csv_format: CsvFormat | None) -> dict[str, str]:
     return found
 
 
-def _options(csv_format: CsvFormat | None) -> list[str]:
-    return [word for name, value in _format(csv_format).items() for word in (f"--{name}", value)]
+def _option(name: str) -> str:
+    return f"--{name}"
 
 
 def release_file(work: Work) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
@@ -13,72 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STYLE", "frame", "grid", "heading", "hinted", "marked", "note", "problem", "words"]
 
-STYLE = """
-body { font-size: 15px; }
-.q-header h1 { line-height: 1.3; }
-.body--dark { color-scheme: dark; }
-.q-loading-bar { display: none; }
-.body--dark .studio .q-btn--flat .q-btn__content, .body--dark .studio .q-btn--outline .q-btn__content
-  { color: #8ec2ff; }
-.body--dark .studio .q-btn--outline::before { border-color: #8ec2ff; }
-.studio { max-width: 1180px; margin: 0 auto; padding: 0 16px 64px; width: 100%; }
-.studio h2 { font-size: 1.35rem; font-weight: 600; margin: 12px 0 2px; line-height: 1.3; }
-.studio h3 { font-size: 1.05rem; font-weight: 600; margin: 20px 0 4px; line-height: 1.3; }
-.studio p, .studio li { line-height: 1.5; margin: 2px 0; max-width: 75ch; overflow-wrap: anywhere; }
-.studio ul { list-style: disc; padding-left: 1.3em; margin: 4px 0; }
-.studio pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 10px 12px; border-radius: 6px;
-  background: #eef1f5; font-size: 13px; margin: 4px 0; width: 100%; }
-.body--dark .studio pre { background: #1d2733; }
-.studio .muted { color: #4a5563; }
-.body--dark .studio .muted { color: #b6c2cf; }
-.studio .box { border: 1px solid #c3ccd6; border-radius: 8px; padding: 12px 14px; width: 100%; gap: 6px; }
-.body--dark .studio .box { border-color: #47535f; }
-.studio .problem, .studio .good { padding: 8px 12px; border-radius: 4px; width: 100%; }
-.studio .problem { border-left: 4px solid #b3261e; background: #fdecea; color: #5f1410; }
-.body--dark .studio .problem { background: #3b1815; color: #ffd9d4; border-left-color: #ff897d; }
-.studio .good { border-left: 4px solid #1b7a3d; background: #e6f4ea; color: #0d3d1e; }
-.body--dark .studio .good { background: #12301c; color: #c8f0d4; border-left-color: #6fd08c; }
-.studio .wide-table { overflow-x: auto; width: 100%; }
-.studio .wide-table .q-table__container { overflow: visible; width: max-content; min-width: 100%; }
-.studio .wide-table .q-table__middle { overflow: visible; }
-.studio .q-table th { font-weight: 600; font-size: 13px; }
-.studio .q-table td { max-width: 260px; overflow: hidden; text-overflow: ellipsis; }
-.studio .q-tab-panel { padding: 8px 0; }
-.studio .row-of-column { display: grid; grid-template-columns: 36px minmax(120px, 1fr) 190px minmax(0, 2fr);
-  gap: 4px 12px; align-items: center; width: 100%; padding: 8px 0; border-top: 1px solid #d5dbe2; }
-.body--dark .studio .row-of-column { border-color: #3a444e; }
-.studio .name { font-weight: 600; overflow-wrap: anywhere; }
-.studio .fields { display: flex; flex-wrap: wrap; gap: 10px 16px; width: 100%; align-items: flex-start; }
-.studio .fields > * { width: 260px; max-width: 100%; }
-.studio .halves { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 16px;
-  width: 100%; }
-.studio .fields > .q-btn { width: auto; align-self: flex-start; margin-top: 4px; }
-.studio .q-field--with-bottom { padding-bottom: 0; }
-.studio .q-field__bottom, .studio .q-field__bottom--animated { position: static; transform: none;
-  line-height: 1.25; min-height: 20px; padding-top: 4px; }
-.studio .drop { position: relative; display: block; padding: 10px 12px; }
-.studio .q-uploader { width: 100%; }
-.studio .q-uploader__header { background: none; color: inherit; }
-.studio .q-uploader__list { min-height: 24px; padding: 4px; }
-.studio .asked { box-shadow: inset 4px 0 0 #b3261e; padding-left: 8px; }
-.studio .q-field__messages, .studio .q-field__label { color: #4a5563; }
-.body--dark .studio .q-field__messages, .body--dark .studio .q-field__label { color: #b6c2cf; }
-.studio .q-field--error .q-field__messages { color: #b3261e; }
-.body--dark .studio .q-field--error .q-field__messages { color: #ff897d; }
-.q-btn:focus-visible, .q-tab:focus-visible, .wide-table:focus-visible, .q-checkbox:focus-visible,
-.q-toggle:focus-visible { outline: 3px solid #e08600; outline-offset: 2px; }
-.studio .front { position: relative; height: 260px; width: 100%; max-width: 640px; margin: 4px 0 22px 0;
-  border-left: 2px solid #6b7683; border-bottom: 2px solid #6b7683; }
-.studio .front .q-btn { position: absolute; transform: translate(-50%, 50%); min-height: 28px;
-  min-width: 28px; }
-@media (max-width: 720px) {
-  .studio { padding: 0 10px 48px; }
-  .studio .row-of-column { grid-template-columns: 36px minmax(0, 1fr); }
-  .studio .row-of-column > .wide { grid-column: 1 / -1; }
-  .studio .halves { grid-template-columns: minmax(0, 1fr); }
-  .studio .fields > * { width: 100%; }
-}
-"""
+STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 class _Words(TextElement):

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import MissingExtraError, ParameterError, in_the_page
+from incrowd.errors import MissingExtraError, ParameterError, in_the_page, setting
 from incrowd.io.scratch import PrivateFolder
 from incrowd.studio.guard import Guard
 
@@ -79,7 +79,8 @@ def _listening(host: str, port: int) -> socket.socket:
         found.close()
         why = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
-            f"cannot listen on {host}, port {port} ({why}); take another with --port, or 0 for a free one"
+            f"cannot listen on {host}, port {port} ({why}); take another with "
+            f"{setting('port', '--port')}, or 0 for a free one"
         ) from None
     return found
 
