@@ -45,7 +45,7 @@ def perturbation(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Measure what perturbed numbers and categories lost, and what they hide.
+    """Measure what perturbed columns lost, and what they hide.
 
     Information loss (IL1s, means, covariances, eigenvalues), interval disclosure, and distance-based record
     linkage. Of columns with PRAM: the matrix, what was counted, and what the release tells of the
