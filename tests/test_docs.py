@@ -22,6 +22,7 @@ from incrowd.hierarchy import BUILDERS
 from incrowd.jobs.policy import Policy
 from incrowd.privacy import MODELS
 from incrowd.risk import RISKS
+from incrowd.treatments import TREATMENTS
 from incrowd.utility import METRICS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -229,6 +230,14 @@ def test_wrong_commands_are_found():
     text = "```bash\nincrowd verify a --against b \\\n  --besides c\nincrowd verifi a\n```\n```text\n$ incrowd -h\nincrowd x\n```\n"
     assert [unknown_options(words) for words in commands_of(text)] == [["--besides"], ["verifi"], []]
     assert sum(len(commands_of(text_of(page))) for page in PAGES) > 80
+
+
+def test_the_readme_counts_right():
+    text = text_of("README.md")
+    named = "k-anonymity, l-diversity, t-closeness"
+    assert f"{named} and {len([*MODELS]) - 3} relatives" in text
+    assert f"{len([*TREATMENTS])} treatments of columns" in text
+    assert f"{len([*METRICS])} metrics" in text
 
 
 def test_the_readme_fits_on_a_page():
