@@ -319,7 +319,7 @@ class Work:
             places = self.release.row_map().with_row_index("place")
             after = texts[places.filter(pl.col("row").is_in(wanted)).sort("row")["place"].to_list()]
         left_out = [name for name in before.columns if name not in after.columns]
-        return before.select([*after.columns, *left_out]), after
+        return before.select(columns_named([*after.columns, *left_out])), after
 
 
 def _read(
