@@ -532,17 +532,20 @@ def _treated(attributes: Mapping[str, Attribute], name: str, given: object) -> A
 
 def _check_beside(attributes: Mapping[str, Attribute], unlisted: str | None) -> None:
     """Refuse treatments by people where nobody says whose row it is, or by groups that do not leave."""
-    people = any(each.role == "person" for each in attributes.values())
+    roles = {each.role for each in attributes.values()}
     treatments = {each.name: each.treatment for each in attributes.values()}
     for each in attributes.values():
-        if each.treatment is not None and PERSON in each.treatment.columns and not people:
+        treatment = each.treatment
+        if treatment is None:
+            continue
+        if PERSON in treatment.columns and "person" not in roles:
             raise SchemaError(
-                f"column {each.name!r}: {each.treatment.name} goes by the person, and no column has the role "
+                f"column {each.name!r}: {treatment.name} goes by the person, and no column has the role "
                 "person; give it to the one that says whose row it is, or name a column with by"
             )
-        check_household(each.name, each.treatment, {other.role for other in attributes.values()})
+        check_household(each.name, treatment, roles)
         check_together(each.name, treatments)
-        strata = None if each.treatment is None else each.treatment.strata
+        strata = treatment.strata
         if strata is None:
             continue
         group = attributes.get(strata)
