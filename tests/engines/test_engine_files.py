@@ -45,6 +45,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("rows")
 
 
+@pytest.mark.slow
 @given(
     frames(),
     st.sampled_from([(), ("NA", "")]),

@@ -83,6 +83,7 @@ def test_the_release_of_every_engine_holds_for_people_as_sets():
     assert reading.k() == release.privacy.people.smallest
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_counts_the_same_people(spark, tmp_path):
     rows = spark.createDataFrame(TABLE.to_arrow()).repartition(3)

@@ -157,6 +157,7 @@ def asked() -> ic.Schema:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal()], ids=["mondrian", "optimal"])
 def test_a_table_of_patients(spark, algorithm, tmp_path):
     table = patients()
@@ -284,6 +285,7 @@ def test_rows_that_come_later_are_suppressed(spark, levels):
 HIGH = ic.Hierarchy.from_nested({"*": {"99": ["a", "b"], "low": ["c", "d"]}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attribute", "null", "blocks"),
     [

@@ -130,6 +130,7 @@ def test_a_new_table_of_the_database_has_the_treated_columns(place, tmp_path, re
     assert rows(found) == rows(memory.table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["relation", "duckdb", "spark"])
 def test_the_next_batch_is_treated_alike_where_it_lies(place, tmp_path, request):
     frame = table()
@@ -255,6 +256,7 @@ def test_whole_numbers_become_fractions_everywhere(place, tmp_path, request):
     assert sorted(found["n"].cast(pl.Float64)) == [2.5, 5, 5, 7.5, 7.5, 10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", AWAY)
 @pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
 def test_quasi_identifiers_are_treated_everywhere(place, algorithm, tmp_path, request):
@@ -304,6 +306,7 @@ def test_what_cannot_be_treated_is_told_before_anything_is_written(place, tmp_pa
         ic.anonymize(given, schema, "k-anonymity:2")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_blocks_on_spark_have_treated_columns(spark, tmp_path):
     frame = drawn_table().with_columns(phone=pl.format("+49 {}", pl.col("n")))

@@ -24,6 +24,7 @@ def test_numbers_follow_from_the_place_alone(start, length):
     )
 
 
+@pytest.mark.slow
 @given(st.integers(1, 500), st.integers(1, 600))
 def test_pieces_are_the_whole(count, size):
     order = RandomOrder()

@@ -252,6 +252,7 @@ def test_on_spark(spark, mixed, place, blocks):
     release.unpersist()
 
 
+@pytest.mark.slow
 def test_one_block_is_the_undivided_recoding(spark, mixed):
     schema = asked("t", "c")
     gone = mixed.with_columns(
@@ -271,6 +272,7 @@ def test_one_block_is_the_undivided_recoding(spark, mixed):
         other.unpersist()
 
 
+@pytest.mark.slow
 def test_more_keys_than_the_driver_may_have(spark, mixed):
     """Everything that fetches keys is refused; Mondrian cuts, and its release is checked in parts."""
     table, schema = on_spark(spark, mixed), asked()
@@ -314,6 +316,7 @@ def test_more_keys_than_the_driver_may_have(spark, mixed):
     release.unpersist()
 
 
+@pytest.mark.slow
 def test_a_sample_that_misleads(spark, monkeypatch):
     """Cuts from a handful of keys give blocks that fail, which are joined until they hold."""
     table = (

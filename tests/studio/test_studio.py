@@ -135,6 +135,7 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
     assert studio.errors.read_text() == ""
 
 
+@pytest.mark.slow
 def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.mark("sample")
     visit.reads("2,000 rows, 12 columns")
@@ -166,6 +167,7 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     assert (tmp_path / "release.csv").read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.mark("sample")
     visit.go(2)
@@ -207,6 +209,7 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     visit.until(lambda: not visit.all("[data-model=l-diversity]"), "the end of the other model")
 
 
+@pytest.mark.slow
 def test_a_change_makes_the_release_before_count_no_more(visit):
     visit.mark("sample")
     visit.go(2)
@@ -333,6 +336,7 @@ def test_the_hierarchy_of_a_recipe_is_drawn_over_the_values(visit):
     assert "[20-29]" in visit.wait("[data-mark=drawn]").text
 
 
+@pytest.mark.slow
 def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.mark("sample")
     visit.go(2)
