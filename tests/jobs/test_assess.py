@@ -122,3 +122,9 @@ def test_a_release_lacks_what_was_left_out():
     schema = ic.Schema(quasi=["age", "sex"], identifying=["patient_id"], unlisted="drop")
     release = ic.anonymize(table, schema, "k-anonymity:3")
     assert ic.assess(release.table, schema).notes == ()
+
+
+def test_one_record_is_alone():
+    table = pl.DataFrame({"age": [20, 20, 30]})
+    sentences = ic.assess(table, ic.Schema(quasi=["age"])).sentences()
+    assert "1 record (33.3%) is alone in its class." in sentences

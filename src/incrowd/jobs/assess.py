@@ -580,7 +580,12 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
     ]
     if people is None:
         share = percent(assessment.unique / records)
-        found.append(f"{assessment.unique:,} records ({share}) are alone in their class.")
+        alone = (
+            f"1 record ({share}) is alone in its"
+            if assessment.unique == 1
+            else (f"{assessment.unique:,} records ({share}) are alone in their")
+        )
+        found.append(f"{alone} class.")
     found += [model_sentence(measured) for measured in asked]
     if risk:
         found.append(
