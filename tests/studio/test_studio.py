@@ -228,6 +228,29 @@ def test_a_change_makes_the_release_before_count_no_more(visit):
     visit.reads("asked was >= 9")
 
 
+@pytest.mark.slow
+def test_a_release_is_looked_at_from_all_sides(visit, tmp_path, studio):
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    open_path(visit, tmp_path / "people.csv")
+    visit.reads("400 rows")
+    visit.go(5)
+    visit.mark("run")
+    visit.mark("look")
+    age, *_ = visit.until(lambda: visit.all("[data-mark=distributions] table"), "the distributions")
+    shown = [row.text.split() for row in age.find_elements("css selector", "tbody tr")]
+    assert sum(int(before) for *_, before, _ in shown) == 400
+    # A bar is as long as its number says.
+    lengths = [each.size["width"] for each in age.find_elements("css selector", ".bar.before")]
+    assert lengths.index(max(lengths)) == max(range(len(shown)), key=lambda row: int(shown[row][-2]))
+    assert "k-anonymity" in visit.wait("[data-mark=weakest]").text
+    assert "prosecutor, highest" in visit.wait("[data-mark=risks]").text
+    visit.mark("fidelity")
+    visit.until(lambda: "age and zip" in visit.wait("[data-mark=fidelity-found]").text, "the pairs")
+    visit.mark("attack")
+    visit.until(lambda: "linkage" in visit.wait("[data-mark=attacked]").text, "the attacks")
+    assert studio.errors.read_text() == ""
+
+
 def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studio):
     names = ["age", MARKUP, ":label", "a.b", "__proto__"]
     table = pl.DataFrame(

@@ -147,3 +147,26 @@ def test_a_comparison_says_what_each_setting_loses_and_can_be_cancelled(window, 
     watched.cancel()
     with pytest.raises(Cancelled):
         window.compare(["mondrian"], [4], watched)
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_release_is_attacked_and_compared_with_its_table(window, people, keep_order):
+    window.open(Source(people, people.name))
+    window.choices.document["keep_order"] = keep_order
+    window.anonymize(Watched())
+    tried = {each.name: each for each in window.attack(Watched())}
+    # Links are checked only because the rows are known to be the same.
+    assert {"linkage", "linkability", "singling-out-univariate"} <= set(tried)
+    assert {each.column for each in window.fidelity().marginals} == {"age", "sex", "zip"}
+    watched = Watched()
+    watched.cancel()
+    with pytest.raises(Cancelled):
+        window.attack(watched)
+
+
+def test_attacks_on_rows_that_stream_are_refused_in_words(window, people, monkeypatch):
+    monkeypatch.setattr(work, "_STREAMED", 0)
+    window.open(Source(people, people.name))
+    window.anonymize(Watched())
+    with pytest.raises(ic.TableError, match="rows of this one stream"):
+        window.attack(Watched())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from incrowd.report.document import ComparisonRun
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Measure", "against", "boundaries", "measures", "save"]
+__all__ = ["Measure", "against", "boundaries", "measures", "risk_rows", "save", "size_rows"]
 
 # Okabe and Ito: told apart by most people with impaired colour vision, and in grey by their order.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
@@ -313,18 +313,20 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
 
 def class_sizes(classes: dict[str, Any], *, width: int = 330) -> Any:
     """Draw the records by the size of their class, before and after where both are there."""
-    rows, spans = [], {}
+    rows = size_rows(classes)
+    names = list(dict.fromkeys(row["label"] for row in rows))
+    return _pairs("Records by the size of their class", rows, names, width=width, unit="records")
+
+
+def size_rows(classes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return how many records are in classes of each span of sizes, the smallest sizes first."""
+    found = []
     for when, sizes in classes.items():
         for each in sizes["distribution"]:
-            label = (
-                str(each["least"])
-                if each["least"] == each["most"]
-                else f"{each['least']:,} to {each['most']:,}"
-            )
-            spans[label] = each["least"]
-            rows.append({"label": label, "when": when, "value": each["records"]})
-    names = sorted(spans, key=spans.__getitem__)
-    return _pairs("Records by the size of their class", rows, names, width=width, unit="records")
+            least, most = each["least"], each["most"]
+            label = str(least) if least == most else f"{least:,} to {most:,}"
+            found.append((least, {"label": label, "when": when, "value": each["records"]}))
+    return [row for _, row in sorted(found, key=lambda each: each[0])]
 
 
 _RISKS = {
@@ -340,13 +342,17 @@ _RISKS = {
 
 def risks(risk: dict[str, Any], *, width: int = 330) -> Any:
     """Draw the figures of the risk models, before and after where both are there."""
-    rows = [
+    return _pairs("Risk", risk_rows(risk), list(_RISKS.values()), width=width, unit="probability")
+
+
+def risk_rows(risk: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the figures of the risk models that are shares, each before and after where it is there."""
+    return [
         {"label": label, "when": when, "value": figures[model][figure]}
-        for when, figures in risk.items()
         for (model, figure), label in _RISKS.items()
+        for when, figures in risk.items()
         if figure in figures.get(model, {})
     ]
-    return _pairs("Risk", rows, list(_RISKS.values()), width=width, unit="probability")
 
 
 def distribution(attribute: dict[str, Any], *, width: int = 330) -> Any:

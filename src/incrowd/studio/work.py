@@ -21,9 +21,11 @@ from incrowd.table.schema import OPEN_ROLE
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.attacks import Attack
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.compare import Comparison
     from incrowd.jobs.draft import Draft
+    from incrowd.jobs.fidelity import Fidelity
     from incrowd.jobs.release import Release
     from incrowd.progress import Progress
     from incrowd.risk import Identifying
@@ -269,6 +271,39 @@ class Work:
         self.account = found.document()
         self.release = found
         return found
+
+    def fidelity(self) -> Fidelity:
+        """Compare distributions and associations in the release with those in the table."""
+        from incrowd.jobs.fidelity import fidelity
+
+        assert self.release is not None
+        return fidelity(self.release.frequency, self.release.recoding)
+
+    def attack(self, progress: Progress) -> list[Attack]:
+        """Try the attacks that the table allows, and count how often they work.
+
+        Raises
+        ------
+        IncrowdError
+        """
+        from incrowd.attacks import attack
+
+        release = self.release
+        assert release is not None
+        if isinstance(self.table, Files):
+            raise TableError(
+                "attacks need the whole table in memory, and the rows of this one stream; save release and "
+                "raw table, and attack a part of them by a command"
+            )
+        kept = release.policy.keep_order
+        return attack(
+            self.table,
+            release.texts,
+            release.policy.schema,
+            aligned=kept,
+            row_map=None if kept else release.row_map(),
+            progress=progress,
+        )
 
     def identifying(self) -> list[Identifying]:
         """Measure which columns, and which pairs of them, tell most records apart.

@@ -1,4 +1,4 @@
-"""Step 5: what the release is like."""
+"""Step 6: what the release is like."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.studio import account
+from incrowd.studio.bars import bars
+from incrowd.studio.job import Job
 from incrowd.studio.parts import frame, grid, heading, marked, note, words
 
 __all__ = ["Look"]
 
 _ROWS = 8
 _COLUMNS = 40
+_SIZES = (
+    ("count", "classes"),
+    ("smallest", "smallest"),
+    ("mean", "mean size"),
+    ("unique", "records alone"),
+)
 
 
 class Look:
@@ -50,12 +59,11 @@ class Look:
         self._told = ui.column().classes("w-full")
         self._rows = ui.column().classes("w-full").style("min-height: 330px")
         ui.timer(0, self._draw_rows, once=True)
-        with ui.element("div").classes("halves"):
-            with ui.column():
-                self._sizes(document)
-            with ui.column():
-                self._loss(document)
+        self._columns(document)
+        self._sizes(document)
         self._risk(document)
+        self._fidelity()
+        self._attacks()
 
     async def _turn(self, step: int) -> None:
         there = self._from + step
@@ -78,48 +86,86 @@ class Look:
                         words("div", title, "name")
                         marked(frame(title, part.select(part.columns[:_COLUMNS])), title.lower())
 
-    def _sizes(self, document: dict[str, Any]) -> None:
-        heading("Class sizes", 3)
-        note("A class is all records that look alike in the quasi-identifiers.")
-        before, after = document["classes"]["before"], document["classes"]["after"]
-        told = (
-            ("count", "classes"),
-            ("smallest", "smallest"),
-            ("mean", "mean size"),
-            ("unique", "records alone"),
+    def _columns(self, document: dict[str, Any]) -> None:
+        heading("What became of each column", 3)
+        note(
+            "Records by value, before and after. The loss metric is what a cell lost on average: 0% is the "
+            "raw table, 100% nothing left."
         )
-        grid(
-            "Classes",
-            ("", "before", "after"),
-            [(words_, _figure(before[key]), _figure(after[key])) for key, words_ in told],
-            numbers=(1, 2),
-        )
-        sizes = after["distribution"]
-        grid(
-            "Class sizes",
-            ("class size after", "classes", "records"),
-            [(_span(each), f"{each['classes']:,}", f"{each['records']:,}") for each in sizes],
-            numbers=(1, 2),
-        )
+        found = account.changes(document)
+        with marked(ui.element("div").classes("charts"), "distributions"):
+            for change in found[:_COLUMNS]:
+                with ui.column().classes("box"):
+                    words("div", change.name, "name")
+                    note(f"{change.lost:.1%} lost; {change.how}")
+                    bars(f"Records by {change.name}", change.records, _records)
+        if len(found) > _COLUMNS:
+            note(f"The first {_COLUMNS} of {len(found):,} columns.")
 
-    def _loss(self, document: dict[str, Any]) -> None:
-        heading("What is lost", 3)
-        note("The loss metric per column: 0% is the raw table, 100% nothing left.")
-        found = next(each for each in document["loss"] if each["metric"] == "loss")
-        rows = [(name, f"{value:.1%}") for name, value in found["per_attribute"].items()]
-        grid("What is lost", ("column", "lost"), [*rows, ("all", f"{found['value']:.1%}")], numbers=(1,))
+    def _sizes(self, document: dict[str, Any]) -> None:
+        with ui.element("div").classes("charts"):
+            with ui.column().classes("box"):
+                words("div", "Class sizes", "name")
+                note("A class is all records that look alike. Records by the size of their class:")
+                marked(bars("Class sizes", account.class_sizes(document), _records), "sizes")
+            with ui.column().classes("box"):
+                words("div", "Classes", "name")
+                before, after = document["classes"]["before"], document["classes"]["after"]
+                rows = [(told, _figure(before[key]), _figure(after[key])) for key, told in _SIZES]
+                grid("Classes", ("", "before", "after"), rows, numbers=(1, 2))
+        names, weak = account.weakest(document)
+        if weak:
+            heading("The weakest class of each model", 3)
+            note("The class that is nearest to failing it, as it is released. Nobody is protected less.")
+            found = grid("The weakest classes", names, weak, numbers=(len(names) - 2, len(names) - 1))
+            marked(found, "weakest")
 
     def _risk(self, document: dict[str, Any]) -> None:
         heading("Risk", 3)
         note("How likely an attacker finds somebody, or guesses a value. Each attacker knows other things.")
-        rows = []
-        for name, figures in document["risk"]["after"].items():
-            raw = document["risk"]["before"].get(name, {})
-            rows += [
-                (name, what.replace("_", " "), _figure(raw.get(what)), _figure(value))
-                for what, value in figures.items()
+        with ui.element("div").classes("charts"), ui.column().classes("box"):
+            marked(bars("Risk", account.risks(document), lambda value: f"{value:.1%}"), "risks")
+        with ui.expansion("All figures of the risk models").props("dense").classes("w-full"):
+            rows = [
+                (model, figure, _figure(before), _figure(after))
+                for model, figure, before, after in account.risk_figures(document)
             ]
-        grid("Risk", ("attacker", "figure", "before", "after"), rows, numbers=(2, 3))
+            grid("All figures", ("attacker", "figure", "before", "after"), rows, numbers=(2, 3))
+
+    # --- what is measured when somebody asks ------------------------------------------------------
+
+    def _fidelity(self) -> None:
+        heading("Distributions and associations", 3)
+        note("How far each distribution moved, and whether columns still go together as they did.")
+        Job(self.page, "Compare", "fidelity", lambda _: self.page.work.fidelity(), self._show_fidelity).draw()
+        self._compared = marked(ui.element("div").classes("halves"), "fidelity-found")
+
+    def _show_fidelity(self, found: Any) -> None:
+        self._compared.clear()
+        with self._compared:
+            with ui.column():
+                rows = [(name, f"{a:.3f}", f"{b:.3f}") for name, a, b in account.distances(found)]
+                names = ("column", "total variation", "Hellinger distance")
+                grid("Distances of distributions", names, rows, numbers=(1, 2))
+            with ui.column():
+                pairs = [(name, f"{a:.3f}", f"{b:.3f}") for name, a, b in account.associations(found)]
+                names = ("columns", "Cramer's V before", "after")
+                grid("Associations", names, pairs[:_COLUMNS], numbers=(1, 2))
+
+    def _attacks(self) -> None:
+        heading("Attacks", 3)
+        note(
+            "Attacks are tried on the release and checked with the raw table: how often a guess is right, "
+            "and how often without the release. In brackets: 95% confidence intervals."
+        )
+        Job(self.page, "Attack it", "attack", self.page.work.attack, self._show_attacks).draw()
+        self._attacked = marked(ui.column().classes("w-full"), "attacked")
+
+    def _show_attacks(self, found: Any) -> None:
+        self._attacked.clear()
+        with self._attacked:
+            names = ("attack", "guesses", "right with the release", "right without it", "the release")
+            grid("Attacks", names, account.attempts(found), numbers=(1, 2, 3))
 
 
 def _figure(value: Any) -> str:
@@ -128,8 +174,5 @@ def _figure(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
-def _span(each: dict[str, Any]) -> str:
-    least, most = each["least"], each["most"]
-    if most is None:
-        return f"{least:,} and more"
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+def _records(value: float) -> str:
+    return f"{value:,.0f}"
