@@ -229,5 +229,6 @@ class Visit:
         target = self.downloads / name
         target.unlink(missing_ok=True)
         self.mark(mark)
-        self.until(target.exists, name)
+        # The browser holds the name with an empty file, and moves the whole one over it when it has come.
+        self.until(lambda: target.exists() and target.stat().st_size, name)
         return target
