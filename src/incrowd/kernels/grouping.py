@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled
 
 __all__ = ["group_columns", "group_members", "packed", "renumbered"]
@@ -27,9 +28,7 @@ def _first_ids(words):
     found = 0
     for row in range(n):
         word = words[row]
-        # Fibonacci hashing with one xor-shift: packed codes differ mostly in their low bits.
-        mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-        slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+        slot = slot_of(word, mask)
         while slot_id[slot] >= 0 and slot_word[slot] != word:
             slot = (slot + np.uint64(1)) & mask
         if slot_id[slot] < 0:
@@ -50,8 +49,7 @@ def _first_ids(words):
                 slot_id = np.full(capacity, -1, np.int32)
                 for known in range(found):
                     word = words[first[known]]
-                    mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-                    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+                    slot = slot_of(word, mask)
                     while slot_id[slot] >= 0:
                         slot = (slot + np.uint64(1)) & mask
                     slot_word[slot] = word

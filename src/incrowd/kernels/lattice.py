@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
 
 __all__ = ["choose_nodes", "fill_box", "mark_too_small", "raise_box", "roll_up", "suppression_gaps"]
@@ -63,8 +64,7 @@ def roll_up(keys, weights, codes, tables, offsets, prefix, bits):
             slot = word
             group = slots[slot]
         else:
-            mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-            slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+            slot = slot_of(word, mask)
             group = slots[slot]
             while group >= 0 and words[group] != word:
                 slot = (slot + np.uint64(1)) & mask
@@ -166,6 +166,17 @@ def raise_box(values, low, high, strides, value):
         run = next_run(at, low, high, strides, run)
 
 
+@inner
+def add_up_below(values, shape, strides):
+    """Add to the value of each node those of all nodes below it."""
+    for j in range(shape.size):
+        stride = strides[j]
+        block = stride * shape[j]
+        for start in range(0, values.size, block):
+            for node in range(start + stride, start + block):
+                values[node] += values[node - stride]
+
+
 @compiled
 def choose_nodes(alive, order, shape, strides, below, many, chosen):
     """Choose nodes whose verdict will settle many others, whatever it is.
@@ -196,12 +207,7 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
     attributes = shape.size
     for node in range(nodes):
         below[node] = 1 if alive[node] else 0
-    for j in range(attributes):
-        stride = strides[j]
-        block = stride * shape[j]
-        for start in range(0, nodes, block):
-            for node in range(start + stride, start + block):
-                below[node] += below[node - stride]
+    add_up_below(below, shape, strides)
     # A node's score, and its place among those that cannot be better than others; dead nodes have none.
     scores = np.full(nodes, -1.0)
     places = np.empty(nodes, np.int32)
@@ -267,12 +273,7 @@ def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead
             node += step
         if node >= 0:
             sizes[node] += weights[key]
-    for j in range(shape.size):
-        stride = strides[j]
-        block = stride * shape[j]
-        for start in range(0, nodes, block):
-            for node in range(start + stride, start + block):
-                sizes[node] += sizes[node - stride]
+    add_up_below(sizes, shape, strides)
     for node in range(nodes):
         if sizes[node] < enough:
             dead[node] = True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.jit import compiled, inner, over_ranges
 
 __all__ = ["Cloud", "nearest"]
 
@@ -58,7 +58,7 @@ def nearest(
     return found, gaps
 
 
-@compiled
+@inner
 def _apart(cloud, record, row, j):
     number = cloud.codes[record, j]
     if not cloud.numeric[j]:
@@ -72,7 +72,7 @@ def _apart(cloud, record, row, j):
     return total / (cloud.starts[number + 1] - cloud.starts[number])
 
 
-@compiled
+@inner
 def _not_named(members, starts, number, rank):
     """Return the chance that a cell is another category, each that it names being as likely."""
     if number < 0:
@@ -89,7 +89,7 @@ def _not_named(members, starts, number, rank):
     return 1.0 - share if low < end and members[low] == rank else 1.0
 
 
-@compiled
+@inner
 def _gap(value, low, high, extent):
     if np.isnan(value) or np.isnan(low):
         # Missing beside a number is as far as can be, beside missing it is the same.

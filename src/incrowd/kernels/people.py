@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts, class_sums, compacted, room_for
+from incrowd.kernels.hashing import scattered
 from incrowd.kernels.jit import compiled, inner, over_ranges
 from incrowd.kernels.sorting import sort_run
 
@@ -38,14 +39,13 @@ class Entries(NamedTuple):
 _ENDLESS = 1 << 62
 
 
-@compiled
+@inner
 def _slot(item):
-    """Scatter numbers that lie near each other: Fibonacci hashing."""
-    word = np.uint64(item)
-    return np.int64(((word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32))
+    """Scatter numbers that lie near each other."""
+    return np.int64(scattered(np.uint64(item)) >> np.uint64(32))
 
 
-@compiled
+@inner
 def _mask(items, many):
     """Return the mask of a table for so many items; -1 where every possible one has a slot of its own."""
     room = 16
@@ -54,15 +54,26 @@ def _mask(items, many):
     return room - 1 if 8 * room < many else -1
 
 
-@compiled
-def _slots(start, stop, work, many):
-    """Make a table for the items of any one of some classes; see `_is_new`."""
+@inner
+def _table(mask, many):
+    """Make a table of a mask; see `_is_new`."""
+    room = many if mask < 0 else mask + 1
+    return np.full(room, -1, np.int32), np.empty(room, np.int32)
+
+
+@inner
+def _most(start, stop, work):
+    """Return the most work that one of some classes has."""
     most = 0
     for group in range(start, stop):
         most = max(most, work[group + 1] - work[group])
-    mask = _mask(most, many)
-    room = many if mask < 0 else mask + 1
-    return np.full(room, -1, np.int32), np.empty(room, np.int32)
+    return most
+
+
+@inner
+def _slots(start, stop, work, many):
+    """Make a table for the items of any one of some classes."""
+    return _table(_mask(_most(start, stop, work), many), many)
 
 
 @inner
@@ -105,11 +116,7 @@ def _first(start, stop, indptr, members, entries, work, first, found):
 
 @compiled
 def _number(indptr, members, items, ids, first):
-    most = 0
-    for group in range(indptr.size - 1):
-        most = max(most, indptr[group + 1] - indptr[group])
-    room = _mask(most, _ENDLESS) + 1
-    filled, held = np.full(room, -1, np.int32), np.empty(room, np.int32)
+    filled, held = _slots(0, indptr.size - 1, indptr, _ENDLESS)
     found = 0
     for group in range(indptr.size - 1):
         mask = _mask(indptr[group + 1] - indptr[group], _ENDLESS)
@@ -134,8 +141,7 @@ def _reach(start, stop, classes, alike, entries, least, reached):
     indptr, members = classes
     offsets, items, many = entries
     mask = _mask(least, many)
-    room = many if mask < 0 else mask + 1
-    slots = np.full(room, -1, np.int32), np.empty(room, np.int32)
+    slots = _table(mask, many)
     for group in range(start, stop):
         total = 0
         position, last = indptr[group], indptr[group + 1]
@@ -158,8 +164,7 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
     first, found = marks
     # A class with enough people is left, so no table ever holds more of them.
     mask = _mask(least, many)
-    room = many if mask < 0 else mask + 1
-    slots = np.full(room, -1, np.int32), np.empty(room, np.int32)
+    slots = _table(mask, many)
     for group in range(start, stop):
         total = 0
         for position in range(indptr[group], indptr[group + 1]):

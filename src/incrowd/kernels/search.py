@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.lattice import choose_nodes, fill_box, raise_box
 from incrowd.kernels.search_arrays import CLASSES
@@ -250,8 +251,7 @@ def _group(levels, codes, members, weights, cells, nodes, room):
         word = packed[i]
         slot = word
         if not direct:
-            mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-            slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+            slot = slot_of(word, mask)
             while slots[slot] >= 0 and words[slots[slot]] != word:
                 slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
