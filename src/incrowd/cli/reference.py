@@ -1,7 +1,8 @@
-"""What is made from the code: the pages of registries and of the command line, and the public names."""
+"""What is made from the code: pages, the schema of the policy file, and the public names."""
 
 from __future__ import annotations
 
+import json
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from incrowd.risk import RISKS
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.utility import METRICS, Metric
 
-__all__ = ["command_line", "markdown", "public_names"]
+__all__ = ["command_line", "markdown", "policy_file_schema", "public_names"]
 
 
 def markdown() -> str:
@@ -97,6 +98,13 @@ def public_names() -> str:
     return "\n".join([*lines[:first], *sorted({*imports, *made}, key=_place), *rest]) + "\n"
 
 
+def policy_file_schema() -> str:
+    """Return the JSON schema of a policy file, as text."""
+    from incrowd.jobs.policy_schema import policy_schema
+
+    return json.dumps(policy_schema(), indent=2) + "\n"
+
+
 def _place(line: str) -> tuple[str, int, str]:
     """Return where an import stands: by module; constants, then classes, then functions."""
     _, module, _, name, *_ = line.split()
@@ -107,5 +115,5 @@ def _place(line: str) -> tuple[str, int, str]:
 if __name__ == "__main__":
     import sys
 
-    pages = {"cli": command_line, "names": public_names}
+    pages = {"cli": command_line, "names": public_names, "policy-schema": policy_file_schema}
     sys.stdout.write(pages.get("".join(sys.argv[1:]), markdown)())

@@ -38,47 +38,63 @@ class ColumnTable(BaseModel):
     """One ``[columns.NAME]``."""
 
     model_config = ConfigDict(extra="forbid")
-    role: Role
-    kind: Kind = "auto"
-    hierarchy: StrictStr | dict[str, Any] | None = None
-    output: Style | None = None
-    weight: float = Field(1.0, ge=0, allow_inf_nan=False, strict=True)
-    format: StrictStr | None = None
-    decimal: StrictStr | None = None
-    thousands: StrictStr | None = None
-    levels: list[StrictInt] | None = Field(None, min_length=1, max_length=2)
-    treat: StrictStr | dict[str, Any] | None = None
+    role: Role = Field(description="what others may know of the column, and whether it leaves")
+    kind: Kind = Field("auto", description="how its values are read; auto lets the values decide")
+    hierarchy: StrictStr | dict[str, Any] | None = Field(
+        None, description="the file of a generalization hierarchy, relative to the policy, or a recipe"
+    )
+    output: Style | None = Field(None, description="its style, where it differs from that of the release")
+    weight: float = Field(
+        1.0, ge=0, allow_inf_nan=False, strict=True, description="how much the loss of the column counts"
+    )
+    format: StrictStr | None = Field(
+        None, description="how dates and times are written, as strptime takes it: %d.%m.%Y"
+    )
+    decimal: StrictStr | None = Field(None, description="the sign before decimals")
+    thousands: StrictStr | None = Field(None, description="what groups digits in threes")
+    levels: list[StrictInt] | None = Field(
+        None, min_length=1, max_length=2, description="least and largest level of full-domain recoding"
+    )
+    treat: StrictStr | dict[str, Any] | None = Field(
+        None, description="what becomes of the column besides recoding, e.g. { round = 500 }"
+    )
 
 
 class AttackerTable(BaseModel):
     """One ``[[attackers]]``; further settings are short names of models, as ``k = 20``."""
 
     model_config = ConfigDict(extra="allow")
-    name: StrictStr = Field(min_length=1)
-    knows: list[StrictStr] = Field(min_length=1)
-    models: list[dict[str, Any]] = []
+    name: StrictStr = Field(min_length=1, description="what the attacker is called in reports")
+    knows: list[StrictStr] = Field(min_length=1, description="the quasi-identifiers that it knows")
+    models: list[dict[str, Any]] = Field([], description="what must hold against this attacker")
 
 
 class PolicyFile(BaseModel):
     """The whole document."""
 
     model_config = ConfigDict(extra="forbid")
-    version: StrictInt
-    max_suppression: float = Field(0.0, ge=0, le=1, strict=True)
-    output: Style = "auto"
-    keep_order: StrictBool = False
-    linked: StrictBool = False
-    seed: StrictInt = Field(0, ge=0)
-    set_limit: StrictInt = Field(8, ge=1)
-    wildcards: Wildcards = "value"
-    null_values: list[StrictStr] = []
-    unlisted: Literal["drop", "keep"] | None = Field(
-        None, validation_alias=AliasChoices("unlisted", "others")
+    version: StrictInt = Field(description="of the format")
+    max_suppression: float = Field(
+        0.0, ge=0, le=1, strict=True, description="largest share of records that may be suppressed"
     )
-    columns: dict[str, ColumnTable] = Field(min_length=1)
-    models: list[dict[str, Any]] = []
-    attackers: list[AttackerTable] = []
-    algorithm: dict[str, Any] = {}
+    output: Style = Field("auto", description="how a class is written, unless a column says otherwise")
+    keep_order: StrictBool = Field(False, description="whether row N stays row N; else the order is random")
+    linked: StrictBool = Field(False, description="whether anyone can join the rows of a person")
+    seed: StrictInt = Field(0, ge=0, description="seed of what is random in the search")
+    set_limit: StrictInt = Field(8, ge=1, description="largest number of values that a cell may list")
+    wildcards: Wildcards = Field("value", description="what * and missing cells match")
+    null_values: list[StrictStr] = Field([], description="texts that mean missing, besides empty fields")
+    unlisted: Literal["drop", "keep"] | None = Field(
+        None,
+        validation_alias=AliasChoices("unlisted", "others"),
+        description="what becomes of columns that are not named; without it they are refused",
+    )
+    columns: dict[str, ColumnTable] = Field(min_length=1, description="the columns, by name")
+    models: list[dict[str, Any]] = Field([], description="the privacy models that every class satisfies")
+    attackers: list[AttackerTable] = Field(
+        [], description="who knows some of the quasi-identifiers, and what holds against them"
+    )
+    algorithm: dict[str, Any] = Field({}, description="what searches the recoding")
 
     @field_validator("version")
     @classmethod

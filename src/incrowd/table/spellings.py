@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, null_values_setting, quoted
 
-__all__ = ["OPEN", "Spelling", "check_spelling", "open_spelling", "read_spelled"]
+__all__ = ["DECIMALS", "OPEN", "THOUSANDS", "Spelling", "check_spelling", "open_spelling", "read_spelled"]
 
 OPEN = "?"
 """A spelling that a draft asks about; no schema has it."""
@@ -29,8 +29,8 @@ _DIRECTIVES = frozenset("YymdHIMSfpbBjaA%")
 _NAMED = frozenset("bBaAp")
 """Those that stand for names, which are read in English."""
 _TIMES = frozenset("HIMSfp")
-_DECIMALS = (".", ",")
-_THOUSANDS = (",", ".", " ", "'", "_")
+DECIMALS = (".", ",")
+THOUSANDS = (",", ".", " ", "'", "_")
 _BLANKS = "[ \\u00a0\\u202f]"
 _UNIT = r"(?:[$€£¥₹]|EUR|USD|GBP|CHF|%|‰)"
 _DAY = 86_400
@@ -133,8 +133,8 @@ def _check(spelling: Spelling, kind: str) -> None:
             raise ParameterError("format is for dates, decimal and thousands are for numbers: name one kind")
         _check_format(spelling.format)
     for name, value, allowed in (
-        ("decimal", spelling.decimal, _DECIMALS),
-        ("thousands", spelling.thousands, _THOUSANDS),
+        ("decimal", spelling.decimal, DECIMALS),
+        ("thousands", spelling.thousands, THOUSANDS),
     ):
         if value is not None and value not in allowed:
             raise ParameterError(
