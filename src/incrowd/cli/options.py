@@ -13,6 +13,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
 from incrowd.errors import ParameterError, SchemaError
+from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import treatment_texts
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 _sessions: list[Database] = []
 
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV (.csv, .csv.gz) or Parquet file.")]
+# What a table's file may be.
+KINDS = f"CSV (.csv, .csv.gz), .parquet, {suffixes()}"
+Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"The file of a table: {KINDS}.")]
+Written = Annotated[Path, typer.Option("-o", "--output", help=f"File to write: {KINDS}.")]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="A policy file (TOML); `incrowd init DATA` drafts one.")
 ]
@@ -140,7 +144,7 @@ People = Annotated[
     typer.Option(
         "--population",
         metavar="FILE",
-        help="The people of whom the table may hold some (CSV or Parquet), for k-map and delta-presence.",
+        help="A file of the people of whom the table may hold some, for k-map and delta-presence.",
     ),
 ]
 K = Annotated[int | None, typer.Option("-k", help="k-anonymity: smallest class size allowed.")]

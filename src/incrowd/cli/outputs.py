@@ -47,13 +47,13 @@ def released_file(outputs: Outputs, output: Path, data: Path | Address, *, strea
     TableError
         When it overlaps with what is read, exists or cannot be written.
     """
-    from incrowd.io.formats import refuse_other_format
+    from incrowd.io.formats import require_written
     from incrowd.io.streams import is_scan
     from incrowd.io.targets import is_folder
 
     many = isinstance(data, Path) and (stream or is_scan(data))
     target = outputs.add(output, folder=many and is_folder(output))
-    refuse_other_format(output)
+    require_written(output, streamed=many or stream or not isinstance(data, Path))
     return target
 
 

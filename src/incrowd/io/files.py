@@ -1,4 +1,4 @@
-"""CSV and Parquet files, read whole and written all or nothing."""
+"""Table files, read whole and written all or nothing: CSV, Parquet, and the kinds of `incrowd.io.kinds`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
+from incrowd.io.kinds.base import Kept, Reading
+from incrowd.io.kinds.files import kind_of, read_kind, write_kind
 from incrowd.io.targets import writing
 
 if TYPE_CHECKING:
@@ -62,12 +64,15 @@ class CsvFormat:
         Column names of a file that has no header line.
     escaped
         Whether texts that a spreadsheet would run as formulas have ``'`` in front in the file.
+    kept
+        What a file of another kind said beside its cells; it is found out when the file is read.
     """
 
     delimiter: str | None = None
     encoding: str = "utf-8"
     names: tuple[str, ...] = ()
     escaped: bool = False
+    kept: Kept | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         mark = self.delimiter
@@ -115,7 +120,7 @@ def is_parquet(path: Path) -> bool:
 def read_table(
     path: str | os.PathLike[str], csv_format: CsvFormat | None = None
 ) -> tuple[pl.DataFrame, CsvFormat]:
-    """Read a CSV (also gzipped) or Parquet file.
+    """Read a CSV (also gzipped), a Parquet file, or one of another kind.
 
     All values of a CSV stay text exactly as written; an empty field without quotes is missing.
 
@@ -123,7 +128,7 @@ def read_table(
     -------
     table
     csv_format
-        The format with what was found out; as given for Parquet.
+        The format with what was found out; as given for Parquet. Of another kind it has what is `kept`.
 
     Raises
     ------
@@ -134,6 +139,10 @@ def read_table(
 
     csv_format = csv_format or CsvFormat()
     path = file_path(path)
+    kind = kind_of(path)
+    if kind is not None:
+        table, kept = read_kind(kind, path, Reading())
+        return table, replace(csv_format, kept=kept)
     try:
         data = read_bytes(path)
     except OSError as error:
@@ -350,8 +359,12 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     Raises
     ------
     TableError
-        When a value has no place in a CSV or its encoding.
+        When a value has no place in a file of this format, or in the encoding of a CSV.
     """
+    kind = kind_of(target)
+    if kind is not None:
+        write_kind(kind, table, path, target, csv_format.kept)
+        return
     if is_parquet(target):
         table.write_parquet(path)
         return

@@ -1,12 +1,17 @@
-"""Files of other programs, which are told by name or by their first bytes, and are no CSV."""
+"""Files of other programs, which are told by name or by their first bytes, and are no CSV.
+
+Some are read and written all the same: see `incrowd.io.kinds`.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from incrowd.errors import TableError
+from incrowd.io.kinds import KINDS
+from incrowd.io.kinds.files import kind_of, refuse_streamed, suffixes
 
-__all__ = ["LONGEST_SIGNATURE", "refuse_content", "refuse_other_format"]
+__all__ = ["LONGEST_SIGNATURE", "refuse_content", "refuse_other_format", "require_written"]
 
 _NAMES = {
     "an Excel workbook": ".xlsx .xlsm .xlsb .xls",
@@ -15,10 +20,9 @@ _NAMES = {
     "a Stata file": ".dta",
     "a SAS file": ".sas7bdat .xpt",
     "an R file": ".rds .rda .rdata",
-    "an Arrow file": ".arrow .feather .ipc",
     "an ORC file": ".orc",
     "an Avro file": ".avro",
-    "a JSON file": ".json .jsonl .ndjson",
+    "a JSON file": ".json",
     "a YAML file": ".yaml .yml",
     "a TOML file": ".toml",
     "an XML file": ".xml",
@@ -41,7 +45,6 @@ _SIGNATURES = (
     (b"<stata_dta>", "a Stata file"),
     (b"HEADER RECORD*******LIB", "a SAS transport file"),
     (b"SQLite format 3\x00", "an SQLite database"),
-    (b"ARROW1", "an Arrow file"),
     (b"%PDF-", "a PDF"),
     (b"BZh", "a bzip2 archive"),
     (b"\xfd7zXZ\x00", "an xz archive"),
@@ -49,7 +52,8 @@ _SIGNATURES = (
 )
 
 
-LONGEST_SIGNATURE = max(len(mark) for mark, _ in _SIGNATURES)
+_KINDS = tuple((mark, kind) for kind in KINDS for mark in kind.marks)
+LONGEST_SIGNATURE = max(len(mark) for mark, _ in (*_SIGNATURES, *_KINDS))
 """Bytes from the start of a file that tell its format."""
 
 
@@ -60,9 +64,12 @@ def refuse_content(path: Path, start: bytes) -> None:
     ------
     TableError
     """
-    for mark, kind in _SIGNATURES:
+    for mark, kind in _KINDS:
         if start.startswith(mark):
-            raise TableError(f"{path}: this is {kind} and no CSV; save the table as .csv or .parquet first")
+            raise TableError(f"{path}: this is {kind.title} and no CSV; name it {kind.suffixes[0]}")
+    for mark, title in _SIGNATURES:
+        if start.startswith(mark):
+            raise TableError(f"{path}: this is {title} and no CSV; save the table as .csv or .parquet first")
 
 
 def refuse_other_format(target: Path) -> None:
@@ -76,5 +83,26 @@ def refuse_other_format(target: Path) -> None:
     if kind is not None:
         raise TableError(
             f"{target}: the name is that of {kind}, which is not written; name the table .csv, .csv.gz or "
-            ".parquet"
+            f".parquet, or of another kind: {suffixes()}"
         )
+
+
+def require_written(target: Path, *, streamed: bool) -> None:
+    """Refuse a name that a table is not written under, before there is a table.
+
+    Parameters
+    ----------
+    streamed
+        Whether the rows stream.
+
+    Raises
+    ------
+    TableError
+    MissingExtraError
+    """
+    refuse_other_format(target)
+    kind = kind_of(target)
+    if kind is not None:
+        if streamed:
+            refuse_streamed(target)
+        kind.require()

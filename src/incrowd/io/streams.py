@@ -35,6 +35,7 @@ from incrowd.io.files import (
 )
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
+from incrowd.io.kinds.files import refuse_streamed
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
 from incrowd.progress import Progress, Silent
@@ -267,6 +268,7 @@ def _found(text: str) -> list[Path]:
 
 
 def _holds_parquet(file: Path) -> bool:
+    refuse_streamed(file)
     try:
         require_regular(file)
         with file.open("rb") as opened:
@@ -415,6 +417,7 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
     TableError
         When a value has no place in the encoding.
     """
+    refuse_streamed(target)
     if is_parquet(target):
         table.sink_parquet(path, maintain_order=True)
         return

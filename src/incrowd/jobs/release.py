@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
 from incrowd.errors import TableError, named, setting
+from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.bins import attribute_entry
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.algorithms.lattice import SolutionSpace
+    from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
     from incrowd.privacy import ModelResult
@@ -226,6 +228,11 @@ class Release:
         with writing(path, force=force, private=True, sources=self.sources) as place:
             write_row_map(place, self.order, self.privacy.records)
 
+    def _file_name(self, engine: Engine) -> str:
+        """Say what the table is called in a folder."""
+        kept = None if self.csv_format is None else self.csv_format.kept
+        return engine.file_name if kept is None else f"release{usual_suffix(kept)}"
+
     def _require_order(self) -> None:
         if self.order is None and not self.policy.keep_order:
             raise TableError("the rows of this release never had an order, so there is no map of them")
@@ -309,7 +316,7 @@ class Release:
     def write(
         self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
     ) -> None:
-        """Write the table to a CSV (``.csv``, ``.csv.gz``) or Parquet file, all or nothing.
+        """Write the table to a file, all or nothing: by its name a CSV, Parquet or of another kind.
 
         The file is written beside the target, read again, measured, and only then renamed. A table on Spark
         becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
@@ -392,7 +399,8 @@ class Release:
         Everything is written, or nothing. With `force` a folder is replaced only if it holds what `save` or
         `write` wrote, and nothing else.
 
-        The table is called ``release.csv`` unless you name it. On Spark it is called ``release.parquet``, and
+        The table is called ``release.csv`` unless you name it, or as the file that it came from: a release of
+        ``people.feather`` is called ``release.feather``. On Spark it is called ``release.parquet``, and
         the folder is one of the driver's machine.
 
         Raises
@@ -404,7 +412,7 @@ class Release:
 
         engine = engine_for(self.table)
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            self.write(engine.place(path, name or engine.file_name), escape_formulas=escape_formulas)
+            self.write(engine.place(path, name or self._file_name(engine)), escape_formulas=escape_formulas)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
             account = to_json(self.to_dict())
             (path / "release.json").write_text(account + "\n", encoding="utf-8")

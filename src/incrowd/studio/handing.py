@@ -7,22 +7,31 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.streams import is_scan
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.studio.work import Work
 
-__all__ = ["command", "has_files", "policy_file", "release_file", "report_file", "script", "script_file"]
+__all__ = [
+    "command",
+    "has_files",
+    "policy_file",
+    "release_file",
+    "release_name",
+    "report_file",
+    "script",
+    "script_file",
+]
 
 _POLICY = "policy.toml"
-_OUTPUT = "release.csv"
 
 
 def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
     assert work.source is not None
-    options = {"policy": _POLICY, "output": _OUTPUT, **_format(work.csv_format)}
+    options = {"policy": _POLICY, "output": release_name(work), **_format(work.csv_format)}
     words = ["incrowd", "anonymize", work.source.name]
     words += [word for name, value in options.items() for word in (_option(name), value)]
     return shlex.join([*words, *([_option("stream")] if _opened(work) else [])])
@@ -43,7 +52,7 @@ def script(work: Work) -> str:
         table, given = f"ic.scan({table}{given})", ""
     lines += [
         f"release = ic.anonymize({table}, policy{given})",
-        f"release.write({_OUTPUT!r})",
+        f"release.write({release_name(work)!r})",
         "print(*release.sentences(), sep='\\n')",
     ]
     return "\n".join(lines) + "\n"
@@ -74,9 +83,15 @@ def _option(name: str) -> str:
 def release_file(work: Work) -> Path:
     """Write the release, checked as it is written, among the window's files."""
     assert work.release is not None
-    path = work.place(".csv")
+    path = work.place(Path(release_name(work)).suffix)
     work.release.write(path)
     return path
+
+
+def release_name(work: Work) -> str:
+    """Return what the release is called: a CSV, or of the same kind as the file it comes from."""
+    kept = None if work.csv_format is None else work.csv_format.kept
+    return f"release{usual_suffix(kept)}"
 
 
 def report_file(work: Work) -> Path:

@@ -13,6 +13,8 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.errors import InputError, SchemaError, TableError, named
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
+from incrowd.io.kinds import KINDS
+from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
@@ -40,7 +42,7 @@ _LOOKED_AT = 30
 """Columns of which all pairs are measured."""
 _DRAFTED = 100_000
 """Rows that a draft looks at."""
-_SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet")
+_SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet", *(s for kind in KINDS for s in kind.suffixes))
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,8 @@ class Work:
         InputError
         """
         many = is_scan(source.path)
-        streams = many or (source.path.is_file() and source.path.stat().st_size > _STREAMED)
+        large = source.path.is_file() and source.path.stat().st_size > _STREAMED
+        streams = many or (large and kind_of(source.path) is None)
         table, csv_format = _read(source, csv_format, streams, progress)
         lazy = table.frame if isinstance(table, Files) else table.lazy()
         height, columns = _counted(lazy, estimate=streams)

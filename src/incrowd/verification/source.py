@@ -1,4 +1,4 @@
-"""Tables as DuckDB reads them: CSV and Parquet files, folders and patterns of them, databases.
+"""Tables as DuckDB reads them: files, folders and patterns of them, databases.
 
 DuckDB compares column names without regard to case, and renames repeats. So every column is called ``c0``,
 ``c1``, ... here. The names are read separately, from a CSV file's header or a Parquet file's schema. Errors
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from incrowd.errors import ParameterError, TableError
+from incrowd.verification.other_kinds import as_parquet
 
 if TYPE_CHECKING:
     import duckdb
@@ -152,7 +153,7 @@ def open_file(
     csv_format: CsvFormat,
     scratch: Path,
 ) -> Part:
-    """Find out how to read a file, CSV or Parquet by its content (a gzipped CSV file as well).
+    """Find out how to read a file: another kind by its name, else CSV or Parquet by its content.
 
     Parameters
     ----------
@@ -168,6 +169,9 @@ def open_file(
     TableError
         The file cannot be read, or two columns have the same name.
     """
+    copy = as_parquet(path, scratch)
+    if copy is not None:
+        return _parquet(con, copy)
     try:
         with path.open("rb") as file:
             start = file.read(4)

@@ -28,7 +28,8 @@ def anonymize(
         typer.Option(
             "-o",
             "--output",
-            help="The released file: .csv, .csv.gz or .parquet; with many files also a folder for as many.",
+            help=f"The released file: {options.KINDS}; with many files also a folder for as many CSV or "
+            "Parquet files.",
         ),
     ] = None,
     into: Annotated[

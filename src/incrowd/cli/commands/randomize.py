@@ -23,7 +23,7 @@ def randomize(
     spec: Annotated[
         Path, typer.Option("--spec", help="TOML file with a mechanism per column, and a budget.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="CSV or Parquet file to write.")],
+    output: options.Written,
     escape_formulas: options.Escape = False,
     force: options.Force = False,
     json: options.Json = False,

@@ -37,7 +37,9 @@ class HandOver:
                 words("div", "To publish", "name")
                 note("The release, written, read back and measured once more. The report may go with it.")
                 self._button(
-                    "Release (CSV)", "get-release", lambda: (handing.release_file(work), "release.csv")
+                    "Release",
+                    "get-release",
+                    lambda: (handing.release_file(work), handing.release_name(work)),
                 )
                 self._button(
                     "Report (HTML)", "get-report", lambda: (handing.report_file(work), "report.html")

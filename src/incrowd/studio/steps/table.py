@@ -9,6 +9,7 @@ from nicegui import ui
 
 from incrowd.errors import InputError
 from incrowd.io.files import CsvFormat
+from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.parts import frame, grid, heading, hinted, marked, note, problem
 from incrowd.studio.work import Source
@@ -38,7 +39,10 @@ class Table:
     def draw(self) -> None:
         """Show the ways to choose a table, and the one that was chosen."""
         heading("Choose a table about people")
-        note("Everything stays on this machine. A CSV (also .csv.gz) or Parquet file, or a folder of such.")
+        note(
+            "Everything stays on this machine. A CSV (also .csv.gz) or Parquet file, or a folder of such; "
+            f"also {suffixes()}."
+        )
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
                 self._path = ui.input("Path of a file or folder on this machine").props(

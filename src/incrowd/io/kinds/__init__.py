@@ -1,0 +1,26 @@
+"""Kinds of table files beside CSV and Parquet: one file and one line each.
+
+A line below is all that a new kind needs: names, `--help` and the contract tests follow. The verifier has
+readers of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+from incrowd.io.kinds.base import Kind
+
+# One line an entry, in the order in which they are listed everywhere.
+# isort: off
+from incrowd.io.kinds.feather import Feather as Feather
+from incrowd.io.kinds.json_lines import JsonLines as JsonLines
+# isort: on
+
+__all__ = ["KINDS"]
+
+KINDS: tuple[Kind, ...] = tuple(
+    each()
+    for each in list(globals().values())
+    if inspect.isclass(each) and issubclass(each, Kind) and not inspect.isabstract(each)
+)
+"""Every kind."""

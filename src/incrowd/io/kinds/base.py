@@ -1,0 +1,133 @@
+"""What a kind of table file is: its names, how it is read, and how it is written."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import MissingExtraError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Kept", "Kind", "Reading", "refuse_types"]
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a file says beside its cells, as labels of columns; a release of the same kind says what is left.
+
+    Attributes
+    ----------
+    kind
+        The kind of the file.
+    columns
+        Per column what the kind makes of it.
+    """
+
+    kind: str
+    columns: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a caller says of a file that is read.
+
+    Attributes
+    ----------
+    sheet
+        The sheet of a workbook.
+    """
+
+    sheet: str | None = None
+
+
+class Kind(ABC):
+    """A kind of table file that is neither CSV nor Parquet. Such files are read and written whole.
+
+    A cell is what it would be in a CSV of the same table, so that every kind gives the same release.
+
+    Attributes
+    ----------
+    name
+        One word.
+    title
+        What a file of this kind is called, with its article.
+    suffixes
+        Endings of its files' names, the usual one first.
+    marks
+        How such files begin.
+    extra, libraries
+        What has to be installed, and what of it is imported; none where incrowd has it anyway.
+    most
+        Bytes of the largest file that is read.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    marks: ClassVar[tuple[bytes, ...]] = ()
+    extra: ClassVar[str | None] = None
+    libraries: ClassVar[tuple[str, ...]] = ()
+    most: ClassVar[int] = 2 * GIB
+
+    @abstractmethod
+    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+        """Read a file.
+
+        Raises
+        ------
+        TableError
+            When it is not readable as such a file.
+        """
+
+    @abstractmethod
+    def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
+        """Return a table as it will read back.
+
+        Raises
+        ------
+        TableError
+            When a column has no place in such a file.
+        """
+
+    @abstractmethod
+    def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
+        """Write a table that was prepared. Nothing is in the file but its cells, and what they still need.
+
+        Parameters
+        ----------
+        kept
+            What a file of this kind said, that the table comes from; None where it comes from elsewhere.
+        """
+
+    def require(self) -> None:
+        """Refuse to work without the libraries.
+
+        Raises
+        ------
+        MissingExtraError
+        """
+        missing = [name for name in self.libraries if find_spec(name) is None]
+        if missing and self.extra is not None:
+            raise MissingExtraError(", ".join(missing), self.extra, self.title)
+
+
+def refuse_types(table: pl.DataFrame, target: Path, kind: str, refused: tuple[Any, ...]) -> None:
+    """Refuse columns of types that a kind of file cannot hold.
+
+    Raises
+    ------
+    TableError
+    """
+    for name, dtype in table.schema.items():
+        if dtype in refused:
+            raise TableError(
+                f"{target}: column {name!r} is of type {dtype}, which {kind} cannot hold; write .parquet, or "
+                "leave the column out"
+            )

@@ -1,0 +1,65 @@
+"""Arrow IPC files, also called Feather (version 2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.errors import TableError
+from incrowd.io.addresses import read_bytes
+from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Feather"]
+
+_OLD = b"FEA1"
+_STREAM = b"\xff\xff\xff\xff"
+_EXPERIMENT = b"ARROW:experimental_compression"
+
+
+class Feather(Kind):
+    """Arrow IPC files (Feather). Cells have types, as in Parquet."""
+
+    name = "feather"
+    title = "an Arrow file"
+    suffixes: ClassVar[tuple[str, ...]] = (".feather", ".arrow", ".ipc")
+    marks: ClassVar[tuple[bytes, ...]] = (b"ARROW1",)
+
+    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+        """Read a file; see `Kind.read`."""
+        import polars as pl
+
+        data = read_bytes(path)
+        if data.startswith((_OLD, _STREAM)):
+            what = "Feather version 1" if data.startswith(_OLD) else "an Arrow stream"
+            raise TableError(f"{path}: this is {what}; save the table as Feather version 2 (Arrow IPC)")
+        if _EXPERIMENT in data:
+            # Polars passes it over, and takes compressed bytes for numbers.
+            raise TableError(
+                f"{path}: written by Arrow 0.17 with a compression of its own; write it anew with a later "
+                "version"
+            )
+        try:
+            return pl.read_ipc(data), Kept(self.name)
+        except (pl.exceptions.PolarsError, OSError):
+            raise TableError(f"{path}: not a readable Arrow file") from None
+
+    def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
+        """Return the table in buffers of its own, which have no values of removed rows."""
+        import narwhals as nw
+        import polars as pl
+
+        from incrowd.io.frames import without_traces
+
+        refuse_types(table, target, "an Arrow file", (pl.Object,))
+        frame = nw.from_native(table, eager_only=True)
+        anew: pl.DataFrame = without_traces(frame, {name: frame[name] for name in table.columns})
+        return anew
+
+    def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
+        """Write a file with types that every reader knows, and no metadata; see `Kind.write`."""
+        import polars as pl
+
+        table.write_ipc(place, compat_level=pl.CompatLevel.oldest())

@@ -1,0 +1,115 @@
+"""Reading and writing files of every kind: found by their names, checked when they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incrowd.errors import TableError
+from incrowd.io.addresses import require_regular
+from incrowd.io.kinds import KINDS
+from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["kind_of", "read_kind", "refuse_streamed", "suffixes", "usual_suffix", "write_kind"]
+
+
+def kind_of(path: Path) -> Kind | None:
+    """Return the kind that a file is named for; None for CSV, Parquet and what is not known."""
+    suffix = path.suffix.lower()
+    return next((kind for kind in KINDS if suffix in kind.suffixes), None)
+
+
+def suffixes() -> str:
+    """List the usual ending of each kind."""
+    return ", ".join(kind.suffixes[0] for kind in KINDS)
+
+
+def usual_suffix(kept: Kept | None) -> str:
+    """Return the ending of a release of a table that was read from a file; ``.csv`` where nothing is kept."""
+    found = [kind.suffixes[0] for kind in KINDS if kept is not None and kind.name == kept.kind]
+    return found[0] if found else ".csv"
+
+
+def refuse_streamed(path: Path) -> None:
+    """Refuse a file of a kind that is read and written whole where rows stream.
+
+    Raises
+    ------
+    TableError
+    """
+    kind = kind_of(path)
+    if kind is not None:
+        raise TableError(
+            f"{path}: {kind.title} is read and written whole, and rows that stream are not; name a .csv, "
+            ".csv.gz or .parquet"
+        )
+
+
+def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+    """Read a file of a kind.
+
+    Raises
+    ------
+    TableError
+        When it cannot be read, is too large or has no rows.
+    MissingExtraError
+    """
+    kind.require()
+    try:
+        require_regular(path)
+        size = path.stat().st_size
+        if size > kind.most:
+            raise TableError(
+                f"{path}: {kind.title} is read whole, and more than {kind.most // GIB} GiB are not; save the "
+                "table as .parquet"
+            )
+        table, kept = kind.read(path, reading)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    if not table.height or not table.width:
+        raise TableError(f"{path}: the table has no rows")
+    return table, kept
+
+
+def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept: Kept | None) -> None:
+    """Write a file of a kind, and read it again: every cell has to be what was decided.
+
+    Raises
+    ------
+    TableError
+        When a column has no place in such a file, or something reads back otherwise.
+    MissingExtraError
+    """
+    kind.require()
+    kept = kept if kept is not None and kept.kind == kind.name else None
+    meant = kind.prepared(table, target, kept)
+    kind.write(meant, place, kept)
+    found, _ = kind.read(place, Reading())
+    if found.columns != meant.columns or found.height != meant.height:
+        raise TableError(f"{target}: what was written does not read back the same; nothing is kept")
+    for name in meant.columns:
+        if not _same(meant[name], found[name]):
+            raise TableError(
+                f"{target}: column {name!r} does not read back the same, so nothing is kept; write .parquet, "
+                "or turn the column into texts"
+            )
+
+
+def _same(meant: pl.Series, found: pl.Series) -> bool:
+    if meant.dtype.is_nested() or meant.dtype.base_type().__name__ == "Binary":
+        return meant.to_list() == found.to_list()
+    return _texts(meant).equals(_texts(found), null_equal=True)
+
+
+def _texts(series: pl.Series) -> pl.Series:
+    """Write the values of a column as a CSV has them."""
+    import polars as pl
+
+    if series.dtype.is_float():
+        return series.cast(pl.String).str.strip_suffix(".0")
+    if isinstance(series.dtype, pl.Datetime):
+        return series.dt.replace_time_zone(None).dt.to_string("%Y-%m-%dT%H:%M:%S%.f")
+    return series.cast(pl.String)

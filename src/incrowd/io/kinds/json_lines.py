@@ -1,0 +1,88 @@
+"""JSON lines: an object a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from incrowd.errors import TableError
+from incrowd.io.addresses import read_bytes
+from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["JsonLines"]
+
+_EXACT = 2.0**53
+
+
+class JsonLines(Kind):
+    """JSON lines, an object a line. A column of numbers and texts is one of texts."""
+
+    name = "json-lines"
+    title = "a file of JSON lines"
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+
+    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+        """Read a file; see `Kind.read`."""
+        import polars as pl
+
+        data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+        if not data.strip():
+            raise TableError(f"{path}: the file is empty")
+        try:
+            table = pl.read_ndjson(data, infer_schema_length=None)
+        except pl.exceptions.PolarsError:
+            raise _unreadable(path, data) from None
+        for name, dtype in table.schema.items():
+            if dtype.is_float() and (table[name].abs() >= _EXACT).any():
+                raise TableError(
+                    f"{path}: column {name!r} has fractions and numbers of more than 15 digits, which a JSON "
+                    "reader rounds; write its numbers as texts"
+                )
+        return table, Kept(self.name)
+
+    def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
+        """Return the table with texts for what JSON has no type for; see `Kind.prepared`."""
+        import polars as pl
+        from polars import selectors
+
+        refuse_types(table, target, "JSON", (pl.Object, pl.Binary, pl.Duration))
+        # A short float has another text as a long one.
+        table = table.with_columns(selectors.by_dtype(pl.Float32).cast(pl.String).cast(pl.Float64))
+        return table.with_columns(
+            selectors.float().fill_nan(None),
+            selectors.categorical().cast(pl.String),
+            selectors.enum().cast(pl.String),
+            selectors.decimal().cast(pl.String),
+            selectors.time().dt.to_string("iso"),
+            selectors.date().dt.to_string("iso"),
+            selectors.datetime().dt.to_string("iso:strict"),
+        )
+
+    def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
+        """Write a file; see `Kind.write`."""
+        table.write_ndjson(place)
+
+
+def _unreadable(path: Path, data: bytes) -> TableError:
+    """Say which line is no object, or else that the objects do not make a table."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return TableError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8")
+    if text.lstrip()[:1] == "[":
+        return TableError(f"{path}: this is one JSON array; write an object a line (JSON lines)")
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            fine = not line.strip() or isinstance(json.loads(line), dict)
+        except (ValueError, RecursionError):
+            fine = False
+        if not fine:
+            return TableError(f"{path}, line {number}: this is no JSON object; write an object a line")
+    return TableError(
+        f"{path}: a column mixes types that make no column, as true with 1, or lists with numbers; write its "
+        "values as texts"
+    )
