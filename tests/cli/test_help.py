@@ -11,6 +11,7 @@ from incrowd.cli import app
 from incrowd.cli.commands import PURPOSES, commands
 from incrowd.cli.flattening import Commands
 from incrowd.cli.helping import HEADINGS
+from incrowd.cli.logs import UNSHOWN
 
 ROOT = typer.main.get_command(app)
 
@@ -27,7 +28,9 @@ def test_every_option_stands_once_under_a_heading(name):
         next(n for n, line in enumerate(lines) if line.endswith(":") and not line.startswith(" ")) :
     ]
     for parameter in ROOT.commands[name].params:
-        if parameter.param_type_name == "option":
+        if parameter.name in UNSHOWN:
+            assert f"  {', '.join(parameter.opts)}" in shown("")
+        elif parameter.param_type_name == "option":
             start = re.compile(rf"  {re.escape(', '.join(parameter.opts))}(?![A-Za-z-])")
             assert sum(start.match(line) is not None for line in lines) == 1, parameter.opts
     headings = [line[:-1] for line in lines if re.fullmatch(r"[A-Z][a-z ]+:", line)]

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -15,6 +17,7 @@ from incrowd.cli.commands import commands
 from incrowd.cli.flattening import Commands
 from incrowd.cli.helping import CommandHelp, GroupHelp
 from incrowd.cli.interruption import Interruption
+from incrowd.cli.logs import LOG, LogFormat, LogLevel, Quiet
 from incrowd.errors import IncrowdError, on_the_command_line
 from incrowd.io.addresses import without_secrets
 
@@ -25,13 +28,28 @@ class _Group(GroupHelp):
     """The command itself, whose errors repeat no password that stands in an address."""
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _wrong_calls():
             return super().invoke(ctx)
-        except Exception as error:
-            message = getattr(error, "message", None)
-            if isinstance(message, str):
-                error.message = without_secrets(message)  # type: ignore[attr-defined]
-            raise
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _wrong_calls():
+            return super().make_context(*args, **kwargs)
+
+
+@contextmanager
+def _wrong_calls() -> Iterator[None]:
+    """Take secrets out of what is said of a wrong call; say it as a record where records are asked for."""
+    try:
+        yield
+    except Exception as error:
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
+            error.message = without_secrets(message)  # type: ignore[attr-defined]
+        told: Any = error
+        if LOG.form == "json" and hasattr(told, "format_message"):
+            LOG.failed(error, told.format_message(), told.exit_code)
+            raise SystemExit(told.exit_code) from None
+        raise
 
 
 app = Commands(
@@ -39,7 +57,8 @@ app = Commands(
     cls=_Group,
     help="Anonymize a table about people, and check the result.\n\n"
     "Exit status: 0 done and every model holds; 1 the data does not satisfy the policy, or cannot; "
-    "2 the input or the call is wrong.",
+    "2 the input or the call is wrong.\n\n"
+    "The options below may also stand behind the command.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -66,6 +85,9 @@ def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
+    quiet: Quiet = False,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Take the options of the bare command."""
 
@@ -80,6 +102,8 @@ def main() -> None:
     except SystemExit as stop:
         # Database drivers that take Ctrl-C for themselves raise KeyboardInterrupt, which comes out as 130.
         stopped = stop.code == 128 + signal.SIGINT
+        status = stop.code if isinstance(stop.code, int) else 0
+        LOG.write("info", "end", f"exit status {status}", exit_status=status, seconds=LOG.seconds)
         raise
     finally:
         options.close_sessions()
@@ -91,6 +115,7 @@ def main() -> None:
 
 
 def _run(watch: Interruption) -> None:
+    LOG.begin(sys.argv[1:])
     warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:
         try:
@@ -101,14 +126,14 @@ def _run(watch: Interruption) -> None:
                 raise SystemExit(128 + watch.number) from None
             raise
     except IncrowdError as error:
-        typer.echo(f"incrowd: {without_secrets(str(error))}", err=True)
+        LOG.failed(error, str(error), error.exit_status)
         raise SystemExit(error.exit_status) from None
     except BrokenPipeError:
         # The reader of a pipe left; what it did not want is not written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
-    except MemoryError:
-        typer.echo("incrowd: out of memory; use fewer rows or columns at a time", err=True)
+    except MemoryError as error:
+        LOG.failed(error, "out of memory; use fewer rows or columns at a time", 2)
         raise SystemExit(2) from None
     except Exception as error:
         if os.environ.get("INCROWD_DEBUG"):
@@ -118,9 +143,10 @@ def _run(watch: Interruption) -> None:
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         place = "" if trace is None else f" at {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
-        typer.echo(
-            f"incrowd: internal error ({type(error).__name__}{place}); please report it. "
+        LOG.failed(
+            error,
+            f"internal error ({type(error).__name__}{place}); please report it. "
             "INCROWD_DEBUG=1 shows the whole trace, which may hold values of the table.",
-            err=True,
+            2,
         )
         raise SystemExit(2) from None

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_orig
 import typer
 from typer.main import get_command
 
+from incrowd.cli.logs import UNSHOWN
 from incrowd.errors import ParameterError
 from incrowd.io.addresses import looks_like_address
 
@@ -67,8 +68,13 @@ def _flat(function: _Command) -> _Command:
         groups[name] = _Group(cls, tuple(each.name for each in own))
         parameters += [_option(each.name, _hints(cls)[each.name], _default(each)) for each in own]
 
+    # Each command takes them as the bare command does; their callbacks do all there is to do.
+    parameters += [_option(name, hint, default) for name, (hint, default) in UNSHOWN.items()]
+
     @functools.wraps(function)
     def run(**given: Any) -> Any:
+        for name in UNSHOWN:
+            del given[name]
         _refuse_addresses(given)
         made = {
             name: group.make(**{option: given.pop(option) for option in group.options})

@@ -12,6 +12,8 @@ import weakref
 from types import FrameType
 from typing import NoReturn
 
+from incrowd.cli.logs import LOG
+
 __all__ = ["Interruption"]
 
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -67,7 +69,8 @@ class Interruption:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         with contextlib.suppress(OSError):
-            os.write(2, f"incrowd: {_SIGNALS[number]} before it was done\n".encode())
+            told, status = f"{_SIGNALS[number]} before it was done", 128 + number
+            os.write(2, LOG.line("error", "signal", told, exit_status=status).encode())
         os._exit(128 + number)
 
     def _raise(self, number: int, frame: FrameType | None) -> None:

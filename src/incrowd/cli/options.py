@@ -123,7 +123,7 @@ FileOrAddress = Annotated[
         metavar="DATA",
         parser=file_or_address,
         help="A file, a folder or a pattern, or a database: postgresql://user@host/db, sqlite:///path, "
-        "duckdb:///path.",
+        "duckdb:///path, or env:NAME for an address in an environment variable.",
     ),
 ]
 Released = Annotated[
@@ -132,7 +132,7 @@ Released = Annotated[
         metavar="OUT",
         parser=file_or_address,
         help="The release: a file, a folder or a pattern, or a database: postgresql://user@host/db, "
-        "sqlite:///path, duckdb:///path.",
+        "sqlite:///path, duckdb:///path, env:NAME.",
     ),
 ]
 Table = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,34 @@ if TYPE_CHECKING:
 
 __all__ = ["algorithms_of", "file_or_address", "levels_of", "listed", "named", "numbers_of"]
 
+_VARIABLE = "env:"
+
 
 def file_or_address(text: str) -> Path | Address:
-    """Tell the address of a database from the path of a file."""
+    """Tell the address of a database from the path of a file; ``env:NAME`` is an address in a variable.
+
+    Raises
+    ------
+    ParameterError
+        When the variable is not set or holds no address; the message does not show what it holds.
+    """
     from incrowd.engines.sql.databases import Address
 
-    return Address(text) if is_address(text) else Path(text)
+    if not text.startswith(_VARIABLE):
+        return Address(text) if is_address(text) else Path(text)
+    name = text.removeprefix(_VARIABLE)
+    found = os.environ.get(name)
+    if found is None:
+        raise ParameterError(
+            f"{quoted(text)}: the environment variable {quoted(name)} is not set; for a file of this name "
+            f"write ./{text}"
+        )
+    if not is_address(found):
+        raise ParameterError(
+            f"{quoted(text)}: the environment variable {quoted(name)} holds no address of a database; it "
+            "begins with postgresql://, sqlite:/// or duckdb:///"
+        )
+    return Address(found)
 
 
 def named(data: Path | Address) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from incrowd.cli.logs import LOG, LoggedProgress
 from incrowd.privacy import MODELS
 from incrowd.progress import Progress, Silent
 from incrowd.table.documents import figure
@@ -49,7 +50,8 @@ _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
 def console() -> Console:
     """Return a console on standard output."""
     # Piped output is for other programs: fold and cut nothing. Names of columns may look like markup.
-    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
+    width = None if sys.stdout.isatty() else 1000
+    return Console(highlight=False, markup=False, emoji=False, width=width, quiet=LOG.quiet)
 
 
 def number(value: float | None) -> str:
@@ -330,8 +332,13 @@ class _Bar:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on standard error while it is a terminal; show nothing when piped."""
-    if not sys.stderr.isatty():
+    """Show progress on standard error while it is a terminal; show nothing when piped, and log if asked."""
+    if LOG.takes("info"):
+        logged = LoggedProgress(LOG)
+        yield logged
+        logged.finish()
+        return
+    if LOG.quiet or LOG.form != "text" or not sys.stderr.isatty():
         yield Silent()
         return
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn

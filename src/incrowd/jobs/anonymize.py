@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.wildcards import Wildcards
 
-__all__ = ["anonymize", "explore"]
+__all__ = ["Started", "anonymize", "begun", "explore"]
 
 
 def anonymize(  # noqa: PLR0913
@@ -149,7 +149,7 @@ def anonymize(  # noqa: PLR0913
     if blocks is not None:
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
-        start = _start(table, policy, population, csv_format, clock, driver_keys)
+        start = begun(table, policy, population, csv_format, clock, driver_keys)
     except TooManyKeysError:
         if not _divisible(table, policy, population):
             raise
@@ -276,7 +276,7 @@ def explore(
     """
     policy = with_histories(policy.with_levels({}))
     clock = Clock(progress or Silent())
-    start = _start(table, policy, population, csv_format, clock)
+    start = begun(table, policy, population, csv_format, clock)
     with clock.stage("search"):
         found = _search(start, policy, clock)
     if found.lattice is None:
@@ -287,7 +287,9 @@ def explore(
     return found.lattice
 
 
-class _Start(NamedTuple):
+class Started(NamedTuple):
+    """A table that is read, treated and counted: what a search begins with."""
+
     engine: Engine
     treating: Treating
     schema: Schema
@@ -296,19 +298,19 @@ class _Start(NamedTuple):
     csv_format: CsvFormat | None
     sources: tuple[Any, ...] = ()
 
-    def prepared(self, policy: Policy) -> _Start:
+    def prepared(self, policy: Policy) -> Started:
         """Count records one by one where the algorithm may part those that look alike."""
         return self._replace(frequency=self.frequency.by_record()) if policy.algorithm.by_record else self
 
 
-def _start(
+def begun(
     table: Any,
     policy: Policy,
     population: Any,
     csv_format: CsvFormat | None,
     clock: Clock,
     driver_keys: int | None = None,
-) -> _Start:
+) -> Started:
     """Read and count, and refuse what cannot be satisfied."""
     from incrowd.engines import loaded, open_table, with_population
     from incrowd.io.streams import Files, is_scan
@@ -342,8 +344,8 @@ def _start(
     refuse_unlinked(policy.schema, several=frequency.people is not None)
     people_from = [] if population is None else engine_for(population).sources
     sources = (*named, *engine.sources, *people_from)
-    return _Start(engine, treating, searched, frequency, population, csv_format, sources)
+    return Started(engine, treating, searched, frequency, population, csv_format, sources)
 
 
-def _search(start: _Start, policy: Policy, clock: Clock) -> Solution:
+def _search(start: Started, policy: Policy, clock: Clock) -> Solution:
     return policy.algorithm.search(policy.problem(start.frequency, start.schema.quasi, clock.progress))

@@ -9,6 +9,7 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.flattening import Without
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ def anatomize(
         outputs.print_json(anatomy.to_dict())
         return
     show_anatomy(console(), anatomy)
-    typer.echo(f"written: {output}/quasi.csv and {output}/sensitive.csv, every model holds")
+    LOG.say(f"written: {output}/quasi.csv and {output}/sensitive.csv, every model holds")
 
 
 def show_anatomy(out: Console, anatomy: Anatomy) -> None:

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incrowd.engines.sql.databases import Address
     from incrowd.io.targets import Target
+    from incrowd.jobs.plan import Plan
     from incrowd.jobs.release import Release
 
 __all__ = ["anonymize"]
@@ -63,6 +68,12 @@ def anonymize(
     force: options.Force = False,
     full: options.Full = False,
     json: options.Json = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Read, check and count, tell what would be done, and write nothing at all."
+        ),
+    ] = False,
 ) -> None:
     """Write a table that satisfies privacy models; tell the loss.
 
@@ -72,17 +83,12 @@ def anonymize(
 
     from incrowd.cli.summary import show_release_summary
     from incrowd.cli.tables import console, progress, show_release
-    from incrowd.errors import ParameterError
     from incrowd.jobs.anonymize import anonymize as release_of
+    from incrowd.jobs.plan import plan
 
     began = time.perf_counter()
     limits.models()  # A slip is told before the table is read.
-    if (output is None) == (into is None):
-        raise ParameterError(
-            "say where the release goes: to a file with -o, or --into a table of the database"
-        )
-    if into is not None and isinstance(data, Path):
-        raise ParameterError("--into is for databases; name a file with -o")
+    _require_place(data, output, into, dry_run=dry_run)
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     released = None if output is None else outputs.released_file(written, output, data, stream=source.stream)
     page = outputs.added_report(written, report)
@@ -100,6 +106,18 @@ def anonymize(
             keep_order=policy.keep_order or keep_order,
             seed=policy.seed if seed is None else seed,
         )
+        if dry_run:
+            found = plan(
+                rows,
+                policy,
+                levels=search.fixed_levels(),
+                population=population,
+                csv_format=csv_format,
+                progress=shown,
+                force=force,
+            )
+            _tell(found, [output, into, report, save_policy, recoding, row_map], json=json)
+            return
         release = release_of(
             rows,
             policy,
@@ -120,10 +138,11 @@ def anonymize(
         if into is not None:
             release.into(into, force=force)
     if save_policy is not None:
-        typer.echo(
+        LOG.write(
+            "warning",
+            "confidential",
             f"{save_policy} is for you alone: it and the hierarchies beside it know values that the release "
             "hides",
-            err=True,
         )
     if json:
         outputs.print_json(release.to_dict())
@@ -139,6 +158,30 @@ def anonymize(
         f"written: {output or into} ({release.privacy.records:,} rows), every model holds; "
         f"{seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )
+
+
+def _require_place(data: Path | Address, output: Path | None, into: str | None, *, dry_run: bool) -> None:
+    """Refuse a call that does not say where the release goes; a dry run may leave it open."""
+    from incrowd.errors import ParameterError
+
+    if (output is None) == (into is None) and not (dry_run and output is None):
+        raise ParameterError(
+            "say where the release goes: to a file with -o, or --into a table of the database"
+        )
+    if into is not None and isinstance(data, Path):
+        raise ParameterError("--into is for databases; name a file with -o")
+
+
+def _tell(found: Plan, places: Sequence[Path | str | None], *, json: bool) -> None:
+    """Print what a dry run found out."""
+    from incrowd.cli.planning import show_plan
+    from incrowd.cli.tables import console
+
+    named = [str(place) for place in places if place is not None]
+    if json:
+        outputs.print_json(found.to_dict() | {"would_write": named})
+    else:
+        show_plan(console(), found, named)
 
 
 def _write_confidential(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
     pass
@@ -105,10 +106,10 @@ def apply(
     if json:
         outputs.print_json(applied.to_dict())
         return
-    typer.echo(
+    LOG.say(
         f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
         f"classes that fail, {applied.suppressed:,} suppressed in all"
     )
     for sentence in applied.sentences():
-        typer.echo(sentence)
-    typer.echo(f"written: {output}, every model holds")
+        LOG.say(sentence)
+    LOG.say(f"written: {output}, every model holds")

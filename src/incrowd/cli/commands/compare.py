@@ -9,6 +9,7 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.flattening import Without
+from incrowd.cli.logs import LOG
 from incrowd.cli.parsing import algorithms_of, numbers_of
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def compare(
         if varied_l:
             show_comparison(console(), varied_l)
     if one_page is not None:
-        typer.echo(f"written: {one_page}", err=json or csv)
+        LOG.say(f"written: {one_page}", err=json or csv)
     if not comparison.complete or not (varied_l is None or varied_l.complete):
         raise typer.Exit(1)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from incrowd.cli.flattening import Commands
+from incrowd.cli.logs import LOG
 from incrowd.cli.options import Force
 
 __all__ = ["hierarchy"]
@@ -35,11 +36,11 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="H
             tree = Hierarchy.read(file)
         except HierarchyError as error:
             wrong += 1
-            typer.echo(f"incrowd: {error}", err=True)
+            LOG.write("error", "error", str(error), error=type(error).__name__)
             continue
         shallow = int((tree.depths[tree.leaves] < tree.height).sum())
         balance = "balanced" if not shallow else f"unbalanced ({shallow} leaves end early)"
-        typer.echo(
+        LOG.say(
             f"{file}: ok, {tree.n_leaves} leaves, {tree.height + 1} levels, {balance}, "
             f"root {tree.labels[0]!r}"
         )
@@ -75,4 +76,4 @@ def convert(
     tree = Hierarchy.read(file)
     with outputs:
         tree.write(made)
-    typer.echo(f"written: {target}, {tree.n_leaves} leaves")
+    LOG.say(f"written: {target}, {tree.n_leaves} leaves")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
     from incrowd.jobs.draft import Draft
@@ -53,7 +54,7 @@ def init(
             place.write_text(draft.text, encoding="utf-8")
     # The draft itself may go through a pipe.
     for line in _account(draft, data, output):
-        typer.echo(line, err=target is None)
+        LOG.say(line, err=target is None)
 
 
 def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:

@@ -9,6 +9,7 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.flattening import Without
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +59,7 @@ def lattice(
         return
     show_lattice(console(), space)
     if output is not None:
-        typer.echo(f"written: {output} ({len(space.nodes):,} nodes)")
+        LOG.say(f"written: {output} ({len(space.nodes):,} nodes)")
 
 
 def show_lattice(out: Console, space: SolutionSpace) -> None:

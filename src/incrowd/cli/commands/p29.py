@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,7 +75,7 @@ def p29(
         if left is not None:
             show_processing(console(), left)
             if left.clean:
-                typer.echo(f"written: {output}")
+                LOG.say(f"written: {output}")
     if (left is None and not score.value) or (left is not None and not left.clean):
         raise typer.Exit(1)
 

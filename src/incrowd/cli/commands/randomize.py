@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.logs import LOG
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +54,7 @@ def randomize(
         outputs.print_json(made.to_dict())
         return
     show_randomized(console(), made, budget)
-    typer.echo(f"written: {output}")
+    LOG.say(f"written: {output}")
 
 
 def show_randomized(out: Console, made: RandomizedTable, budget: float | None) -> None:

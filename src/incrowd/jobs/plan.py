@@ -1,0 +1,184 @@
+"""What `anonymize` would do: everything that it settles before it searches, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from incrowd.algorithms.lattice import Lattice
+from incrowd.jobs.anonymize import begun
+from incrowd.jobs.checks import telling_columns
+from incrowd.jobs.doubts import doubts
+from incrowd.jobs.linked import with_histories
+from incrowd.jobs.stages import Clock
+from incrowd.jobs.treating import treatment_entries
+from incrowd.progress import Silent
+from incrowd.table.documents import envelope
+
+if TYPE_CHECKING:
+    from incrowd.io.files import CsvFormat
+    from incrowd.jobs.policy import Policy
+    from incrowd.progress import Progress
+    from incrowd.table.domain import Domain
+    from incrowd.table.schema import Attribute
+
+__all__ = ["Plan", "PlannedColumn", "plan"]
+
+
+@dataclass(frozen=True)
+class PlannedColumn:
+    """What would become of one column.
+
+    Attributes
+    ----------
+    name
+        The column.
+    role
+        Its role; `unlisted` where it has none.
+    becomes
+        ``recoded``, ``released as it is``, ``treated`` or ``left out``.
+    kind
+        How its values are read; None where nobody reads them.
+    values
+        How many distinct values it has, a missing one included; None where nobody counts them.
+    height
+        How many levels its hierarchy has above the values; None without a hierarchy.
+    treatment
+        What becomes of it besides recoding.
+    """
+
+    name: str
+    role: str
+    becomes: str
+    kind: str | None = None
+    values: int | None = None
+    height: int | None = None
+    treatment: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would be made of. No value of the table is in it.
+
+    Attributes
+    ----------
+    policy
+        What the release has to satisfy.
+    records, people, suppressed
+        Records of the table, people if they are counted, records that are suppressed already.
+    keys
+        Distinct combinations of values of the quasi-identifiers: what the search works on.
+    columns
+        What would become of each column, in the order of the table.
+    nodes
+        Size of the lattice of full-domain recodings; None where the algorithm knows no levels.
+    notes
+        What was noticed in the table.
+    seconds
+        Wall time per stage.
+    """
+
+    policy: Policy
+    records: int
+    people: int | None
+    suppressed: int
+    keys: int
+    columns: tuple[PlannedColumn, ...]
+    nodes: int | None
+    notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON: no value of the table is in it."""
+        return {
+            **envelope("plan"),
+            "algorithm": str(self.policy.algorithm),
+            "models": [str(model) for model in self.policy.models],
+            "max_suppression": self.policy.max_suppression,
+            "wildcards": self.policy.wildcards,
+            "output": self.policy.output,
+            "keep_order": self.policy.keep_order,
+            "records": self.records,
+            "people": self.people,
+            "suppressed": self.suppressed,
+            "keys": self.keys,
+            "nodes": self.nodes,
+            "columns": [each.to_dict() for each in self.columns],
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+        }
+
+
+def plan(
+    table: Any,
+    policy: Policy,
+    *,
+    levels: Mapping[str, int] | None = None,
+    population: Any = None,
+    csv_format: CsvFormat | None = None,
+    progress: Progress | None = None,
+    force: bool = False,
+) -> Plan:
+    """Do what `anonymize` does before it searches: read, check, treat, count; then stop.
+
+    Parameters and errors are those of `anonymize`.
+
+    Examples
+    --------
+    >>> import incrowd as ic
+    >>> schema = ic.Schema(quasi=["age"], unlisted="drop")
+    >>> found = plan(ic.samples.hospital(100), ic.Policy(schema, (ic.KAnonymity(5),)))
+    >>> found.records, [each.name for each in found.columns if each.becomes == "recoded"]
+    (100, ['age'])
+    """
+    policy = with_histories(policy.with_levels(levels) if levels else policy)
+    clock = Clock(progress or Silent())
+    start = begun(table, policy, population, csv_format, clock)
+    frequency, schema = start.frequency, policy.schema
+    if policy.keep_order:
+        telling_columns(start.engine, schema.after_treatment(), frequency, force=force)
+    domains = {domain.name: domain for domain in frequency.domains}
+    domains |= {counts.name: counts.domain for counts in frequency.sensitive}
+    treatments = {each["name"]: each["treatment"] for each in treatment_entries(schema)}
+    attributes = {each.name: each for each in schema.attributes}
+    full_domain = policy.algorithm.full_domain
+    return Plan(
+        policy=policy,
+        records=frequency.rows,
+        people=None if frequency.people is None else frequency.people.records,
+        suppressed=frequency.suppressed,
+        keys=frequency.keys,
+        columns=tuple(
+            _column(name, attributes.get(name), domains.get(name), treatments.get(name), schema.unlisted)
+            for name in start.treating.came.columns
+        ),
+        nodes=Lattice.of(frequency, start.schema.quasi).size if full_domain else None,
+        notes=tuple(doubts(frequency, schema)),
+        seconds=clock.seconds,
+    )
+
+
+def _column(
+    name: str,
+    attribute: Attribute | None,
+    domain: Domain | None,
+    treatment: Mapping[str, Any] | None,
+    unlisted: str | None,
+) -> PlannedColumn:
+    if attribute is None:
+        return PlannedColumn(name, "unlisted", "released as it is" if unlisted == "keep" else "left out")
+    if not attribute.leaves:
+        becomes = "left out"
+    elif attribute.role == "quasi":
+        becomes = "recoded" if treatment is None else "treated and recoded"
+    else:
+        becomes = "released as it is" if treatment is None else "treated"
+    if domain is None:
+        return PlannedColumn(name, attribute.role, becomes, treatment=treatment)
+    height = None if domain.hierarchy is None else domain.hierarchy.height
+    return PlannedColumn(name, attribute.role, becomes, domain.kind, domain.size, height, treatment)
