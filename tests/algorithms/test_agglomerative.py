@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.algorithms import SearchProblem
 from incrowd.algorithms._points import costs_of
-from incrowd.algorithms._sets import in_columns
+from incrowd.algorithms._sets import PricedKeys, in_columns
 from incrowd.engines import engine_for
 from incrowd.kernels import jit
 from incrowd.kernels.costs import cell_costs
@@ -21,21 +21,10 @@ from incrowd.kernels.joining import joined
 from incrowd.kernels.keyed_classes import Points, interval, tabulate
 from incrowd.kernels.rebuild import Blocks, improve_blocks
 from incrowd.samples import hospital
+from town_tables import QUASI, town_table
 
 ZIPS = ic.Hierarchy.prefix()
-TOWNS = ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}})
-
-
-def made_up(seed: int, rows: int) -> tuple[pl.DataFrame, ic.Schema]:
-    draw = np.random.default_rng(seed)
-    table = pl.DataFrame(
-        {
-            "age": [None if draw.random() < 0.1 else int(age) for age in draw.integers(20, 40, rows)],
-            "town": draw.choice(list("abcde"), rows).tolist(),
-            "job": draw.choice(["x", "y", "z"], rows).tolist(),
-        }
-    )
-    return table, ic.Schema(quasi={"age": "number", "town": TOWNS, "job": "category"})
+TOWN_SCHEMA = ic.Schema(quasi=QUASI)
 
 
 def problem_of(table: pl.DataFrame, schema: ic.Schema, k: int) -> SearchProblem:
@@ -118,7 +107,7 @@ def test_two_pairs_of_ages():
 def test_small_tables_are_recoded_at_the_least_loss_there_is():
     gaps = []
     for seed in range(12):
-        problem = problem_of(*made_up(seed, 7), 2)
+        problem = problem_of(town_table(seed, 7), TOWN_SCHEMA, 2)
         class_of, _ = ic.Agglomerative().assign(problem)
         best = cheapest(problem, 2)
         found = cost_of(problem, class_of)
@@ -130,7 +119,7 @@ def test_small_tables_are_recoded_at_the_least_loss_there_is():
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 7, 20]))
 def test_every_class_has_k_records_and_nothing_costs_more_than_mondrian(seed, k):
-    problem = problem_of(*made_up(seed, 60), k)
+    problem = problem_of(town_table(seed, 60), TOWN_SCHEMA, k)
     class_of, count = ic.Agglomerative(block=20, rounds=1).assign(problem)
     assert class_of.min() == 0
     assert len(set(class_of.tolist())) == count == class_of.max() + 1
@@ -140,8 +129,8 @@ def test_every_class_has_k_records_and_nothing_costs_more_than_mondrian(seed, k)
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 5]))
 def test_no_step_costs_more_than_the_one_before(seed, k):
-    problem = problem_of(*made_up(seed, 80), k)
-    ranks, costs = in_columns(problem.frequency, problem.attributes)
+    problem = problem_of(town_table(seed, 80), TOWN_SCHEMA, k)
+    ranks, costs = in_columns(PricedKeys.of(problem.frequency, problem.attributes), range(3))
     points, cells = Points(ranks, problem.frequency.weights), tabulate(costs)
     keys = np.arange(problem.frequency.keys)
     class_of = joined(points, cells, k)
@@ -201,7 +190,7 @@ def test_sets_of_values_cost_a_value_each():
 
 
 def test_threads_do_not_change_the_result(monkeypatch):
-    problem = problem_of(*made_up(1, 4000), 3)
+    problem = problem_of(town_table(1, 4000), TOWN_SCHEMA, 3)
     algorithm = ic.Agglomerative(block=300, rounds=2)
     monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
     found = []
@@ -212,7 +201,7 @@ def test_threads_do_not_change_the_result(monkeypatch):
 
 
 def test_a_seed_decides_what_is_random():
-    problem = problem_of(*made_up(2, 900), 12)
+    problem = problem_of(town_table(2, 900), TOWN_SCHEMA, 12)
     first, again = (ic.Agglomerative(block=100).assign(problem)[0].tolist() for _ in range(2))
     assert first == again
     from dataclasses import replace

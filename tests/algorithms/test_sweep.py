@@ -12,24 +12,17 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import _sweep
+from incrowd.algorithms._sets import PricedKeys
 from incrowd.algorithms._sweep import swept
 from incrowd.engines import engine_for
+from town_tables import NORTH, QUASI, town_table
 
-TOWNS = ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}})
-NORTH = {"a": "north", "b": "north", "c": "south", "d": "south", "e": "south"}
+SCHEMA = ic.Schema(quasi=QUASI)
 
 
-def made_up(seed: int, rows: int) -> tuple[pl.DataFrame, ic.Schema]:
-    draw = np.random.default_rng(seed)
-    ages = [None if draw.random() < 0.1 else int(age) for age in draw.integers(20, 30, rows)]
-    table = pl.DataFrame(
-        {
-            "age": [20, 29, *ages],
-            "town": draw.choice(list("abcde"), rows + 2).tolist(),
-            "job": draw.choice(["x", "y", "z"], rows + 2).tolist(),
-        }
-    )
-    return table, ic.Schema(quasi={"age": "number", "town": TOWNS, "job": "category"})
+def table_with_both_ends(seed: int, rows: int) -> pl.DataFrame:
+    ends = pl.DataFrame({"age": [20, 29], "town": ["a", "e"], "job": ["x", "z"]})
+    return pl.concat([ends, town_table(seed, rows, ages=(20, 30))])
 
 
 def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
@@ -92,9 +85,9 @@ def slow_sweep(rows: list[tuple], k: int) -> list[frozenset[int]]:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(1, 6))
 def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
-    table, schema = made_up(seed, rows)
-    frequency = engine_for(table).count(schema)
-    found = swept(frequency, schema.quasi, k, 10_000)
+    table = table_with_both_ends(seed, rows)
+    frequency = engine_for(table).count(SCHEMA)
+    found = swept(PricedKeys.of(frequency, SCHEMA.quasi), k, 10_000)
     expected = slow_sweep(table.rows(), k)
     if found is None:
         assert expected == []
@@ -106,11 +99,11 @@ def test_whoever_has_company_leaves_at_the_cheapest_rungs(seed, rows, k):
 
 
 def test_fewer_nodes_and_fewer_rungs_hold_k_as_well(monkeypatch):
-    table, schema = made_up(3, 400)
-    frequency = engine_for(table).count(schema)
+    table = table_with_both_ends(3, 400)
+    frequency = engine_for(table).count(SCHEMA)
     for nodes, most in ((5, 1 << 20), (1000, 12), (3, 4)):
         monkeypatch.setattr(_sweep, "_MOST_NODES", most)
-        found = swept(frequency, schema.quasi, 5, nodes)
+        found = swept(PricedKeys.of(frequency, SCHEMA.quasi), 5, nodes)
         assert np.bincount(found, frequency.weights).min() >= 5
         assert found.min() == 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -10,20 +9,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.samples import hospital
-
-TOWNS = ic.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d", "e"]}})
-QUASI = {"age": "number", "town": TOWNS, "job": "category"}
-
-
-def made_up(seed: int, rows: int) -> pl.DataFrame:
-    draw = np.random.default_rng(seed)
-    return pl.DataFrame(
-        {
-            "age": [None if draw.random() < 0.1 else int(age) for age in draw.integers(20, 40, rows)],
-            "town": draw.choice(list("abcde"), rows).tolist(),
-            "job": draw.choice(["x", "y", "z"], rows).tolist(),
-        }
-    )
+from town_tables import NORTH, QUASI, town_table
 
 
 def slow_bound(table: pl.DataFrame, k: int) -> float:
@@ -31,7 +17,6 @@ def slow_bound(table: pl.DataFrame, k: int) -> float:
     ages = [age for age in table["age"] if age is not None]
     extent = max(ages) - min(ages) if ages else 0
     present = set(table["job"])
-    north = {"a": 0, "b": 0}
 
     def lost(one, other):
         age = 0.0
@@ -40,8 +25,8 @@ def slow_bound(table: pl.DataFrame, k: int) -> float:
             age = 1.0 if unknown else abs(one["age"] - other["age"]) / extent
         town = 0.0
         if one["town"] != other["town"]:
-            sides = north.get(one["town"], 1), north.get(other["town"], 1)
-            town = 1.0 if sides[0] != sides[1] else (1 / 4, 2 / 4)[sides[0]]
+            sides = NORTH[one["town"]], NORTH[other["town"]]
+            town = 1.0 if sides[0] != sides[1] else {"north": 1 / 4, "south": 2 / 4}[sides[0]]
         job = 0.0 if one["job"] == other["job"] else 1 / (len(present) - 1)
         return (age + town + job) / 3
 
@@ -55,7 +40,7 @@ def slow_bound(table: pl.DataFrame, k: int) -> float:
 
 @given(st.integers(0, 2**32 - 1), st.integers(4, 40), st.integers(1, 4))
 def test_it_is_what_the_definition_says(seed, rows, k):
-    table = made_up(seed, rows)
+    table = town_table(seed, rows)
     found = ic.loss_bound(table, ic.Schema(quasi=QUASI), k)
     assert found.records == rows
     assert found.low == found.value == pytest.approx(slow_bound(table, k), abs=1e-9)
@@ -64,7 +49,7 @@ def test_it_is_what_the_definition_says(seed, rows, k):
 @pytest.mark.parametrize("algorithm", ["agglomerative", "mondrian", "k-member", "optimal", "datafly"])
 @pytest.mark.parametrize("k", [2, 5])
 def test_no_algorithm_loses_less(algorithm, k):
-    table, schema = made_up(1, 200), ic.Schema(quasi=QUASI)
+    table, schema = town_table(1, 200), ic.Schema(quasi=QUASI)
     bound = ic.loss_bound(table, schema, k).value
     release = ic.anonymize(table, schema, f"k-anonymity:{k}", algorithm, max_suppression=1.0)
     assert 0 < bound <= release.utility["loss"].value
@@ -83,4 +68,4 @@ def test_a_sample_says_how_sure_it_is():
 
 def test_a_table_that_has_no_class_of_k_records_is_refused():
     with pytest.raises(ic.TableError, match="the table has 3 records, and a class needs 4"):
-        ic.loss_bound(made_up(1, 3), ic.Schema(quasi=QUASI), 4)
+        ic.loss_bound(town_table(1, 3), ic.Schema(quasi=QUASI), 4)

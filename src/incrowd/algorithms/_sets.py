@@ -13,20 +13,36 @@ from incrowd.kernels.costs import Costs, cell_costs
 from incrowd.recoding.labels import effective_style
 
 if TYPE_CHECKING:
-    from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
 
-__all__ = ["class_costs", "in_columns", "released_as_sets"]
+__all__ = ["PricedKeys", "class_costs", "in_columns"]
 
 _MOST_VALUES = 64
 """Values up to which a set has a column for each of them."""
 
 
-def released_as_sets(domain: Domain, attribute: Attribute) -> bool:
-    """Say whether a class shows the values of an attribute, so that each value more costs as much again."""
-    plain = domain.hierarchy is None and not domain.ordered
-    return plain and effective_style(attribute.output or "auto", domain) in ("set", "mean")
+class PricedKeys(NamedTuple):
+    """The keys of a search, how their attributes are released, and what their cells cost."""
+
+    frequency: FrequencyTable
+    attributes: Sequence[Attribute]
+    costs: Costs
+
+    @classmethod
+    def of(cls, frequency: FrequencyTable, attributes: Sequence[Attribute]) -> PricedKeys:
+        """Return the keys of a table with their costs."""
+        return cls(frequency, attributes, costs_of(frequency, attributes))
+
+    def is_set(self, j: int) -> bool:
+        """Say whether a class shows the values of an attribute, so that each further one costs as much."""
+        domain = self.frequency.domains[j]
+        plain = domain.hierarchy is None and not domain.ordered
+        return plain and effective_style(self.attributes[j].output or "auto", domain) in ("set", "mean")
+
+    def cost_of_value(self, j: int) -> int:
+        """Return what a set of an attribute costs for every value after its first."""
+        return int(self.costs.whole[j]) // max(self.frequency.domains[j].size - 1, 1)
 
 
 class _Column(NamedTuple):
@@ -43,8 +59,10 @@ class _Column(NamedTuple):
     is_tree: bool = False
 
 
-def in_columns(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> tuple[NDArray[np.int64], Costs]:
+def in_columns(keys: PricedKeys, order: Sequence[int]) -> tuple[NDArray[np.int64], Costs]:
     """Return the ranks of the keys in the columns of a search, int64[keys, columns], and what these cost.
+
+    The attributes come in the order that is given.
 
     Most attributes are one column. A set of values has a column for every value but the most frequent one: 1
     where a key has it. A class that differs in such a column pays for one value more. So {a, b, c} costs two
@@ -52,13 +70,13 @@ def in_columns(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> tu
     With very many values a set is one column, in which the values stand by how frequent they are. It costs as
     many values as lie between its ends.
     """
-    costs = costs_of(frequency, attributes)
+    frequency, costs = keys.frequency, keys.costs
     columns: list[_Column] = []
-    for j, (domain, attribute) in enumerate(zip(frequency.domains, attributes, strict=True)):
+    for j in order:
         codes = frequency.codes[j].astype(np.int64)
-        if released_as_sets(domain, attribute):
-            order = np.argsort(-np.bincount(codes, frequency.weights, domain.size), kind="stable")
-            columns += _of_set(codes, order, int(costs.whole[j]))
+        if keys.is_set(j):
+            counts = np.bincount(codes, frequency.weights, frequency.domains[j].size)
+            columns += _of_set(codes, np.argsort(-counts, kind="stable"), keys.cost_of_value(j))
         else:
             columns.append(_as_it_is(codes, costs, j))
     ranks = [column.ranks[:, None] for column in columns]
@@ -83,14 +101,14 @@ def _as_it_is(codes: NDArray[np.int64], costs: Costs, j: int) -> _Column:
     )  # fmt: skip
 
 
-def _of_set(codes: NDArray[np.int64], order: NDArray[np.intp], whole: int) -> list[_Column]:
+def _of_set(codes: NDArray[np.int64], order: NDArray[np.intp], each: int) -> list[_Column]:
     """Return the columns of a set; `order` has the values, the most frequent one first."""
     size = len(order)
-    each = whole // max(size - 1, 1)
     if size > _MOST_VALUES:
         rank = np.empty(size, np.int64)
         rank[order] = np.arange(size)
-        return [_Column(rank[codes], -1, whole, 0, 0, np.arange(size) * each, *_nothing(size))]
+        spots = np.arange(size) * each
+        return [_Column(rank[codes], -1, int(spots[-1]), 0, 0, spots, *_nothing(size))]
     return [
         _Column((codes == value).astype(np.int64), -1, each, each, 0, np.zeros(2, np.int64), *_nothing(2))
         for value in order[1:]
@@ -101,22 +119,17 @@ def _nothing(size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     return np.zeros(size, np.int64), np.zeros(size, np.int32)
 
 
-def class_costs(
-    frequency: FrequencyTable,
-    attributes: Sequence[Attribute],
-    indptr: NDArray[np.int64],
-    members: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def class_costs(keys: PricedKeys, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return what a record of each class loses, sets by the values that they have: int64[classes]."""
-    costs = costs_of(frequency, attributes)
+    frequency = keys.frequency
     lows, highs = class_cells(frequency, indptr, members)
     class_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     found = np.zeros(len(indptr) - 1, np.int64)
-    for j, (domain, attribute) in enumerate(zip(frequency.domains, attributes, strict=True)):
-        if released_as_sets(domain, attribute):
+    for j, domain in enumerate(frequency.domains):
+        if keys.is_set(j):
             held = np.unique(class_of * domain.size + frequency.codes[j][members])
             values = np.bincount(held // domain.size, minlength=len(found))
-            found += (values - 1) * (int(costs.whole[j]) // max(domain.size - 1, 1))
+            found += (values - 1) * keys.cost_of_value(j)
             # Its interval is counted already.
             lows[:, j] = highs[:, j] = 0
-    return found + cell_costs(costs, lows, highs)
+    return found + cell_costs(keys.costs, lows, highs)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms._points import costs_of
-from incrowd.algorithms._sets import released_as_sets
 from incrowd.kernels.costs import cell_costs
 from incrowd.kernels.grouping import group_columns
 
 if TYPE_CHECKING:
-    from incrowd.kernels.costs import Costs
+    from incrowd.algorithms._sets import PricedKeys
     from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Attribute
 
 __all__ = ["swept"]
 
@@ -31,21 +27,20 @@ class _Rung(NamedTuple):
     cost: float
 
 
-def swept(
-    frequency: FrequencyTable, attributes: Sequence[Attribute], least: int, nodes: int
-) -> NDArray[np.int64] | None:
-    """Put keys into classes of `least` records: the class of each, int64[keys], or None if somebody is left.
+def swept(keys: PricedKeys, least: int, nodes: int) -> NDArray[np.int64] | None:
+    """Put keys into classes of `least` records: the class of each, int64[keys], or None where there is none.
 
     The combinations of rungs are gone through from the cheapest to the dearest. At each one the keys that are
     left are grouped. Groups of enough records are classes, and leave. Whoever is left in the end joins the
-    last class, which has everything in common with nobody.
+    last class: it came of the dearest combination, so it shares least anyway.
 
     Parameters
     ----------
     nodes
         Combinations that are looked at; of more, so many that lie evenly in their order.
     """
-    rungs = _thinned(_rungs(frequency, attributes))
+    frequency = keys.frequency
+    rungs = _thinned([_rungs(keys, j) for j in range(len(frequency.domains))])
     chosen = _in_order(rungs, nodes)
     left = np.arange(frequency.keys)
     class_of = np.full(frequency.keys, -1, np.int64)
@@ -69,54 +64,50 @@ def swept(
     return class_of
 
 
-def _rungs(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list[list[_Rung]]:
-    """Return the rungs of each attribute, the finest first: levels of a hierarchy, or halves of halves."""
-    costs = costs_of(frequency, attributes)
-    found = []
-    for j, (domain, attribute) in enumerate(zip(frequency.domains, attributes, strict=True)):
-        codes = frequency.codes[j].astype(np.int64)
-        if domain.hierarchy is not None:
-            found.append([_of_level(frequency, costs, j, level) for level in range(domain.height + 1)])
-        elif released_as_sets(domain, attribute) or not domain.ordered:
-            whole = int(costs.whole[j])
-            found.append([_Rung(codes, 0.0), _Rung(np.zeros_like(codes), float(whole))])
-        else:
-            found.append(_halves(frequency, costs, j))
-    return found
+def _rungs(keys: PricedKeys, j: int) -> list[_Rung]:
+    """Return the rungs of an attribute, the finest first: levels of a hierarchy, or halves of halves."""
+    domain = keys.frequency.domains[j]
+    if domain.hierarchy is not None:
+        return [_of_level(keys, j, level) for level in range(domain.height + 1)]
+    if domain.ordered:
+        return _halves(keys, j)
+    codes = keys.frequency.codes[j].astype(np.int64)
+    return [_Rung(codes, 0.0), _Rung(np.zeros_like(codes), float(keys.costs.whole[j]))]
 
 
-def _of_level(frequency: FrequencyTable, costs: Costs, j: int, level: int) -> _Rung:
+def _of_level(keys: PricedKeys, j: int, level: int) -> _Rung:
     from incrowd.recoding import level_cells
 
-    cells = level_cells(frequency.domains[j], level)
-    codes = frequency.codes[j]
-    lost = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(costs.whole[j])
-    return _Rung(np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, frequency))
+    cells = level_cells(keys.frequency.domains[j], level)
+    codes = keys.frequency.codes[j]
+    lost = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(keys.costs.whole[j])
+    return _Rung(np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, keys.frequency))
 
 
-def _halves(frequency: FrequencyTable, costs: Costs, j: int) -> list[_Rung]:
+def _halves(keys: PricedKeys, j: int) -> list[_Rung]:
     """Return intervals of 1, 2, 4, ... ranks; missing values stand alone until all is one."""
-    domain, codes = frequency.domains[j], frequency.codes[j].astype(np.int64)
+    domain, codes = keys.frequency.domains[j], keys.frequency.codes[j].astype(np.int64)
     missing = domain.missing
     rungs = []
     width = 1
     while width < domain.size:
         groups = np.where(codes == missing, domain.size, codes // width)
-        rungs.append(_Rung(groups, _mean_cost(frequency, costs, j, groups)))
+        rungs.append(_Rung(groups, _mean_cost(keys, j, groups)))
         width *= 2
     alike = np.zeros_like(codes)
-    return [*rungs, _Rung(alike, _mean_cost(frequency, costs, j, alike))]
+    return [*rungs, _Rung(alike, _mean_cost(keys, j, alike))]
 
 
-def _mean_cost(frequency: FrequencyTable, costs: Costs, j: int, groups: NDArray[np.int64]) -> float:
+def _mean_cost(keys: PricedKeys, j: int, groups: NDArray[np.int64]) -> float:
     """Return what the cells of the groups cost a record on average, the other attributes as they are."""
+    frequency = keys.frequency
     _, ids = np.unique(groups, return_inverse=True)
     codes = frequency.codes[j].astype(np.int64)
     lows, highs = np.zeros((2, int(ids.max()) + 1, len(frequency.domains)), np.int64)
     lows[:, j] = frequency.domains[j].size
     np.minimum.at(lows[:, j], ids, codes)
     np.maximum.at(highs[:, j], ids, codes)
-    return _mean(cell_costs(costs, lows, highs)[ids], frequency)
+    return _mean(cell_costs(keys.costs, lows, highs)[ids], frequency)
 
 
 def _mean(each: NDArray[np.float64] | NDArray[np.int64], frequency: FrequencyTable) -> float:

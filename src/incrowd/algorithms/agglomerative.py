@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.algorithms.base import SearchProblem
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.algorithms._sets import PricedKeys
     from incrowd.kernels.keyed_classes import Cells, Points
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.schema import Attribute
 
 __all__ = ["Agglomerative"]
 
@@ -106,21 +104,16 @@ class _Search:
     def __init__(self, settings: Agglomerative, problem: SearchProblem, begin: NDArray[np.int32]) -> None:
         import numpy as np
 
-        from incrowd.algorithms._sets import in_columns
+        from incrowd.algorithms._sets import PricedKeys, in_columns
         from incrowd.kernels.keyed_classes import Points, tabulate
 
         frequency = problem.frequency
         self.problem = problem
         self.settings = settings
+        self.keys: PricedKeys = PricedKeys.of(frequency, problem.attributes)
         # What costs most stands first: then few attributes tell that two keys are too far apart.
-        order = _by_cost(frequency, problem.attributes)
-        table = replace(
-            frequency,
-            domains=tuple(frequency.domains[j] for j in order),
-            codes=tuple(frequency.codes[j] for j in order),
-        )
-        ranks, self.costs = in_columns(table, [problem.attributes[j] for j in order])
-        self.cells: Cells = tabulate(self.costs)
+        ranks, costs = in_columns(self.keys, _by_cost(self.keys))
+        self.cells: Cells = tabulate(costs)
         self.points: Points = Points(ranks, frequency.weights)
         self.random = np.random.default_rng(problem.seed)
         each = max(problem.least * frequency.keys // max(frequency.records, 1), 1)
@@ -149,11 +142,10 @@ class _Search:
         """Return the classes, or those of a sweep that was improved as they were, whichever cost less."""
         from incrowd.algorithms._sweep import swept
 
-        problem = self.problem
-        nodes = _SWEEP // max(problem.frequency.keys, 1)
+        nodes = _SWEEP // max(self.problem.frequency.keys, 1)
         if nodes < _FEWEST_NODES:
             return class_of
-        other = swept(problem.frequency, problem.attributes, problem.least, min(nodes, _MOST_NODES))
+        other = swept(self.keys, self.problem.least, min(nodes, _MOST_NODES))
         if other is None or self.cost(other) > _WORTH_IMPROVING * self.cost(class_of):
             return class_of
         self._improve(self._blocks(other), other)
@@ -171,8 +163,7 @@ class _Search:
         from incrowd.kernels.counting import class_sums
 
         where = _members(class_of)
-        each = class_costs(self.problem.frequency, self.problem.attributes, *where)
-        return int(each @ class_sums(*where, self.points.weights))
+        return int(class_costs(self.keys, *where) @ class_sums(*where, self.points.weights))
 
     def _classes(
         self, class_of: NDArray[np.integer]
@@ -270,28 +261,23 @@ def _members(number_of: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray
     return group_members(number_of, int(number_of.max()) + 1)
 
 
-def _by_cost(frequency: FrequencyTable, attributes: Sequence[Attribute]) -> list[int]:
+def _by_cost(keys: PricedKeys) -> list[int]:
     """Order the attributes by what two keys far apart in their rows cost, the dearest first."""
     import numpy as np
 
-    from incrowd.algorithms._points import costs_of
-    from incrowd.algorithms._sets import released_as_sets
     from incrowd.kernels.costs import cell_costs
 
-    costs = costs_of(frequency, attributes)
+    frequency = keys.frequency
     one = np.linspace(0, frequency.keys - 1, 256).astype(np.int64)
     other = one[::-1]
     dear = []
-    for j in range(len(frequency.codes)):
+    for j, domain in enumerate(frequency.domains):
         # The other attributes have one value, which costs nothing.
         lows, highs = np.zeros((2, len(one), len(frequency.codes)), np.int64)
         pair = frequency.codes[j][one].astype(np.int64), frequency.codes[j][other].astype(np.int64)
         lows[:, j], highs[:, j] = np.minimum(*pair), np.maximum(*pair)
-        cost = int(cell_costs(costs, lows, highs).sum())
-        values = frequency.domains[j].size
-        dear.append(
-            cost // max(values - 1, 1) if released_as_sets(frequency.domains[j], attributes[j]) else cost
-        )
+        cost = int(cell_costs(keys.costs, lows, highs).sum())
+        dear.append(cost // max(domain.size - 1, 1) if keys.is_set(j) else cost)
     return sorted(range(len(dear)), key=lambda j: -dear[j])
 
 

@@ -91,15 +91,15 @@ def loss_bound(table: Any, schema: Schema, k: int, *, sample: int = 20_000, seed
 def _bound(frequency: FrequencyTable, schema: Schema, k: int, sample: int, seed: int) -> LossBound:
     import numpy as np
 
-    from incrowd.algorithms._points import costs_of
-    from incrowd.algorithms._sets import released_as_sets
+    from incrowd.algorithms._sets import PricedKeys
     from incrowd.kernels.bounds import least_costs
     from incrowd.kernels.jit import over_ranges
     from incrowd.kernels.keyed_classes import Points, tabulate
 
-    costs = costs_of(frequency, schema.quasi)
-    for j, (domain, attribute) in enumerate(zip(frequency.domains, schema.quasi, strict=True)):
-        if released_as_sets(domain, attribute):
+    keys = PricedKeys.of(frequency, schema.quasi)
+    costs = keys.costs
+    for j, domain in enumerate(frequency.domains):
+        if keys.is_set(j):
             # Two values are a set of two, which costs one value more.
             first, last = costs.nodes[j], costs.nodes[j + 1]
             costs.node_cost[first:last] //= max(domain.size - 1, 1)
