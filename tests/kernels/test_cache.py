@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 
 import incrowd
@@ -93,6 +94,20 @@ def test_damaged_machine_code_is_made_again(installed):
 def _flipped(content: bytes) -> bytes:
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
+    """Whose first kernel is not kept loads it, and must say the same."""
+    job = "import sys; from incrowd.kernels import lines; print(lines.scan(data, ','), 'numba.np.linalg' in sys.modules)"
+    job = f"import numpy; data = numpy.frombuffer(b'a,b\\n1,2\\n', numpy.uint8); {job}"
+    settings = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run([sys.executable, "-c", job], capture_output=True, text=True, env=settings, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout.split(") ") == ["(2, 2, 0, 0, 0", "True\n"]
+    assert second.stdout.split(") ") == ["(2, 2, 0, 0, 0", "False\n"]
+    assert cache._TRIED[0] <= numba.version_info.short <= cache._TRIED[1], "try kept code with this version"
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbled" * 9, None], ids=["empty", "garbled", "one bit"])

@@ -15,12 +15,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime.nrt import rtsys
 
 __all__ = ["keep_machine_code"]
 
 _DIGEST = hashlib.sha256().digest_size
+
+_TRIED = ((0, 61), (0, 68))
+"""The first and the last version of Numba of which we know what kept code needs."""
 
 
 def keep_machine_code(dispatcher: Any) -> None:
@@ -112,7 +117,12 @@ class _KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            if not _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
+                return super().load_overload(sig, target_context)
+            # Numba would first load all that it can compile, which takes longer than the rest of a start.
+            # Kept code needs the runtime alone, and what is compiled after it loads the rest by itself.
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
         except Exception:
             return None
 
