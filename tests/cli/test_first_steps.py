@@ -185,6 +185,26 @@ def test_help_and_import_stay_light():
     assert done.returncode == 0, done.stderr
 
 
+def test_a_command_hardly_collects_garbage():
+    """Loading the modules of a job would set the collector off hundreds of times."""
+    code = (
+        "import gc, sys; from incrowd.cli import main\n"
+        "before = sum(each['collections'] for each in gc.get_stats())\n"
+        "sys.argv = ['incrowd', 'list', 'models', '--json']\n"
+        "try: main()\n"
+        "finally: print(sum(each['collections'] for each in gc.get_stats()) - before, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert int(done.stderr) <= 1
+
+
+def test_nothing_is_said_at_the_end_of_a_command_that_queried():
+    """The module of DuckDB lists all objects that are left when it goes."""
+    code = "import duckdb, sys; from incrowd.cli import main; sys.argv = ['incrowd', '--version']; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
 def test_list_models_says_what_is_monotone(run):
     entries = {entry["name"]: entry for entry in json.loads(run("list", "models", "--json").out)}
     assert entries["k-anonymity"]["monotone"] == {"generalization": "yes", "suppression": "yes"}
