@@ -132,6 +132,22 @@ def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path
         assert (tmp_path / "out" / "release.csv").is_file()
 
 
+def test_every_model_has_an_attack_that_runs_and_a_picture():
+    sections = {}
+    for page in sorted((ROOT / "docs" / "explanation" / "models").glob("*.md")):
+        for heading, text in re.findall(
+            r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", page.read_text(), re.DOTALL | re.MULTILINE
+        ):
+            sections |= dict.fromkeys(re.split(r", | and ", heading), text)
+    for model in MODELS:
+        text = sections[model.name]
+        attack, shown = text.find("**The attack"), text.find("```{chart}")
+        assert -1 < attack < shown, model.name
+        assert text.count("```python\n") >= 1, model.name
+        assert re.search(rf"ic\.{model.__name__}\(", text), model.name
+        assert "**What it leaves open.**" in text or "**What they leave open.**" in text or "costs" in text
+
+
 def test_one_version_stands_in_one_place_and_the_other_files_agree():
     project = tomllib.loads(text_of("pyproject.toml"))
     assert project["project"]["dynamic"] == ["version"]

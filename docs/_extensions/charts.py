@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
+import re
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -31,23 +35,41 @@ def svg(chart: Any, described: str) -> str:
     return f'<div class="chart" role="img" aria-label="{label}">{drawn}</div>'
 
 
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
 class Chart(SphinxDirective):
-    """``{chart} What it shows``: draw the chart that the code below makes."""
+    """``{chart} What it shows``: draw the chart that the code below makes.
+
+    With ``:page:`` the code knows the names of the page's Python above it.
+    """
 
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[dict[str, Any]] = {"hide": directives.flag}
+    option_spec: ClassVar[dict[str, Any]] = {"page": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the picture."""
-        scope: dict[str, Any] = {}
+        scope = self._of_page() if "page" in self.options else {}
         chart = evaluate("\n".join(self.content), scope, self.env.docname)
         if not hasattr(chart, "to_json"):
             raise self.error("the last line of a chart must be a chart")
         described = self.arguments[0]
         picture = nodes.raw("", svg(chart, described), format="html")
         return [picture, nodes.paragraph("", "", nodes.emphasis("", described))]
+
+    def _of_page(self) -> dict[str, Any]:
+        """Return the names of the page's Python down to here; each block runs once."""
+        docname = self.env.docname
+        lines = Path(self.env.doc2path(docname)).read_text(encoding="utf-8").splitlines(keepends=True)
+        blocks = PYTHON.findall("".join(lines[: self.lineno]))
+        scope, done = self.env.temp_data.setdefault("python of the page", ({}, []))
+        for block in blocks[len(done) :]:
+            with contextlib.redirect_stdout(io.StringIO()):
+                evaluate(block, scope, docname)
+            done.append(block)
+        return dict(scope)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
