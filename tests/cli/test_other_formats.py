@@ -27,8 +27,8 @@ def people(tmp_path, monkeypatch):
         ("y.xlsx", "an Excel workbook"),
         ("y.XLS", "an Excel workbook"),
         ("y.pdf", "a PDF"),
-        ("y.sav", "an SPSS file"),
-        ("y.dta", "a Stata file"),
+        ("y.por", "an SPSS file of the portable kind"),
+        ("y.sas7bdat", "a SAS file"),
         ("y.json", "a JSON file"),
         ("y.csv.zip", "an archive"),
         ("y.db", "a database"),
@@ -58,8 +58,8 @@ def test_every_command_that_writes_a_table_says_so(run, people, command):
         '[columns.disease]\nmechanism = "randomized-response"\nepsilon = 1\ncategories = ["flu", "cold"]\n'
     )
     roles = ROLES[:4] if command == "p29" else ("--spec", "spec.toml")
-    told = run(command, "people.csv", "-o", "y.sav", *roles)
-    assert (told.status, "an SPSS file" in told.err) == (2, True)
+    told = run(command, "people.csv", "-o", "y.ods", *roles)
+    assert (told.status, "an OpenDocument file" in told.err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["y.csv", "y.txt", "y.tsv", "y.dat", "y", "people.v2", "y.csv.gz"])

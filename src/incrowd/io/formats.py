@@ -16,9 +16,8 @@ __all__ = ["LONGEST_SIGNATURE", "refuse_content", "refuse_other_format", "requir
 _NAMES = {
     "an Excel workbook": ".xlsx .xlsm .xlsb .xls",
     "an OpenDocument file": ".ods",
-    "an SPSS file": ".sav .zsav .por",
-    "a Stata file": ".dta",
-    "a SAS file": ".sas7bdat .xpt",
+    "an SPSS file of the portable kind": ".por",
+    "a SAS file": ".sas7bdat .sd7",
     "an R file": ".rds .rda .rdata",
     "an ORC file": ".orc",
     "an Avro file": ".avro",
@@ -40,10 +39,6 @@ _BY_SUFFIX = {suffix: kind for kind, suffixes in _NAMES.items() for suffix in su
 _SIGNATURES = (
     (b"PK\x03\x04", "an Excel workbook or another zip archive"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
-    (b"$FL2", "an SPSS file"),
-    (b"$FL3", "an SPSS file"),
-    (b"<stata_dta>", "a Stata file"),
-    (b"HEADER RECORD*******LIB", "a SAS transport file"),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"%PDF-", "a PDF"),
     (b"BZh", "a bzip2 archive"),

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import TableError
+from incrowd.errors import MissingExtraError, TableError
+from incrowd.verification.labels import labelled, special_missing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,11 +66,61 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise TableError(f"{path}: the file cannot be read as JSON lines") from None
 
 
+def _stata(path: Path) -> pl.DataFrame:
+    import pyreadstat
+
+    _, said = pyreadstat.read_dta(path, metadataonly=True, output_format="dict")
+    formats = {each.replace("%-", "%"): each for each in said.original_variable_types.values() if each}
+    cells, said = pyreadstat.read_dta(
+        path,
+        user_missing=True,
+        output_format="dict",
+        extra_date_formats=[each for key, each in formats.items() if key.startswith(("%td", "%d"))],
+        extra_datetime_formats=[each for key, each in formats.items() if key.startswith("%tc")],
+    )
+    return labelled(cells, said)
+
+
+def _spss(path: Path) -> pl.DataFrame:
+    import pyreadstat
+
+    return labelled(*pyreadstat.read_sav(path, user_missing=True, output_format="dict"))
+
+
+def _sas(path: Path) -> pl.DataFrame:
+    import pyreadstat
+
+    cells, said = pyreadstat.read_xport(path, output_format="dict")
+    special_missing(path, cells)
+    return labelled(cells, said)
+
+
+def _of_package(read: Callable[[Path], pl.DataFrame], what: str) -> Callable[[Path], pl.DataFrame]:
+    """Read a file of a statistics package, and tell what cannot be read and what is not installed."""
+
+    def call(path: Path) -> pl.DataFrame:
+        try:
+            import pyreadstat
+        except ImportError:
+            raise MissingExtraError("pyreadstat", "stats", what) from None
+        try:
+            return read(path)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ArithmeticError, ValueError, OSError):
+            raise TableError(f"{path}: the file cannot be read as {what}") from None
+
+    return call
+
+
 _READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     ".feather": _arrow,
     ".arrow": _arrow,
     ".ipc": _arrow,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
+    ".dta": _of_package(_stata, "a Stata file"),
+    ".sav": _of_package(_spss, "an SPSS file"),
+    ".zsav": _of_package(_spss, "an SPSS file"),
+    ".xpt": _of_package(_sas, "a SAS transport file"),
+    ".xport": _of_package(_sas, "a SAS transport file"),
 }
 """The reader of each ending."""

@@ -14,6 +14,9 @@ from incrowd.io.kinds.base import Kind
 # isort: off
 from incrowd.io.kinds.feather import Feather as Feather
 from incrowd.io.kinds.json_lines import JsonLines as JsonLines
+from incrowd.io.kinds.stata import Stata as Stata
+from incrowd.io.kinds.spss import Spss as Spss
+from incrowd.io.kinds.sas import Sas as Sas
 # isort: on
 
 __all__ = ["KINDS"]

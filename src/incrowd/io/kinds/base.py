@@ -28,10 +28,13 @@ class Kept:
         The kind of the file.
     columns
         Per column what the kind makes of it.
+    version
+        That of the format, where a release has the same.
     """
 
     kind: str
     columns: dict[str, Any] = field(default_factory=dict, repr=False)
+    version: int = 0
 
 
 @dataclass(frozen=True)

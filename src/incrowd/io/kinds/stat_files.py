@@ -1,0 +1,147 @@
+"""What files of Stata, SPSS and SAS have in common: they are read and written by pyreadstat."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from incrowd.errors import TableError
+from incrowd.io.kinds.base import Kept, Kind, Reading, refuse_types
+from incrowd.io.kinds.labels import Code, Column, Limits, Written, shown, written
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["StatFile", "arguments", "labels_of"]
+
+
+class StatFile(Kind):
+    """A file of a statistics package, whose columns may have labels; see `incrowd.io.kinds.labels`."""
+
+    extra = "stats"
+    libraries: ClassVar[tuple[str, ...]] = ("pyreadstat",)
+    limits: ClassVar[Limits]
+
+    @abstractmethod
+    def parsed(self, path: Path) -> tuple[Mapping[str, list[Any]], Any]:
+        """Read values, codes and missing codes as they stand, and what pyreadstat says of them."""
+
+    @abstractmethod
+    def put(self, table: pl.DataFrame, place: Path, columns: Mapping[str, Written], kept: Kept) -> None:
+        """Write values and codes, and what the file that they come from said of the columns."""
+
+    def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
+        """Read a file; see `Kind.read`."""
+        import polars as pl
+        import pyreadstat
+
+        try:
+            cells, said = self.parsed(path)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ArithmeticError, ValueError):
+            raise TableError(f"{path}: not readable as {self.title}") from None
+        about = {name: _about(name, values, said) for name, values in cells.items()}
+        table = pl.DataFrame({name: shown(values, about[name]) for name, values in cells.items()})
+        return table, Kept(self.name, dict(about))
+
+    def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
+        """Return the table with missing cells for empty texts, which such files do not have."""
+        import polars as pl
+        from polars import selectors
+
+        refuse_types(
+            table, target, self.title, (pl.Object, pl.Binary, pl.Duration, pl.List, pl.Struct, pl.Array)
+        )
+        plain = table.with_columns(
+            selectors.categorical().cast(pl.String),
+            selectors.enum().cast(pl.String),
+            selectors.decimal().cast(pl.Float64),
+            selectors.boolean().cast(pl.Int8),
+            selectors.datetime().dt.replace_time_zone(None).dt.cast_time_unit("us"),
+        ).with_columns(selectors.float().fill_nan(None))
+        return pl.DataFrame([_without_empty(column) for column in plain])
+
+    def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
+        """Write a file with labels of what its rows have, and no others; see `Kind.write`."""
+        import polars as pl
+        import pyreadstat
+
+        kept = kept or Kept(self.name)
+        columns = {name: written(table[name], kept.columns.get(name), self.limits) for name in table.columns}
+        made = pl.DataFrame([column.values.alias(name) for name, column in columns.items()])
+        try:
+            self.put(made, place, columns, kept)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+            # Of other errors pyreadstat may show values.
+            why = f"{str(error)[:200]}; rename the column, or" if " name " in str(error) else "please"
+            raise TableError(
+                f"{place.name}: {self.title} cannot hold this table: {why} write .parquet"
+            ) from None
+
+
+def _without_empty(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return column
+    nothing = pl.Series([None], dtype=pl.String)
+    return column.zip_with(column != "", nothing).alias(column.name)
+
+
+def labels_of(columns: Mapping[str, Written]) -> dict[str, Any]:
+    """Return the labels of the columns that have some, by code."""
+    return {
+        name: {_as_typed(code, column): label for code, label in column.labels.items()}
+        for name, column in columns.items()
+        if column.labels
+    }
+
+
+def _as_typed(code: Code, column: Written) -> Code:
+    """Return a code as the values of its column are."""
+    return int(code) if isinstance(code, float) and column.values.dtype.is_integer() else code
+
+
+def arguments(columns: Mapping[str, Written], kept: Kept) -> dict[str, Any]:
+    """Return what all writers of pyreadstat take: labels of columns, and formats where the kind stays."""
+    about: dict[str, Column] = kept.columns
+    return {
+        "column_labels": {name: label for name in columns if name in about and (label := about[name].label)},
+        "variable_format": {
+            name: shown_as
+            for name, column in columns.items()
+            if name in about
+            and column.kind == about[name].kind != "text"
+            and (shown_as := about[name].format)
+        },
+    }
+
+
+def _about(name: str, values: list[Any], said: Any) -> Column:
+    """Gather what a file says of a column."""
+    import datetime
+
+    text = said.readstat_variable_types[name] == "string"
+    first = next((value for value in values if value is not None and not isinstance(value, str)), None)
+    kind = "text" if text else "number"
+    if isinstance(first, datetime.date):
+        kind = "time" if isinstance(first, datetime.datetime) else "date"
+    elif isinstance(first, datetime.time):
+        kind = "time"
+    given = said.variable_value_labels.get(name) or {}
+    labels = {code if isinstance(code, str) else float(code): str(label) for code, label in given.items()}
+    ranges = (getattr(said, "missing_ranges", None) or {}).get(name) or ()
+    missing = tuple((each["lo"], each["hi"]) for each in ranges)
+    column = Column(
+        kind,  # type: ignore[arg-type]
+        said.column_names_to_labels.get(name) or None,
+        said.original_variable_types.get(name) or None,
+        said.variable_measure.get(name),
+        labels,
+        missing,
+        frozenset() if text else frozenset(value for value in values if isinstance(value, str)),
+    )
+    met = {value for value in values if value is not None and not column.is_missing(value)} if labels else ()
+    return replace(column, categories=bool(met) and all(value in labels for value in met))
