@@ -210,6 +210,45 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
 
 
 @pytest.mark.slow
+def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(visit, tmp_path, studio):
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    open_path(visit, tmp_path / "people.csv")
+    visit.reads("400 rows")
+    visit.go(3)
+    visit.choose("[data-field=model]", "t-closeness")
+    visit.mark("add-model")
+    visit.fill("[data-model=t-closeness] [data-field=t]", "0.05")
+    visit.go(5)
+    visit.choose("[data-field=algorithm]", "optimal")
+    visit.fill("[data-field=max_suppression]", "0")
+    visit.mark("run")
+    visit.reads("The table cannot satisfy the policy")
+    visit.mark("advise")
+    told = visit.until(lambda: visit.wait("[data-mark=advice]").text, "what would help")
+    assert "mondrian in place of optimal" in told
+    visit.mark("take-advice")
+    visit.wait("[data-mark=verdict]")
+    visit.go(3)
+    visit.fill("[data-model=t-closeness] [data-field=t]", "0.9")
+    visit.go(4)
+    visit.mark("lattice")
+    visit.wait("[data-mark=nodes-front]")
+    first = visit.all("[data-mark=nodes-front] button")[0]
+    levels = first.get_attribute("aria-label")
+    first.click()
+    visit.reads("Make the release")
+    visit.go(4)
+    shown = visit.wait("[data-mark=free-levels]")
+    assert shown.is_displayed()
+    for part in levels.partition(": ")[2].partition(", loss")[0].split(", "):
+        name, level = part.split()
+        assert f"{name} {level} to {level}" in visit.text()
+    visit.mark("free-levels")
+    visit.until(lambda: "Fixed levels" not in visit.text(), "free levels")
+    assert studio.errors.read_text() == ""
+
+
+@pytest.mark.slow
 def test_a_change_makes_the_release_before_count_no_more(visit):
     visit.mark("sample")
     visit.go(2)
@@ -333,15 +372,16 @@ def test_two_windows_do_not_mix(visit, studio, downloads):
 
 
 def test_a_search_can_be_cancelled_and_another_one_started(visit, tmp_path):
-    hospital(6_000).write_csv(tmp_path / "people.csv")
+    # So many that the search takes far longer than it takes to cancel it.
+    hospital(20_000).write_csv(tmp_path / "people.csv")
     open_path(visit, tmp_path / "people.csv")
-    visit.reads("6,000 rows")
+    visit.reads("20,000 rows")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.go(5)
     visit.choose("[data-field=algorithm]", "k-member")
     visit.mark("run")
-    visit.mark("cancel")
+    visit.mark("cancel-run")
     visit.reads("Cancelled. Nothing was made.")
     assert "disabled" in visit.all('[data-step="7"]')[0].get_attribute("class")
     visit.choose("[data-field=algorithm]", "mondrian")

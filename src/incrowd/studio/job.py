@@ -29,12 +29,20 @@ class Job:
         What is done in a thread; it is given the progress.
     done
         Called with what came of it, on the page.
+    failed
+        Called where nothing came of it.
     """
 
     def __init__(
-        self, page: Any, title: str, mark: str, work: Callable[[Watched], Any], done: Callable[[Any], None]
+        self,
+        page: Any,
+        title: str,
+        mark: str,
+        work: Callable[[Watched], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[], None] | None = None,
     ) -> None:
-        self._page, self._work, self._done = page, work, done
+        self._page, self._work, self._done, self._failed = page, work, done, failed
         self._title, self._mark = title, mark
         self._watched: Watched | None = None
 
@@ -43,7 +51,9 @@ class Job:
         with ui.row().classes("items-center"):
             self._start = marked(ui.button(self._title, icon="play_arrow", on_click=self.run), self._mark)
             self._start.props("no-caps")
-            self._stop = marked(ui.button("Cancel", icon="stop", on_click=self._cancel), "cancel")
+            self._stop = marked(
+                ui.button("Cancel", icon="stop", on_click=self._cancel), f"cancel-{self._mark}"
+            )
             self._stop.props("no-caps outline")
         self._shown = ui.column().classes("w-full").props("aria-live=polite")
         with self._shown:
@@ -74,6 +84,8 @@ class Job:
             self._running(False)
         if found is not None:
             self._done(found)
+        elif self._failed is not None:
+            self._failed()
 
     def _look(self, watched: Watched) -> None:
         stage, seconds, share = watched.told()

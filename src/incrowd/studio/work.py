@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS
-from incrowd.errors import InputError, SchemaError, TableError, named
+from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
 from incrowd.io.kinds import KINDS
@@ -18,11 +18,14 @@ from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
+from incrowd.studio.advice import Change, advise
+from incrowd.studio.cancelling import Within
 from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.attacks import Attack
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.compare import Comparison
@@ -154,6 +157,7 @@ class Work:
         self.assessment: Assessment | None = None
         self.release: Release | None = None
         self.account: dict[str, Any] = {}
+        self.infeasible = False
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
@@ -240,6 +244,7 @@ class Work:
     def changed(self) -> None:
         """Forget what the choices before led to."""
         self.release = self.assessment = None
+        self.infeasible = False
 
     def assess(self, progress: Progress) -> Assessment:
         """Measure the table as it stands against the models.
@@ -268,12 +273,54 @@ class Work:
         from incrowd.jobs.anonymize import anonymize
 
         assert self.choices is not None
-        found = anonymize(self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress)
+        self.infeasible = False
+        try:
+            found = anonymize(
+                self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress
+            )
+        except InfeasibleError:
+            self.infeasible = True
+            raise
         # Figures are measured when they are first asked for: here, and not while the page waits.
         progress.stage("report")
         self.account = found.document()
         self.release = found
         return found
+
+    def advise(self, progress: Progress) -> list[Change]:
+        """Find single changes of the policy with which there is a release, by trying them.
+
+        Raises
+        ------
+        IncrowdError
+        """
+        from incrowd.jobs.anonymize import anonymize
+
+        choices = self.choices
+        assert choices is not None
+
+        def feasible(change: Change) -> bool:
+            within = Within(progress, change.told)
+            try:
+                policy = Policy.from_dict(change.document, choices.folder, _MADE)
+                anonymize(self.table, policy, csv_format=self.csv_format, progress=within)
+            except (InfeasibleError, InputError):
+                return False
+            return True
+
+        return advise(choices.document, feasible)
+
+    def explore(self, progress: Progress) -> SolutionSpace:
+        """Search the lattice of full-domain recodings.
+
+        Raises
+        ------
+        IncrowdError
+        """
+        from incrowd.jobs.anonymize import explore
+
+        assert self.choices is not None
+        return explore(self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress)
 
     def fidelity(self) -> Fidelity:
         """Compare distributions and associations in the release with those in the table."""

@@ -1,22 +1,24 @@
-"""Step 4: what several algorithms and class sizes would lose, before one is chosen."""
+"""Step 5: what several algorithms and class sizes would lose, before one is chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
 
 from incrowd.algorithms import ALGORITHMS
 from incrowd.errors import ParameterError
+from incrowd.studio import exploring
 from incrowd.studio.cancelling import Watched
+from incrowd.studio.exploring import Point
 from incrowd.studio.job import Job
-from incrowd.studio.parts import grid, heading, hinted, marked, note
+from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 
 __all__ = ["Explore"]
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
-_MODEL = "k-anonymity"
 
 
 class Explore:
@@ -28,6 +30,7 @@ class Explore:
         self.page = page
         self.panel: Any = None
         self._job = Job(page, "Compare", "compare", self._work, self._show)
+        self._lattice = Job(page, "Search the lattice", "lattice", self._search, self._show_lattice)
         self._chosen: list[str] = list(_FIRST)
         self._sizes = _SIZES
 
@@ -58,6 +61,10 @@ class Explore:
             hinted(sizes.props("outlined dense data-field=sizes"), "whole numbers with commas between")
         self._job.draw()
         self._found = marked(ui.column().classes("w-full"), "compared")
+        self._draw_lattice()
+
+    def _search(self, watched: Watched) -> Any:
+        return self.page.work.explore(watched)
 
     def _work(self, watched: Watched) -> Any:
         sizes = []
@@ -73,50 +80,106 @@ class Explore:
 
     def _show(self, found: Any) -> None:
         self._found.clear()
+        points = exploring.of_runs(found)
         with self._found:
-            made = {str(n): run for n, run in enumerate(found.runs, 1) if run.problem is None}
             heading("Loss against risk", 3)
-            if made:
+            if points:
                 note(
                     "To the right: the largest risk that somebody is found. Upward: what a cell loses on "
                     "average. Low and left is best. A number takes its setting."
                 )
-                self._front(made)
+                self._front(points, "front", self._take_run)
             names = ("", "algorithm", "k", "loss", "largest risk", "suppressed", "seconds", "why not")
             grid("Settings compared", names, [_row(n, run) for n, run in enumerate(found.runs, 1)],
                  numbers=(2, 3, 4, 5, 6))  # fmt: skip
-            if made:
-                self._choice(made)
+            if points:
+                self._choice(points, "setting", self._take_run)
 
-    def _front(self, made: dict[str, Any]) -> None:
-        """Show a button for every setting, at its place."""
-        losses = [run.utility["loss"] for run in made.values()]
-        risks = [_risk(run) for run in made.values()]
-        with marked(ui.element("div").classes("front"), "front"):
-            for (number, run), loss, risk in zip(made.items(), losses, risks, strict=True):
-                button = ui.button(number, on_click=lambda _, run=run: self._take(run)).props("round dense")
+    def _front(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
+        """Show a button for every point, at its place."""
+        losses = [each.loss for each in points.values()]
+        risks = [each.risk for each in points.values()]
+        with marked(ui.element("div").classes("front"), mark):
+            for number, point in points.items():
+                button = ui.button(number, on_click=lambda _, of=point.of: take(of)).props("round dense")
                 button.props["aria-label"] = (
-                    f"Take {number}: {run.algorithm}, k = {run.k}, loss {loss:.1%}, risk {risk:.1%}"
+                    f"Take {number}: {point.told}, loss {point.loss:.4g}, risk {point.risk:.1%}"
                 )
-                button.style(f"left: {_place(risk, risks)}%; bottom: {_place(loss, losses)}%")
+                x, y = exploring.place(point.risk, risks), exploring.place(point.loss, losses)
+                button.style(f"left: {x:.2f}%; bottom: {y:.2f}%")
 
-    def _choice(self, made: dict[str, Any]) -> None:
-        """Show a list of the settings, for who cannot hit a number."""
+    def _choice(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
+        """Show a list of the points, for who cannot hit a number."""
         with ui.row().classes("items-center"):
-            told = {number: f"{number}: {run.algorithm}, k = {run.k}" for number, run in made.items()}
-            chosen = ui.select(told, label="Setting", value=next(iter(told))).style("min-width: 220px")
-            chosen.props("outlined dense options-dense data-field=setting")
-            button = ui.button("Take it", on_click=lambda: self._take(made[chosen.value]))
-            marked(button, "take").props("no-caps outline")
+            told = {number: f"{number}: {point.told}" for number, point in points.items()}
+            chosen = ui.select(told, label=mark.capitalize(), value=next(iter(told)))
+            chosen.props(f"outlined dense options-dense data-field={mark}").style("min-width: 220px")
+            button = ui.button("Take it", on_click=lambda: take(points[chosen.value].of))
+            marked(button, f"take-{mark}").props("no-caps outline")
 
-    def _take(self, run: Any) -> None:
+    def _take_run(self, run: Any) -> None:
         """Make a setting the choice, and go on to the run."""
-        choices = self.page.work.choices
-        algorithm = ALGORITHMS.get(run.algorithm)
-        choices.algorithm.clear()
-        choices.algorithm["name"] = algorithm.name
-        others = [each for each in choices.models if each["model"] != _MODEL]
-        choices.models[:] = [{"model": _MODEL, "k": run.k}, *others]
+        exploring.take_setting(self.page.work.choices.document, run)
+        self.page.changed()
+        self.page.go("Run")
+
+    # --- the lattice ------------------------------------------------------------------------------
+
+    def _draw_lattice(self) -> None:
+        heading("One level for each column", 3)
+        note(
+            "A full-domain recoding lifts every column to one level of its hierarchy. All of them make a "
+            "lattice. It is searched under the limits that stand."
+        )
+        self._levels = ui.row().classes("items-center")
+        self._tell_levels()
+        self._lattice.draw()
+        self._nodes = marked(ui.column().classes("w-full"), "nodes")
+
+    def _tell_levels(self) -> None:
+        """Say which levels are fixed, and offer to free them."""
+        self._levels.clear()
+        fixed = {
+            name: settings["levels"]
+            for name, settings in self.page.work.choices.columns.items()
+            if settings.get("levels") is not None
+        }
+        if not fixed:
+            return
+        with self._levels:
+            told = ", ".join(f"{name} {' to '.join(map(str, levels))}" for name, levels in fixed.items())
+            words("span", f"Fixed levels: {told}")
+            marked(ui.button("Let them be chosen", on_click=self._free), "free-levels").props(
+                "no-caps outline"
+            )
+
+    def _free(self) -> None:
+        exploring.free_levels(self.page.work.choices.document)
+        self.page.changed()
+        self._tell_levels()
+
+    def _show_lattice(self, space: Any) -> None:
+        self._nodes.clear()
+        points = exploring.of_lattice(space)
+        with self._nodes:
+            proved = "none loses less" if space.proved else "others may lose less"
+            note(
+                f"{len(space.nodes):,} of {space.size:,} nodes were looked at; than the first, {proved}. "
+                f"To the right: the mean risk. Upward: {space.metric}. None of these is beaten in both."
+            )
+            self._front(points, "nodes-front", self._take_node)
+            rows = [
+                (number, *point.of.values(), f"{point.loss:.4g}", f"{point.risk:.1%}")
+                for number, point in points.items()
+            ]
+            names = ("", *(f"level of {name}" for name in space.names), space.metric, "mean risk")
+            grid("Nodes of the lattice", names, rows, numbers=range(1, len(names)))
+            note("Level 0 is the value as it is. Every level above covers more.")
+            self._choice(points, "node", self._take_node)
+
+    def _take_node(self, levels: Any) -> None:
+        """Fix the levels of a node, and go on to the run."""
+        exploring.take_levels(self.page.work.choices.document, levels)
         self.page.changed()
         self.page.go("Run")
 
@@ -129,19 +192,8 @@ def _row(number: int, run: Any) -> tuple[Any, ...]:
         run.algorithm,
         run.k,
         f"{run.utility['loss']:.1%}",
-        f"{_risk(run):.1%}",
+        f"{1 / run.smallest if run.smallest else 0.0:.1%}",
         f"{run.suppressed:,.0f}",
         f"{run.seconds:.2f}",
         "",
     )
-
-
-def _risk(run: Any) -> float:
-    """Return the largest risk; where everything is suppressed there is none."""
-    return 1 / run.smallest if run.smallest else 0.0
-
-
-def _place(value: float, among: list[float]) -> float:
-    """Return where a figure stands between the least and the largest, in percent of the way."""
-    low, high = min(among), max(among)
-    return 5 + 90 * ((value - low) / (high - low) if high > low else 0.5)

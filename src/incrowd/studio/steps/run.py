@@ -1,4 +1,4 @@
-"""Step 4: the search."""
+"""Step 5: the search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Run:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.panel: Any = None
-        self._job = Job(page, "Run", "run", self._work, self._made)
+        self._job = Job(page, "Run", "run", self._work, self._made, self._failed)
+        self._advice = Job(page, "What would help?", "advise", self._advise, self._show_advice)
 
     def ready(self) -> bool:
         """Say whether there is a table."""
@@ -48,6 +49,8 @@ class Run:
         self._done = ui.column().classes("w-full")
         if self.page.work.release is not None:
             self._tell()
+        elif self.page.work.infeasible:
+            self._failed()
 
     def _algorithm(self) -> None:
         choices = self.page.work.choices
@@ -98,6 +101,42 @@ class Run:
     def _made(self, _: Any) -> None:
         self.page.enable()
         self._tell()
+
+    def _failed(self) -> None:
+        """Offer to look for what would help, where the table cannot satisfy the policy."""
+        self._done.clear()
+        if not self.page.work.infeasible:
+            return
+        with self._done, ui.column().classes("box"):
+            words("div", "The table cannot satisfy the policy", "name")
+            note("Single changes are tried, each with a search of its own, until three are found that help.")
+            self._advice.draw()
+            self._changes = marked(ui.column().classes("w-full"), "advice")
+
+    def _advise(self, watched: Watched) -> Any:
+        return self.page.work.advise(watched)
+
+    def _show_advice(self, found: list[Any]) -> None:
+        self._changes.clear()
+        with self._changes:
+            if not found:
+                note("No single change that was tried is enough. Loosen two limits, or name fewer columns.")
+            for change in found:
+                with ui.row().classes("items-center"):
+                    button = ui.button("Take it", on_click=lambda _, change=change: self._take(change))
+                    marked(button, "take-advice").props("no-caps outline")
+                    words("span", change.told)
+
+    def _take(self, change: Any) -> None:
+        """Make a change, and run again."""
+        document = self.page.work.choices.document
+        document.clear()
+        document.update(change.document)
+        self.page.work.changed()
+        self.page.enable()
+        self.page.redraw(self)
+        with self.panel:
+            ui.timer(0, self._job.run, once=True)
 
     def _tell(self) -> None:
         release = self.page.work.release

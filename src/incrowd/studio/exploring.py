@@ -1,0 +1,97 @@
+"""What a comparison or a lattice found, as points of loss against risk that can be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.algorithms import ALGORITHMS
+
+if TYPE_CHECKING:
+    from incrowd.algorithms.lattice.space import SolutionSpace
+    from incrowd.jobs.compare import Comparison
+
+__all__ = [
+    "Point",
+    "free_levels",
+    "of_lattice",
+    "of_runs",
+    "place",
+    "take_levels",
+    "take_setting",
+]
+
+_MODEL = "k-anonymity"
+_MOST = 40
+"""Nodes of a front that are shown; more would hide each other."""
+
+
+class Point(NamedTuple):
+    """Something that can be taken, by what it loses and risks.
+
+    Attributes
+    ----------
+    told
+        What it is, in words.
+    loss, risk
+        0..1, or the score of the search's metric.
+    of
+        What is taken: a run of a comparison, or the level of each quasi-identifier.
+    """
+
+    told: str
+    loss: float
+    risk: float
+    of: Any
+
+
+def of_runs(found: Comparison) -> dict[str, Point]:
+    """Return the runs that gave a release, by their number."""
+    points = {}
+    for number, run in enumerate(found.runs, 1):
+        if run.problem is None and run.utility is not None:
+            # Where everything is suppressed there is no risk.
+            risk = 1 / run.smallest if run.smallest else 0.0
+            told = f"{run.algorithm}, k = {run.k}"
+            points[str(number)] = Point(told, run.utility["loss"], risk, run)
+    return points
+
+
+def of_lattice(space: SolutionSpace) -> dict[str, Point]:
+    """Return the nodes that none beats in both loss and mean risk, by number; the least loss first."""
+    points = {}
+    for number, node in enumerate(space.front()[:_MOST], 1):
+        levels = dict(zip(space.names, node.levels, strict=True))
+        told = ", ".join(f"{name} {level}" for name, level in levels.items())
+        risk = node.classes / max(space.records - node.suppressed, 1)
+        points[str(number)] = Point(told, node.score, risk, levels)
+    return points
+
+
+def place(value: float, among: Sequence[float]) -> float:
+    """Return where a figure stands between the least and the largest, in percent of the way."""
+    low, high = min(among), max(among)
+    return 5 + 90 * ((value - low) / (high - low) if high > low else 0.5)
+
+
+def take_setting(document: dict[str, Any], run: Any) -> None:
+    """Make the algorithm and the class size of a run the choice of a policy document."""
+    document["algorithm"] = {"name": ALGORITHMS.get(run.algorithm).name}
+    if run.k is not None:
+        others = [each for each in document.get("models", ()) if each["model"] != _MODEL]
+        document["models"] = [{"model": _MODEL, "k": run.k}, *others]
+
+
+def take_levels(document: dict[str, Any], levels: Mapping[str, int]) -> None:
+    """Fix the level of each quasi-identifier, and let an algorithm search that knows levels."""
+    for name, level in levels.items():
+        document["columns"][name]["levels"] = [level, level]
+    name = document.get("algorithm", {}).get("name")
+    if name is None or not ALGORITHMS.get(name).full_domain:
+        document["algorithm"] = {"name": "optimal"}
+
+
+def free_levels(document: dict[str, Any]) -> bool:
+    """Let every level be chosen again; say whether one was fixed."""
+    fixed = [settings.pop("levels", None) for settings in document["columns"].values()]
+    return any(each is not None for each in fixed)

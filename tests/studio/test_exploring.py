@@ -1,0 +1,126 @@
+"""Points of loss against risk, and what would help where a policy is infeasible."""
+
+from __future__ import annotations
+
+import pytest
+
+import incrowd as ic
+from incrowd.samples import hospital
+from incrowd.studio import exploring
+from incrowd.studio.advice import advise, ladders, looser
+from incrowd.studio.cancelling import Cancelled, Watched
+from incrowd.studio.work import Source, Work
+
+DOCUMENT = {
+    "columns": {
+        "age": {"role": "quasi"},
+        "sex": {"role": "quasi"},
+        "diagnosis": {"role": "sensitive"},
+    },
+    "models": [{"model": "k-anonymity", "k": 8}, {"model": "t-closeness", "t": 0.3}],
+    "max_suppression": 0.05,
+    "algorithm": {"name": "optimal"},
+}
+
+
+@pytest.fixture
+def window(tmp_path):
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    found = Work()
+    found.open(Source(tmp_path / "people.csv", "people.csv"))
+    yield found
+    found.close()
+
+
+def test_a_run_that_gave_no_release_is_no_point(window):
+    points = exploring.of_runs(window.compare(["mondrian"], [4, 401], Watched()))
+    assert list(points) == ["1"]
+    assert points["1"].told == "mondrian, k = 4"
+    assert points["1"].risk <= 1 / 4
+    exploring.take_setting(window.choices.document, points["1"].of)
+    assert window.choices.algorithm == {"name": "mondrian"}
+    assert window.choices.models[0] == {"model": "k-anonymity", "k": 4}
+
+
+def test_the_nodes_of_a_lattice_are_taken_and_set_free_again(window):
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 5}]
+    points = exploring.of_lattice(window.explore(Watched()))
+    losses, risks = ([each[axis] for each in points.values()] for axis in (1, 2))
+    assert losses == sorted(losses)
+    assert risks == sorted(risks, reverse=True)
+    node = list(points.values())[-1]
+    exploring.take_levels(window.choices.document, node.of)
+    assert window.choices.algorithm["name"] == "optimal"
+    release = window.anonymize(Watched())
+    assert dict(zip(("age", "sex", "zip"), release.recoding.levels, strict=True)) == node.of
+    assert exploring.free_levels(window.choices.document)
+    assert not exploring.free_levels(window.choices.document)
+
+
+def test_points_stand_between_the_ends_of_the_picture():
+    assert exploring.place(2, [1, 2, 3]) == 50
+    assert (exploring.place(1, [1, 3]), exploring.place(3, [1, 3])) == (5, 95)
+    assert exploring.place(7, [7]) == 50
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "nearest", "last"),
+    [
+        ("k-anonymity", 5, 4, 2),
+        ("k-anonymity", 2, None, None),
+        ("l-diversity", 4, 3, 2),
+        ("l-diversity", 2.5, 2.25, 1.25),
+        ("t-closeness", 0.3, 0.35, 0.95),
+        ("beta-likeness", 1, 1.25, 10),
+    ],
+)
+def test_a_limit_is_loosened_within_its_range(model, value, nearest, last):
+    found = looser(ic.MODELS.get(model), value)
+    assert (found[0], found[-1]) == (nearest, last) if found else (nearest, last) == (None, None)
+    parameter = ic.MODELS.get(model).parameters()[ic.MODELS.get(model).limit_name]
+    for each in found:
+        parameter.check(each, model, "limit")
+
+
+def test_every_change_changes_one_thing_and_nothing_of_the_policy_itself():
+    kinds = [ladder for ladder in ladders(DOCUMENT) if ladder]
+    assert [ladder[0].told for ladder in kinds] == [
+        "search with mondrian in place of optimal: each class is recoded alone",
+        "let up to 10.0% of the records be suppressed (max_suppression = 0.1)",
+        "k-anonymity: k = 7 in place of 8",
+        "t-closeness: t = 0.35 in place of 0.3",
+        "leave age out of the release",
+        "leave sex out of the release",
+    ]
+    for change in (change for ladder in kinds for change in ladder):
+        assert sum(change.document[key] != DOCUMENT[key] for key in DOCUMENT) == 1
+    assert DOCUMENT["models"][0]["k"] == 8
+
+
+def test_the_mildest_change_that_helps_is_told():
+    def feasible(change) -> bool:
+        return change.document["models"][0]["k"] <= 5
+
+    assert [each.told for each in advise(DOCUMENT, feasible)] == ["k-anonymity: k = 5 in place of 8"]
+    assert advise(DOCUMENT, lambda change: False) == []
+    assert len(advise(DOCUMENT, lambda change: True, most=2)) == 2
+
+
+def test_advice_is_followed_and_gives_a_release(window):
+    window.choices.document["algorithm"] = {"name": "optimal"}
+    window.choices.document["max_suppression"] = 0.0
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 5}, {"model": "t-closeness", "t": 0.05}]
+    with pytest.raises(ic.InfeasibleError):
+        window.anonymize(Watched())
+    assert window.infeasible
+    found = window.advise(Watched())
+    assert 1 <= len(found) <= 3
+    for change in found:
+        window.choices.document.clear()
+        window.choices.document.update(change.document)
+        assert window.anonymize(Watched()).privacy.holds
+    assert not window.infeasible
+    watched = Watched()
+    watched.cancel()
+    with pytest.raises(Cancelled):
+        window.advise(watched)
