@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import incrowd as ic
 from incrowd.jobs.policy import Policy
 from incrowd.samples import hospital
 from spark_session import SOURCES
@@ -70,14 +71,14 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.fill('[data-column="1"] [data-field=widths]', "5, 15, 45")
     for column in (4, 5, 7):
         visit.choose(f'[data-column="{column}"] [data-field=hierarchy]', "flat")
-    visit.go(3)
+    visit.go(4)
     visit.fill("[data-model=k-anonymity] [data-field=k]", "7")
     visit.choose("[data-field=model]", "t-closeness")
     visit.mark("add-model")
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.4")
     visit.mark("measure")
     visit.reads("t-closeness of salary-class")
-    visit.go(5)
+    visit.go(6)
     visit.fill("[data-field=max_suppression]", "0.1")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
@@ -86,7 +87,7 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.reads("Rows 1 to 8 of 2,000")
     visit.mark("rows-next")
     visit.reads("Rows 9 to 16 of 2,000")
-    visit.go(7)
+    visit.go(8)
     policy = Policy.read(visit.take("get-policy", "policy.toml"))
     assert [(model.name, *model.settings().values())[:2] for model in policy.models] == [
         ("k-anonymity", 7), ("l-diversity", 2), ("t-closeness", 0.4),
@@ -119,11 +120,11 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
     open_path(visit, tmp_path / "parts")
     visit.reads("3,000 rows, 4 columns")
     visit.reads("distinct values, about")
-    visit.go(5)
+    visit.go(6)
     visit.mark("run")
     visit.mark("look")
     visit.reads("Rows 1 to 8 of 3,000")
-    visit.go(7)
+    visit.go(8)
     (tmp_path / "policy.toml").write_bytes(visit.take("get-policy", "policy.toml").read_bytes())
     released = rows_of(visit.take("get-release", "release.csv"))
     assert len(released[1]) == 3_000
@@ -141,18 +142,18 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.reads("2,000 rows, 12 columns")
     visit.go(2)
     visit.reads("Still without a role: admission_type")
-    visit.go(5)
+    visit.go(6)
     visit.mark("run")
     visit.reads("no role yet")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
-    visit.go(5)
+    visit.go(6)
     # A changed setting undoes nothing that was done; one that keeps the order makes the very same bytes.
     visit.click("[data-field=keep_order]")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(7)
+    visit.go(8)
     for mark, name in (
         ("get-sample", "people.csv"),
         ("get-policy", "policy.toml"),
@@ -173,7 +174,7 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
     visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of the question")
-    visit.go(4)
+    visit.go(5)
     visit.fill("[data-field=sizes]", "3, x")
     visit.mark("compare")
     visit.reads("write whole numbers from 1")
@@ -201,7 +202,7 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     )
     _, first, *_ = visit.wait("[data-mark=identifying] table").text.split("\n")
     assert first.startswith("birth_date, ")
-    visit.go(3)
+    visit.go(4)
     visit.choose("[data-field=usual]", "a public release")
     visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "11", "the limit")
     assert visit.shown("[data-field=l]").get_attribute("value") == "3"
@@ -214,11 +215,11 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     open_path(visit, tmp_path / "people.csv")
     visit.reads("400 rows")
-    visit.go(3)
+    visit.go(4)
     visit.choose("[data-field=model]", "t-closeness")
     visit.mark("add-model")
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.05")
-    visit.go(5)
+    visit.go(6)
     visit.choose("[data-field=algorithm]", "optimal")
     visit.fill("[data-field=max_suppression]", "0")
     visit.mark("run")
@@ -228,16 +229,16 @@ def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(v
     assert "mondrian in place of optimal" in told
     visit.mark("take-advice")
     visit.wait("[data-mark=verdict]")
-    visit.go(3)
-    visit.fill("[data-model=t-closeness] [data-field=t]", "0.9")
     visit.go(4)
+    visit.fill("[data-model=t-closeness] [data-field=t]", "0.9")
+    visit.go(5)
     visit.mark("lattice")
     visit.wait("[data-mark=nodes-front]")
     first = visit.all("[data-mark=nodes-front] button")[0]
     levels = first.get_attribute("aria-label")
     first.click()
     visit.reads("Make the release")
-    visit.go(4)
+    visit.go(5)
     shown = visit.wait("[data-mark=free-levels]")
     assert shown.is_displayed()
     for part in levels.partition(": ")[2].partition(", loss")[0].split(", "):
@@ -253,15 +254,15 @@ def test_a_change_makes_the_release_before_count_no_more(visit):
     visit.mark("sample")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(5)
+    visit.go(6)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(3)
+    visit.go(4)
     visit.fill("[data-model=k-anonymity] [data-field=k]", "9")
-    visit.until(lambda: "disabled" in visit.all('[data-step="7"]')[0].get_attribute("class"), "no release")
+    visit.until(lambda: "disabled" in visit.all('[data-step="8"]')[0].get_attribute("class"), "no release")
     visit.fill("[data-model=k-anonymity] [data-field=k]", "0")
     visit.reads("k must be a whole number of at least 1")
-    visit.go(5)
+    visit.go(6)
     visit.mark("run")
     visit.mark("look")
     visit.reads("asked was >= 9")
@@ -272,7 +273,7 @@ def test_a_release_is_looked_at_from_all_sides(visit, tmp_path, studio):
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     open_path(visit, tmp_path / "people.csv")
     visit.reads("400 rows")
-    visit.go(5)
+    visit.go(6)
     visit.mark("run")
     visit.mark("look")
     age, *_ = visit.until(lambda: visit.all("[data-mark=distributions] table"), "the distributions")
@@ -308,11 +309,11 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     visit.until(
         lambda: visit.text().count("quasi-identifier\n") >= len(visit.all("[data-column]")), "the roles"
     )
-    visit.go(5)
+    visit.go(6)
     visit.mark("run")
     visit.mark("look")
     visit.reads(MARKUP)
-    visit.go(7)
+    visit.go(8)
     visit.reads(MARKUP)
     assert visit.browser.execute_script("return window.hacked === undefined")
     assert not visit.all("main img")
@@ -378,25 +379,68 @@ def test_a_search_can_be_cancelled_and_another_one_started(visit, tmp_path):
     visit.reads("20,000 rows")
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(5)
+    visit.go(6)
     visit.choose("[data-field=algorithm]", "k-member")
     visit.mark("run")
     visit.mark("cancel-run")
     visit.reads("Cancelled. Nothing was made.")
-    assert "disabled" in visit.all('[data-step="7"]')[0].get_attribute("class")
+    assert "disabled" in visit.all('[data-step="8"]')[0].get_attribute("class")
     visit.choose("[data-field=algorithm]", "mondrian")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
 
 
-def test_the_hierarchy_of_a_recipe_is_drawn_over_the_values(visit):
+@pytest.mark.slow
+def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, studio):
+    def rows() -> list[str]:
+        return [each.text for each in visit.all("[data-mark=tree] .tree-label")]
+
     visit.mark("sample")
     visit.go(2)
     visit.fill('[data-column="3"] [data-field=widths]', "5, 12")
     visit.reads("no multiple of the one before")
     visit.fill('[data-column="3"] [data-field=widths]', "10, 50")
     visit.click('[data-column="3"] [data-mark=tree]')
-    assert "[20-29]" in visit.wait("[data-mark=drawn]").text
+    visit.click('[aria-label="Open [0-49]"]')
+    visit.until(lambda: "[20-29]" in rows(), "the intervals")
+    assert "[20-29]" in visit.wait("[data-mark=histogram]").text
+    # By the keyboard or the mouse: choose, write, press.
+    visit.click('[aria-label="Choose [20-29]"]')
+    visit.click('[aria-label="Choose [30-39]"]')
+    visit.fill("[data-field=label]", "[100-149]")
+    visit.mark("merge")
+    visit.reads("take another one")
+    visit.fill("[data-field=label]", "young")
+    visit.mark("merge")
+    visit.wait('[aria-label="Open young"]')
+    visit.fill("[data-field=find]", "45\n")
+    visit.until(lambda: visit.shown('[aria-label="Choose 45"][aria-checked=true]'), "the value")
+    visit.choose("[data-field=target]", "young")
+    visit.mark("move")
+    visit.until(lambda: not visit.all('[aria-label="Choose 45"]'), "the move")
+    visit.click('[aria-label="Open young"]')
+    visit.wait('[aria-label="Choose 45"]')
+    # A group that is dragged onto another one goes below it.
+    visit.browser.execute_script(
+        """
+        const row = name => document.querySelector(`[aria-label="Choose ${name}"]`).closest('.tree-row');
+        row('[0-9]').dispatchEvent(new DragEvent('dragstart', {bubbles: true}));
+        row('young').dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true}));
+        """
+    )
+    visit.until(lambda: rows()[2] == "[10-19]", "the drop")
+    visit.mark("undo")
+    visit.until(lambda: rows()[2] == "[0-9]", "the step before")
+    visit.go(2)
+    assert "edited" in visit.wait('[data-column="3"]').text
+    visit.choose('[data-column="8"] [data-field=role]', "insensitive")
+    visit.go(6)
+    visit.choose("[data-field=algorithm]", "datafly")
+    visit.mark("run")
+    visit.wait("[data-mark=verdict]")
+    visit.mark("look")
+    visit.reads("Rows 1 to 8")
+    assert studio.errors.read_text() == ""
 
 
 @pytest.mark.slow
@@ -405,24 +449,34 @@ def test_a_hierarchy_leaves_as_a_file_and_comes_back_as_one(visit, tmp_path):
     visit.go(2)
     visit.click('[data-column="3"] [data-mark=tree]')
     saved = visit.take("save-tree", "hierarchy.csv")
-    visit.mark("close")
-    visit.until(lambda: not visit.all(".q-dialog"), "the end of the tree")
     lines = saved.read_text().splitlines(keepends=True)
     (tmp_path / "age.csv").write_text("".join(lines[1:]))
+    visit.choose("[data-field=format]", "YAML")
+    written = visit.take("save-tree", "hierarchy.yaml")
+    assert ic.Hierarchy.read(written) == ic.Hierarchy.read(saved)
+    visit.fill("[data-field=tree-file]", str(tmp_path / "none.csv") + "\n")
+    visit.reads("none.csv: cannot be read")
+    visit.fill("[data-field=tree-file]", str(tmp_path / "age.csv") + "\n")
+    visit.reads(f"Values that it does not know: {lines[0].split(';')[0]}")
+    visit.mark("add-unknown")
+    visit.until(lambda: not visit.all("[data-mark=unknown]"), "the end of unknown values")
+    visit.all("[data-mark=tree-upload] input[type=file]")[0].send_keys(str(written))
+    visit.until(lambda: visit.all('[aria-label="Open [0-39]"]'), "the tree of the file")
+    visit.go(2)
     visit.choose('[data-column="3"] [data-field=hierarchy]', "file")
     visit.fill('[data-column="3"] [data-field=file]', str(tmp_path / "none.csv") + "\n")
     visit.reads("none.csv: cannot be read")
     visit.fill('[data-column="3"] [data-field=file]', str(tmp_path / "age.csv") + "\n")
     visit.until(lambda: "cannot be read" not in visit.text(), "the end of the error")
     visit.click('[data-column="3"] [data-mark=tree]')
-    visit.reads(f"Values that it does not know: {lines[0].split(';')[0]}")
+    visit.reads("Values that it does not know:")
 
 
 def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):
     from selenium.webdriver.common.keys import Keys
 
     visit.mark("sample")
-    for step in (1, 2, 3, 4, 5):
+    for step in (1, 2, 3, 4, 5, 6):
         visit.go(step)
         unnamed = visit.browser.execute_script(
             """
@@ -435,7 +489,7 @@ def test_every_field_and_button_has_a_name_and_the_keyboard_reaches_it(visit):
         assert unnamed == []
     visit.go(2)
     visit.choose('[data-column="8"] [data-field=role]', "insensitive")
-    visit.go(3)
+    visit.go(4)
     for _ in range(40):
         visit.browser.switch_to.active_element.send_keys(Keys.TAB)
         if "Measure" in visit.browser.switch_to.active_element.text:

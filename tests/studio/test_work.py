@@ -170,3 +170,49 @@ def test_attacks_on_rows_that_stream_are_refused_in_words(window, people, monkey
     window.anonymize(Watched())
     with pytest.raises(ic.TableError, match="rows of this one stream"):
         window.attack(Watched())
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_values_of_a_column_are_counted_as_texts(window, tmp_path, monkeypatch, streamed):
+    monkeypatch.setattr(work, "_STREAMED", 0 if streamed else 2**40)
+    table = {"^n$": [3, 1, 3, None], "name": ["b", "?", "b", "a"]}
+    pl.DataFrame(table).write_parquet(tmp_path / "t.parquet")
+    window.open(Source(tmp_path / "t.parquet", "t"))
+    window.choices.document["null_values"] = ["?"]
+    assert window.counts("^n$") == {"1": 1, "3": 2}
+    assert window.counts("name") == {"a": 1, "b": 2}
+
+
+def test_an_edited_tree_is_the_hierarchy_of_its_column_and_leaves_with_the_policy(window, people, tmp_path):
+    window.open(Source(people, people.name))
+    recipe = window.choices.columns["zip"]["hierarchy"]
+    editor = window.editor("zip")
+    assert editor.unknown() == {}
+    tops = [line.node for line in editor.below(0)]
+    editor.merge(tops[:2], "together")
+    window.keep_tree("zip", editor.tree)
+    assert window.is_edited(window.choices.columns["zip"]["hierarchy"])
+    assert window.editor("zip").tree == editor.tree
+    window.anonymize(Watched())
+    assert window.release.policy.schema["zip"].hierarchy == editor.tree
+    archive, name = handing.policy_file(window)
+    assert name == "policy.zip"
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "out")
+    assert ic.Policy.read(tmp_path / "out" / "policy.toml").schema["zip"].hierarchy == editor.tree
+    window.keep_recipe("zip", recipe)
+    assert not window.is_edited(window.choices.columns["zip"]["hierarchy"])
+    assert window.editor("zip").tree != editor.tree
+
+
+def test_a_column_without_a_hierarchy_begins_with_the_value_or_a_star(window, people):
+    window.open(Source(people, people.name))
+    window.keep_recipe("diagnosis", None)
+    tree = window.editor("diagnosis").tree
+    assert tree.height == 1
+    assert set(tree.values) == set(window.counts("diagnosis"))
+    window.choices.columns["age"]["treat"] = {"round": 5}
+    window.choices.columns["sex"]["format"] = "%Y"
+    for name, told in (("age", "treated first"), ("sex", "read as numbers or dates first")):
+        with pytest.raises(ic.SchemaError, match=told):
+            window.editor(name)

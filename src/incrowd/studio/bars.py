@@ -10,7 +10,7 @@ from nicegui import ui
 from incrowd.studio.account import Pair
 from incrowd.studio.parts import words
 
-__all__ = ["bars"]
+__all__ = ["bars", "histogram"]
 
 
 def bars(title: str, pairs: Sequence[Pair], told: Callable[[float], str]) -> Any:
@@ -43,3 +43,19 @@ def _bar(value: float | None, largest: float, told: Callable[[float], str], kind
         words("span", "-" if value is None else told(value))
         share = (value or 0.0) / largest if largest else 0.0
         ui.element("div").classes(f"bar {kind}").style(f"width: {share:.2%}").props("aria-hidden=true")
+
+
+def histogram(title: str, rows: Sequence[tuple[str, int]]) -> Any:
+    """Show a bar of records per label."""
+    largest = max((value for _, value in rows), default=0)
+    with ui.element("table").classes("bars one") as table:
+        table.props["aria-label"] = title
+        with ui.element("thead"), ui.element("tr"):
+            for name in ("", "records"):
+                words("th", name).props("scope=col")
+        with ui.element("tbody"):
+            for label, value in rows:
+                with ui.element("tr"):
+                    words("th", label).props("scope=row")
+                    _bar(value, largest, lambda each: f"{each:,.0f}", "after")
+    return table

@@ -14,6 +14,7 @@ from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.parts import STYLE, marked, problem, words
 from incrowd.studio.steps.explore import Explore
 from incrowd.studio.steps.hand_over import HandOver
+from incrowd.studio.steps.hierarchies import Hierarchies
 from incrowd.studio.steps.limits import Limits
 from incrowd.studio.steps.look import Look
 from incrowd.studio.steps.roles import Roles
@@ -31,7 +32,7 @@ addEventListener("beforeunload", event => {
 """A window that is loaded anew begins anew, so the browser asks first."""
 P = ParamSpec("P")
 T = TypeVar("T")
-_STEPS = (Roles, Limits, Explore, Run, Look, HandOver)
+_STEPS = (Roles, Hierarchies, Limits, Explore, Run, Look, HandOver)
 
 
 def show(data: Path | None, policy: tuple[dict[str, Any], Path] | None) -> None:
@@ -109,6 +110,12 @@ class Page:
         """Go to a step."""
         self.enable()
         self._tabs.set_value(name)
+
+    def show_tree(self, column: str) -> None:
+        """Go to the hierarchy of a column."""
+        step = next(step for step in self._steps if isinstance(step, Hierarchies))
+        step.column = column
+        self.go(Hierarchies.name)
 
     def _draw(self, name: str) -> None:
         step = next(step for step in self._steps if step.name == name)

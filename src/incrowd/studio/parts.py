@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from nicegui.elements.mixins.text_element import TextElement
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["STYLE", "frame", "grid", "heading", "hinted", "marked", "note", "problem", "words"]
+__all__ = ["STYLE", "dropping", "frame", "grid", "heading", "hinted", "marked", "note", "problem", "words"]
 
 STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
@@ -53,6 +53,26 @@ def hinted(element: Any, hint: str) -> Any:
     """Give a field a line below it. The text is no markup, so it does not go through `props`."""
     element.props["hint"] = hint
     return element
+
+
+def dropping(mark: str, uploaded: Callable[[Any], Any]) -> None:
+    """Show where a file can be dropped, and a button for the keyboard.
+
+    Parameters
+    ----------
+    mark
+        A name by which tests find it.
+    uploaded
+        Called with the event that has the file.
+    """
+    upload = ui.upload(on_upload=uploaded, auto_upload=True).classes("w-full")
+    marked(upload, mark).props("flat bordered").add_slot(
+        "header",
+        '<label class="drop">Drop a file here, or click'
+        "<q-uploader-add-trigger></q-uploader-add-trigger></label>",
+    )
+    pick = ui.button("Choose a file", on_click=lambda: upload.run_method("pickFiles"))
+    marked(pick, f"pick-{mark}").props("no-caps outline")
 
 
 def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS
 from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
+from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
 from incrowd.io.kinds import KINDS
@@ -20,6 +21,7 @@ from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
 from incrowd.studio.advice import Change, advise
 from incrowd.studio.cancelling import Within
+from incrowd.studio.trees import TreeEditor
 from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:
@@ -231,13 +233,63 @@ class Work:
         assert self._rows is not None
         return self._rows.slice(start, count).collect(engine="streaming")
 
-    def values(self, name: str) -> list[str]:
-        """Return the distinct values of a column as texts, those that mean missing left out."""
+    def counts(self, name: str) -> dict[str, int]:
+        """Count the values of a column as texts, those that mean missing left out."""
+        import polars as pl
+
         assert self._rows is not None
         assert self.choices is not None
         missing = set(self.choices.document.get("null_values", ()))
-        found = self._rows.select(columns_named([name])).unique().collect(engine="streaming")[name]
-        return [value for value in found.drop_nulls().cast(str).to_list() if value not in missing]
+        (column,) = columns_named([name])
+        grouped = self._rows.group_by(column.cast(pl.String).alias("value")).agg(pl.len().alias("records"))
+        found = grouped.collect(engine="streaming").drop_nulls("value").sort("value")
+        return {value: count for value, count in found.iter_rows() if value not in missing}
+
+    # --- hierarchies ------------------------------------------------------------------------------
+
+    def editor(self, name: str) -> TreeEditor:
+        """Return the hierarchy of a column over its values, to be edited.
+
+        A column that has none begins with the value or ``*``.
+
+        Raises
+        ------
+        InputError
+            When the recipe does not fit the values, or they are only known later.
+        """
+        assert self.choices is not None
+        settings = self.choices.columns[name]
+        if settings.get("treat"):
+            raise SchemaError(f"the values of {name!r} are treated first; its tree is made of what comes out")
+        if {"format", "decimal", "thousands"} & set(settings):
+            raise SchemaError(
+                f"the texts of {name!r} are read as numbers or dates first; its tree is made of these"
+            )
+        counts = self.counts(name)
+        spec = settings.get("hierarchy")
+        if isinstance(spec, str):
+            return TreeEditor(Hierarchy.read(self.choices.folder / Path(spec).expanduser()), counts)
+        builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
+        return TreeEditor(builder.build(list(counts), name), counts)
+
+    def keep_tree(self, name: str, tree: Hierarchy) -> None:
+        """Make a tree the hierarchy of a column; it is kept among the window's files."""
+        path = self.place(".json")
+        tree.write(path)
+        self.keep_recipe(name, str(path))
+
+    def keep_recipe(self, name: str, spec: Any) -> None:
+        """Make a recipe, or the path of a file, the hierarchy of a column; None takes it away."""
+        assert self.choices is not None
+        settings = self.choices.columns[name]
+        if spec is None:
+            settings.pop("hierarchy", None)
+        else:
+            settings["hierarchy"] = spec
+
+    def is_edited(self, spec: Any) -> bool:
+        """Say whether a hierarchy is one that was edited on this page."""
+        return isinstance(spec, str) and Path(spec).is_relative_to(self._private.path)
 
     # --- what is done with it ---------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Step 6: what leaves the page."""
+"""Step 8: what leaves the page."""
 
 from __future__ import annotations
 

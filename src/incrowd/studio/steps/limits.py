@@ -1,4 +1,4 @@
-"""Step 3: the privacy models and their limits."""
+"""Step 4: the privacy models and their limits."""
 
 from __future__ import annotations
 

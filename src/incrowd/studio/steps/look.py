@@ -1,4 +1,4 @@
-"""Step 6: what the release is like."""
+"""Step 7: what the release is like."""
 
 from __future__ import annotations
 

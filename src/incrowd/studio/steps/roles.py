@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from incrowd.errors import InputError, ParameterError
+from incrowd.errors import InputError
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
 from incrowd.studio.parts import grid, heading, hinted, marked, note, words
@@ -37,6 +37,7 @@ _NONE = "none"
 _KEPT = "as it is"
 """For a recipe that has no form here."""
 _FILE = "file"
+_EDITED = "edited"
 _SPECS: dict[str, dict[str, Any]] = {
     "flat": {"flat": True},
     "prefix": {"prefix": True},
@@ -51,8 +52,8 @@ _TOLD = {
     "dates": "month, quarter, year, decade",
     _KEPT: "the hierarchy of the policy",
     _FILE: "a tree of your own",
+    _EDITED: "the tree of the next step",
 }
-_LINES = 60
 _NAMED = 8
 _SETS = 10
 
@@ -235,11 +236,11 @@ class Roles:
         self, fields: Any, name: str, settings: dict[str, Any], kind: str | None = None
     ) -> None:
         first = settings.get("hierarchy")
-        kind = kind or _kind_of(first)
+        kind = kind or (_EDITED if self.page.work.is_edited(first) else _kind_of(first))
 
         def choose(event: Any) -> None:
             settings.pop("hierarchy", None)
-            if event.value == _KEPT:
+            if event.value in (_KEPT, _EDITED):
                 settings["hierarchy"] = first
             elif event.value in _SPECS:
                 settings["hierarchy"] = dict(_SPECS[event.value])
@@ -248,7 +249,7 @@ class Roles:
             with fields:
                 self._recipe_fields(fields, name, settings, event.value)
 
-        known = [_NONE, *_SPECS, _FILE, *([_KEPT] if kind == _KEPT else [])]
+        known = [_NONE, *_SPECS, _FILE, *([kind] if kind in (_KEPT, _EDITED) else [])]
         chosen = ui.select(known, label="Hierarchy", value=kind, on_change=choose)
         told = _TOLD[kind] if settings["role"] == "quasi" else "says which values are alike, for the models"
         hinted(chosen.props("outlined dense options-dense data-field=hierarchy"), told)
@@ -258,9 +259,9 @@ class Roles:
             self._levels(settings)
         if kind == _FILE:
             self._file(settings)
-        if kind in (_FILE, *_SPECS) and not {"format", "decimal", "thousands"} & set(settings):
-            button = ui.button("Show the tree", on_click=lambda: self._show_tree(name, settings))
-            marked(button, "tree").props("no-caps flat dense")
+        if not {"format", "decimal", "thousands"} & set(settings):
+            button = ui.button("Tree", icon="account_tree", on_click=lambda: self.page.show_tree(name))
+            marked(button, "tree").props("no-caps flat dense").props["aria-label"] = f"Tree of {name}"
 
     def _file(self, settings: dict[str, Any]) -> None:
         """Ask for the path of a hierarchy file, and read it once it is written."""
@@ -317,44 +318,6 @@ class Roles:
             validation=lambda chosen: None if chosen else "choose at least one",
         )
         levels.props("outlined dense options-dense data-field=levels")
-
-    async def _show_tree(self, name: str, settings: dict[str, Any]) -> None:
-        """Show the hierarchy over the values of the column."""
-        with ui.dialog() as dialog, ui.card().classes("studio").style("max-width: 640px"):
-            heading(f"Hierarchy of {name}")
-            told = ui.column().classes("w-full")
-            place = ui.column().classes("w-full")
-            marked(ui.button("Close", on_click=dialog.close), "close").props("no-caps")
-        dialog.on("hide", dialog.delete)
-        dialog.open()
-        found = await self.page.doing(told, None, self._tree, name, settings.get("hierarchy"))
-        if found is None:
-            return
-        tree, unknown = found
-        with place:
-            if unknown:
-                more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
-                words("p", f"Values that it does not know: {', '.join(unknown[:_NAMED])}{more}", "problem")
-            marked(words("pre", tree.draw(_LINES)), "drawn")
-
-            def save() -> None:
-                path = self.page.work.place(".csv")
-                tree.write(path)
-                ui.download.file(path, "hierarchy.csv")
-
-            marked(ui.button("Save as a file", icon="download", on_click=save), "save-tree").props(
-                "no-caps outline"
-            )
-
-    def _tree(self, name: str, spec: Any) -> tuple[Hierarchy, list[str]]:
-        """Return the hierarchy, and the values of the column that it does not know."""
-        if spec is None:
-            raise ParameterError("write the path of a hierarchy file first")
-        values = self.page.work.values(name)
-        if isinstance(spec, str):
-            tree = Hierarchy.read(self._path_of(spec))
-            return tree, sorted(set(values) - set(tree.values))
-        return builder_from_spec(spec).build(values, name), []
 
 
 def _kind_of(spec: Any) -> str:

@@ -1,4 +1,4 @@
-"""Step 5: the search."""
+"""Step 6: the search."""
 
 from __future__ import annotations
 

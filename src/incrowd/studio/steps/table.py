@@ -11,7 +11,7 @@ from incrowd.errors import InputError
 from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
-from incrowd.studio.parts import frame, grid, heading, hinted, marked, note, problem
+from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, problem
 from incrowd.studio.work import Source
 
 __all__ = ["Table"]
@@ -56,22 +56,11 @@ class Table:
                 with ui.expansion("If a CSV is read wrongly").props("dense").classes("w-full"):
                     self._formats()
             with ui.column().classes("box"):
-                self._upload()
+                dropping("upload", self._uploaded)
                 note("A copy is kept in a private folder until this window is closed.")
         self._told = ui.column().classes("w-full")
         if self.page.work.table is not None:
             self._show_table()
-
-    def _upload(self) -> None:
-        """Show where a file can be dropped, and a button for the keyboard."""
-        upload = ui.upload(on_upload=self._uploaded, auto_upload=True)
-        upload.props("flat bordered data-mark=upload").add_slot(
-            "header",
-            '<label class="drop">Drop a file here, or click'
-            "<q-uploader-add-trigger></q-uploader-add-trigger></label>",
-        )
-        pick = ui.button("Choose a file", on_click=lambda: upload.run_method("pickFiles"))
-        marked(pick, "pick").props("no-caps outline")
 
     def _formats(self) -> None:
         def delimiter(event: Any) -> None:

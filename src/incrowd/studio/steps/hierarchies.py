@@ -1,0 +1,319 @@
+"""Step 3: the trees by which values are generalized, over the values of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from incrowd.errors import InputError
+from incrowd.hierarchy import Hierarchy
+from incrowd.studio.bars import histogram
+from incrowd.studio.parts import dropping, heading, hinted, marked, note, problem, words
+from incrowd.studio.trees import Line, TreeEditor
+
+__all__ = ["Hierarchies"]
+
+_FORMATS = {
+    ".csv": "CSV, as ARX has it",
+    ".json": "JSON",
+    ".yaml": "YAML",
+    ".txt": "text, depth by tabs",
+}
+_CHILDREN = 100
+"""Values below one group that are shown; others are chosen by their name."""
+_BARS = 60
+_NAMED = 8
+
+
+class Hierarchies:
+    """See a column's hierarchy over its values, change it, and take it along."""
+
+    name = "Hierarchies"
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.panel: Any = None
+        self.column: str | None = None
+        self._editor: TreeEditor | None = None
+        self._first: Any = None
+        self._open: set[str] = set()
+        self._chosen: set[int] = set()
+        self._dragged: int | None = None
+
+    def ready(self) -> bool:
+        """Say whether there is a table."""
+        return self.page.work.choices is not None
+
+    def draw(self) -> None:
+        """Show the columns that may have a hierarchy, and the tree of one."""
+        heading("How are values generalized?")
+        note(
+            "A hierarchy says what a value may become. The drafts of the step before are recipes; here they "
+            "are trees over the values of your table. You may leave this step out."
+        )
+        names = self.page.work.choices.having("quasi", "sensitive")
+        if not names:
+            note("No column is a quasi-identifier or sensitive yet.")
+            return
+        if self.column not in names:
+            self.column = names[0]
+        chosen = ui.select(names, label="Column", value=self.column, on_change=lambda e: self._take(e.value))
+        chosen.props("outlined dense options-dense data-field=column").style("min-width: 260px")
+        self._told = ui.column().classes("w-full")
+        self._place = ui.column().classes("w-full")
+        ui.timer(0, self._load, once=True)
+
+    async def _take(self, name: str) -> None:
+        self.column = name
+        await self._load()
+
+    async def _load(self) -> None:
+        """Build the tree of the column's recipe, and show it."""
+        self._place.clear()
+        with self._place:
+            ui.spinner(size="lg")
+        work, name = self.page.work, self.column
+        found = await self.page.doing(self._told, None, work.editor, name)
+        self._place.clear()
+        if found is None or name != self.column:
+            return
+        self._editor, self._first = found, work.choices.columns[name].get("hierarchy")
+        self._open, self._chosen = {found.tree.labels[0]}, set()
+        with self._place:
+            self._unknown = ui.column().classes("w-full")
+            self._tools()
+            self._problem = ui.column().classes("w-full")
+            self._tree = marked(ui.element("div").classes("tree"), "tree")
+            self._levels = ui.column().classes("w-full")
+            self._files()
+        self._draw_tree()
+
+    # --- the tree ---------------------------------------------------------------------------------
+
+    def _draw_tree(self) -> None:
+        editor = self._editor
+        assert editor is not None
+        self._tell_unknown(editor)
+        self._tree.clear()
+        with self._tree:
+            self._draw_node(editor.root())
+        self._targets.set_options(editor.groups(), value=0)
+        self._back.set_enabled(editor.steps > 0)
+        self._draw_levels(editor)
+
+    def _draw_node(self, line: Line) -> None:
+        opened = line.label in self._open
+        with ui.element("div").classes("tree-row") as row:
+            row.props["data-node"] = str(line.node)
+            self._draw_row(row, line, opened=opened)
+        if line.leaf or not opened:
+            return
+        assert self._editor is not None
+        below = self._editor.below(line.node)
+        with ui.element("div").classes("tree-below"):
+            for child in below[:_CHILDREN]:
+                self._draw_node(child)
+            if len(below) > _CHILDREN:
+                note(f"... and {len(below) - _CHILDREN:,} more; choose them by their name")
+
+    def _draw_row(self, row: Any, line: Line, *, opened: bool) -> None:
+        if line.leaf:
+            ui.element("span").classes("tree-leaf")
+        else:
+            button = ui.button(
+                icon="expand_more" if opened else "chevron_right", on_click=lambda: self._turn(line.label)
+            )
+            button.props("flat round dense size=sm").props["aria-label"] = (
+                f"{'Close' if opened else 'Open'} {line.label}"
+            )
+            button.props["aria-expanded"] = "true" if opened else "false"
+            # What is dropped on a group goes below it.
+            row.props["ondragover"] = "event.preventDefault()"
+            row.on("drop.prevent", lambda: self._drop(line.node))
+        if line.node:
+            box = ui.checkbox(
+                value=line.node in self._chosen, on_change=lambda e: self._choose(line.node, chosen=e.value)
+            )
+            box.props("dense").props["aria-label"] = f"Choose {line.label}"
+            row.props["draggable"] = "true"
+            row.on("dragstart", lambda: self._drag(line.node))
+        words("span", line.label, "tree-label" if line.leaf else "tree-label name")
+        words("span", f"{line.share:.1%}", "muted")
+        ui.element("div").classes("bar after").style(f"width: {120 * line.share:.1f}px").props(
+            "aria-hidden=true"
+        )
+
+    def _turn(self, label: str) -> None:
+        self._open ^= {label}
+        self._draw_tree()
+
+    def _choose(self, node: int, *, chosen: bool) -> None:
+        (self._chosen.add if chosen else self._chosen.discard)(node)
+
+    def _drag(self, node: int) -> None:
+        self._dragged = node
+
+    def _drop(self, target: int) -> None:
+        node, self._dragged = self._dragged, None
+        if node is not None:
+            self._step(lambda editor: editor.move([node], target))
+
+    def _tell_unknown(self, editor: TreeEditor) -> None:
+        self._unknown.clear()
+        unknown = editor.unknown()
+        if not unknown:
+            return
+        more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+        with self._unknown:
+            told = f"Values that it does not know: {', '.join(list(unknown)[:_NAMED])}{more}"
+            marked(words("div", told, "problem"), "unknown")
+            put = ui.button(
+                "Put them below the group chosen at Move to",
+                on_click=lambda: self._step(lambda editor: editor.add_unknown(int(self._targets.value))),
+            )
+            marked(put, "add-unknown").props("no-caps outline")
+
+    # --- steps ------------------------------------------------------------------------------------
+
+    def _tools(self) -> None:
+        """Show what can be done with the chosen nodes."""
+        note("Choose values or groups, then what becomes of them. They can also be dragged onto a group.")
+        with ui.element("div").classes("fields box"):
+            find = ui.input("Choose by name", on_change=None)
+            hinted(find.props("outlined dense data-field=find"), "write a value or group, then Enter")
+            find.on("keydown.enter", lambda: self._find(find))
+            label = ui.input("Name of the group")
+            hinted(label.props("outlined dense data-field=label"), "for a new group, or to rename one")
+            self._targets = ui.select({0: ""}, label="Move to", value=0)
+            self._targets.props("outlined dense options-dense data-field=target")
+
+            def button(title: str, mark: str, do: Callable[[TreeEditor], None]) -> None:
+                found = ui.button(title, on_click=lambda: self._step(do))
+                marked(found, mark).props("no-caps outline")
+
+            button("Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or ""))
+            button("Rename", "rename", lambda e: e.rename(self._one(), label.value or ""))
+            button("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value)))
+            button("Dissolve", "dissolve", lambda e: e.dissolve(self._one()))
+            self._back = ui.button("Undo", icon="undo", on_click=lambda: self._step(TreeEditor.undo))
+            marked(self._back, "undo").props("no-caps flat")
+
+    def _one(self) -> int:
+        if len(self._chosen) != 1:
+            raise InputError("choose one group")
+        return next(iter(self._chosen))
+
+    def _find(self, field: Any) -> None:
+        """Choose what has a name, and open the way to it."""
+        assert self._editor is not None
+        tree = self._editor.tree
+        label = (field.value or "").strip()
+        if label not in tree.labels:
+            field.error = "no value or group of the tree is called so"
+            return
+        field.error = None
+        node = tree.find(label)
+        self._chosen.add(node)
+        while node >= 0:
+            node = int(tree.parents[node])
+            self._open.add(tree.labels[node])
+        field.set_value("")
+        self._draw_tree()
+
+    def _step(self, do: Callable[[TreeEditor], None]) -> None:
+        """Change the tree, and keep it as the column's hierarchy."""
+        editor, name = self._editor, self.column
+        assert editor is not None
+        assert name is not None
+        self._problem.clear()
+        try:
+            do(editor)
+        except InputError as error:
+            with self._problem:
+                problem(str(error))
+            return
+        self._chosen = set()
+        if editor.steps:
+            self.page.work.keep_tree(name, editor.tree)
+        else:
+            self.page.work.keep_recipe(name, self._first)
+        self.page.changed()
+        self._draw_tree()
+
+    # --- levels -----------------------------------------------------------------------------------
+
+    def _draw_levels(self, editor: TreeEditor) -> None:
+        """Show how many records every cell of a level would have."""
+        self._levels.clear()
+        height = editor.tree.height
+        with self._levels:
+            heading("Records by level", 3)
+            note("Level 0 is the values as they are. A level that has few records in a cell protects little.")
+
+            def draw(level: int) -> None:
+                shown.clear()
+                cells = editor.level(level)
+                with shown:
+                    marked(histogram(f"Records at level {level}", cells[:_BARS]), "histogram")
+                    if len(cells) > _BARS:
+                        note(f"The first {_BARS} of {len(cells):,} cells.")
+
+            first = min(1, height)
+            levels = list(range(height + 1))
+            chosen = ui.select(levels, label="Level", value=first, on_change=lambda e: draw(e.value))
+            chosen.props("outlined dense options-dense data-field=level").style("width: 120px")
+            shown = ui.column().classes("w-full")
+            draw(first)
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _files(self) -> None:
+        heading("Hierarchy files", 3)
+        with ui.element("div").classes("halves"):
+            with ui.column().classes("box"):
+                words("div", "Take it along", "name")
+                kind = ui.select(_FORMATS, label="Format", value=".csv").classes("w-full")
+                kind.props("outlined dense options-dense data-field=format")
+                marked(ui.button("Save as a file", icon="download", on_click=lambda: self._save(kind.value)),
+                       "save-tree").props("no-caps outline")  # fmt: skip
+            with ui.column().classes("box"):
+                words("div", "Bring one", "name")
+                path = ui.input("Path of a hierarchy file").classes("w-full")
+                path.props("outlined dense data-field=tree-file")
+                path.on("keydown.enter", lambda: self._read(Path(path.value or "").expanduser()))
+                dropping("tree-upload", self._uploaded)
+
+    def _save(self, suffix: str) -> None:
+        assert self._editor is not None
+        path = self.page.work.place(suffix)
+        try:
+            self._editor.tree.write(path)
+        except InputError as error:
+            self._problem.clear()
+            with self._problem:
+                problem(str(error).replace(str(path), f"hierarchy{suffix}"))
+            return
+        ui.download.file(path, f"hierarchy{suffix}")
+
+    def _read(self, path: Path, name: str | None = None) -> None:
+        """Take the tree of a file in place of the one that is shown; a step like others."""
+
+        def read(editor: TreeEditor) -> None:
+            try:
+                tree = Hierarchy.read(path)
+            except InputError as error:
+                raise type(error)(str(error).replace(str(path), name or str(path))) from None
+            editor.replace(tree)
+            self._open = {tree.labels[0]}
+
+        self._step(read)
+
+    async def _uploaded(self, event: Any) -> None:
+        name = Path(event.file.name.replace("\\", "/")).name
+        suffix = Path(name).suffix.lower()
+        path = self.page.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
+        await event.file.save(path)
+        self._read(path, name)
