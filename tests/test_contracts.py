@@ -134,6 +134,7 @@ BASES = (
     "_linked.py",
     "_masking.py",
     "_perturbing.py",
+    "_swapping.py",
     "attacker.py",
     "base.py",
     "full_domain.py",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.costs import cell_costs
-from incrowd.kernels.grouping import group_columns
+from incrowd.kernels.grouping import group_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms._sets import PricedKeys
@@ -47,7 +47,7 @@ def swept(keys: PricedKeys, least: int, nodes: int) -> NDArray[np.int64] | None:
     found = 0
     for node in chosen:
         columns = [rung[level].groups[left] for rung, level in zip(rungs, node, strict=True)]
-        ids, first = group_columns(columns, [int(column.max()) + 1 for column in columns], len(left))
+        ids, first = group_codes(columns, len(left))
         large = np.bincount(ids, frequency.weights[left], len(first)) >= least
         if not large.any():
             continue

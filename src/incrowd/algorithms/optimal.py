@@ -175,12 +175,12 @@ class _Search:
         """
         import numpy as np
 
-        from incrowd.algorithms.lattice import better, score_to_beat
+        from incrowd.algorithms.lattice import better, score_of_equals
 
         if self.best is None:
             return True
         number = self.lattice.node(self.best.levels)
-        most = 2 * self.best.score - score_to_beat(self.best)
+        most = score_of_equals(self.best)
         for other in np.flatnonzero(~self.dead[:number] & (self.least[:number] <= most)).tolist():
             if self.dead[other]:
                 continue

@@ -44,7 +44,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
     - ``below``: records in joint classes smaller than ``smallest_alone``;
     - ``pinned``: records whose joint class has one sensitive value.
     """
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_codes
 
     rows = {setting.records for setting in settings}
     if len(rows) > 1:
@@ -62,7 +62,7 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
     pinned = 0
     if secret is not None:
         codes = settings[0].columns[secret].codes.astype(np.int64)
-        _, first = group_columns([joint, codes], [int(joint.max()) + 1, int(codes.max()) + 1], records)
+        _, first = group_codes([joint, codes], records)
         values = np.bincount(joint[first])
         pinned = int((values[joint] == 1).sum())
     figures: dict[str, float] = {
@@ -80,10 +80,10 @@ def composition_by_order(settings: Sequence[Setting], secret: str | None) -> Att
 
 def _classes(settings: Sequence[Setting]) -> NDArray[np.int64]:
     """Tell the classes by number, where the same means the same cells in all releases: int[records]."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_codes
 
     codes = [setting.columns[name].codes.astype(np.int64) for setting in settings for name in setting.quasi]
-    ids, _ = group_columns(codes, [int(column.max()) + 1 for column in codes], settings[0].records)
+    ids, _ = group_codes(codes, settings[0].records)
     return np.asarray(ids, np.int64)
 
 

@@ -350,10 +350,10 @@ def _first_of_each(
     setting: Setting, names: Sequence[str], order: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
     """Return the places of the first records of each equivalence class: those after them are as far."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_codes
 
     codes = [setting.columns[name].codes[order].astype(np.int64) for name in names]
-    ids, _ = group_columns(codes, [int(column.max()) + 1 for column in codes], len(order))
+    ids, _ = group_codes(codes, len(order))
     by_class = np.argsort(ids, kind="stable")
     sizes = np.bincount(ids)
     number = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -23,12 +23,12 @@ _BYTES_KEPT = 1 << 27
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
     """Guess predicates of some columns that one person meets alone."""
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_codes
 
     random = np.random.default_rng([setting.seed, 2, width])
     columns = [setting.columns[name] for name in setting.quasi]
     codes = [column.codes.astype(np.int64) for column in columns]
-    ids, first = group_columns(codes, [int(column.max()) + 1 for column in codes], setting.records)
+    ids, first = group_codes(codes, setting.records)
     records = np.bincount(ids)
     covered = _Covered([column.of_records(first) for column in columns], records)
 

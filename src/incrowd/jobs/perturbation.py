@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from incrowd.table.schema import Schema
 
-__all__ = ["Perturbation", "perturbation", "read_columns", "rows_before"]
+__all__ = ["Comparison", "Perturbation", "perturbation", "read_columns", "rows_before"]
 
 _INTERVAL = 0.05
 _MOST = 20_000
@@ -143,16 +143,11 @@ def perturbation(
     """
     if not columns or isinstance(columns, str):
         raise ParameterError("perturbation: name at least one column of numbers, as columns=['pay']")
-    from incrowd.jobs.release import Release
-
-    if isinstance(released, Release):
-        schema = released.policy.schema if schema is None else schema
-        row_map = released.row_map() if row_map is None else row_map
-        released = released.table
-    reading = _Reading(schema, tuple(null_values))
+    compared = Comparison.of(released, row_map, schema)
+    reading = _Reading(compared.schema, tuple(null_values))
     before = reading.numbers(table, columns, "the raw table")
-    after = reading.numbers(released, columns, "the released table")
-    before = before[rows_before(len(before), len(after), row_map, "perturbation")]
+    after = reading.numbers(compared.released, columns, "the released table")
+    before = before[rows_before(len(before), len(after), compared.row_map, "perturbation")]
     known = ~(np.isnan(before).any(axis=1) | np.isnan(after).any(axis=1))
     before, after = before[known], after[known]
     if len(before) < 2:
@@ -162,6 +157,27 @@ def perturbation(
             f"perturbation: distances between {len(before):,} rows take too long; give {_MOST:,} rows at most"
         )
     return _measured(tuple(columns), before, after, one_to_one=one_to_one)
+
+
+class Comparison(NamedTuple):
+    """A released table beside the raw one: which row is which, and what became of the columns."""
+
+    released: Any
+    row_map: Any
+    schema: Schema | None
+
+    @classmethod
+    def of(cls, released: Any, row_map: Any, schema: Schema | None) -> Comparison:
+        """Take what is not given from the release, if it is a `Release`."""
+        from incrowd.jobs.release import Release
+
+        if not isinstance(released, Release):
+            return cls(released, row_map, schema)
+        return cls(
+            released.table,
+            released.row_map() if row_map is None else row_map,
+            released.policy.schema if schema is None else schema,
+        )
 
 
 def rows_before(before: int, after: int, row_map: Any, job: str) -> NDArray[np.integer]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
-from incrowd.jobs.perturbation import read_columns, rows_before
+from incrowd.jobs.perturbation import Comparison, read_columns, rows_before
 from incrowd.treatments.pram import Pram
 
 if TYPE_CHECKING:
@@ -148,23 +148,21 @@ def transitions(
     Gouweleeuw, Kooiman, Willenborg and de Wolf, Post randomisation for statistical disclosure control: theory
     and implementation, Journal of Official Statistics 14(4), 1998 (the estimate and its variance).
     """
-    from incrowd.jobs.release import Release
-
-    if isinstance(released, Release):
-        schema = released.policy.schema if schema is None else schema
-        row_map = released.row_map() if row_map is None else row_map
-        released = released.table
-    treated = _treated(schema, columns)
-    missing = (*(() if schema is None else schema.null_values), *null_values)
+    compared = Comparison.of(released, row_map, schema)
+    treated = _treated(compared.schema, columns)
+    if not treated:
+        return []
+    missing = (*(() if compared.schema is None else compared.schema.null_values), *null_values)
+    needed = list(dict.fromkeys(each for name, pram in treated.items() for each in (name, *pram.columns)))
+    raw = read_columns(table, needed, "the raw table", missing, "transitions")
+    after = read_columns(compared.released, list(treated), "the released table", missing, "transitions")
+    places = rows_before(len(raw[0]), len(after[0]), compared.row_map, "transitions")
+    before = {name: series.gather(places) for name, series in zip(needed, raw, strict=True)}
     found: list[Transitions] = []
-    for name, pram in treated.items():
-        names = [name, *pram.columns]
-        before = read_columns(table, names, "the raw table", missing, "transitions")
-        [after] = read_columns(released, [name], "the released table", missing, "transitions")
-        places = rows_before(len(before[0]), len(after), row_map, "transitions")
-        rows = {"before": before[0].gather(places), "after": after}
+    for (name, pram), released_column in zip(treated.items(), after, strict=True):
+        rows = {"before": before[name], "after": released_column}
         if pram.within is not None:
-            rows["group"] = before[1].gather(places)
+            rows["group"] = before[pram.within]
         found += _of_column(name, pram, rows)
     return found
 
@@ -189,8 +187,8 @@ def _of_column(name: str, pram: Pram, rows: dict[str, pl.Series]) -> list[Transi
     import polars as pl
 
     frame = pl.DataFrame(rows)
-    if (frame["before"].is_null() != frame["after"].is_null()).any():
-        raise _refuse(name, int((frame["before"].is_null() != frame["after"].is_null()).sum()))
+    if lost := int((frame["before"].is_null() != frame["after"].is_null()).sum()):
+        raise _refuse(name, lost)
     frame = frame.drop_nulls("before")
     if pram.within is None:
         return [_counted(name, pram, None, frame)]

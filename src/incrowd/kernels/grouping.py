@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled
 
-__all__ = ["group_columns", "group_members", "packed", "renumbered"]
+__all__ = ["group_codes", "group_columns", "group_members", "packed", "renumbered"]
 
 _WORD = 64
 
@@ -106,6 +106,13 @@ def group_columns(
     """
     ids, first = _first_ids(packed(columns, sizes, rows))
     return ids, first
+
+
+def group_codes(
+    columns: Sequence[NDArray[np.integer]], rows: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group rows as `group_columns` does, where nobody says how many codes a column can have."""
+    return group_columns(columns, [int(codes.max(initial=0)) + 1 for codes in columns], rows)
 
 
 def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:

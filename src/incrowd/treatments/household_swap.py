@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
-from incrowd.treatments._perturbing import Perturbing
+from incrowd.treatments._swapping import Swapping, change_places, order_of
 from incrowd.treatments._whose import whose
 from incrowd.treatments.base import HOUSEHOLD, Batch
 
@@ -20,7 +20,7 @@ __all__ = ["HouseholdSwap"]
 
 
 @dataclass(frozen=True)
-class HouseholdSwap(Perturbing):
+class HouseholdSwap(Swapping):
     """Let pairs of households change places: all rows of each get the other's region.
 
     Of all households, a share is drawn and put into pairs at random. Both of a pair have as many rows, so
@@ -74,26 +74,15 @@ class HouseholdSwap(Perturbing):
     @property
     def promise(self) -> str:
         """Say how many households change places."""
-        groups = f" in the groups of {self.within}" if self.within else ""
-        beside = f", together with {self.together}" if self.together else ""
         return (
             "changes places between pairs of households of one size, with all of their rows, "
-            f"{self.share:.1%} of all{groups}{beside}"
+            f"{self.share:.1%} of all{self._where()}"
         )
-
-    @property
-    def is_whole(self) -> bool:
-        """Pairs are drawn of all households."""
-        return True
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Who lives together, the groups, and what changes together."""
         return (HOUSEHOLD, *super().columns, *self.moves_with(""))
-
-    def moves_with(self, column: str) -> tuple[str, ...]:
-        """Columns that change together draw the same pairs."""
-        return () if self.together is None else tuple(sorted(self.together.split("+")))
 
     def treat(self, batch: Batch) -> pl.Series:
         """Change the households."""
@@ -125,13 +114,11 @@ def _paired(
     import numpy as np
 
     partner = np.arange(len(chosen))
-    # Other bits than those that choose come first.
-    order = np.lexsort((drawn, drawn & np.uint64(2**11 - 1), stratum))
+    order = np.lexsort((order_of(drawn), stratum))
     order = order[chosen[order]]
     _, starts = np.unique(stratum[order], return_index=True)
     for part in np.split(order, starts[1:]):
-        pairs = part[: len(part) // 2 * 2].reshape(-1, 2)
-        partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+        change_places(partner, part)
     return partner
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
 from incrowd.treatments._numbers import uniform_of
-from incrowd.treatments._perturbing import Perturbing
 from incrowd.treatments._strata import strata_of
+from incrowd.treatments._swapping import Swapping, change_places, order_of
 from incrowd.treatments.base import Batch
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["RecordSwap"]
 
 
 @dataclass(frozen=True)
-class RecordSwap(Perturbing):
+class RecordSwap(Swapping):
     """Let pairs of records change places: each gets the other's value.
 
     Of all records, a share is drawn and put into pairs at random. All values stay in the table, in other
@@ -65,18 +65,7 @@ class RecordSwap(Perturbing):
     @property
     def promise(self) -> str:
         """Say how many records change places."""
-        groups = f" in the groups of {self.within}" if self.within else ""
-        beside = f", together with {self.together}" if self.together else ""
-        return f"changes places between pairs of records, {self.share:.1%} of all{groups}{beside}"
-
-    @property
-    def is_whole(self) -> bool:
-        """Pairs are drawn of all rows."""
-        return True
-
-    def moves_with(self, column: str) -> tuple[str, ...]:
-        """Columns that change together draw the same pairs."""
-        return () if self.together is None else tuple(sorted(self.together.split("+")))
+        return f"changes places between pairs of records, {self.share:.1%} of all{self._where()}"
 
     def treat(self, batch: Batch) -> pl.Series:
         """Change the rows."""
@@ -84,12 +73,9 @@ class RecordSwap(Perturbing):
 
         assert batch.draws is not None
         chosen = uniform_of(batch.draws) < self.share
-        # Other bits than those that choose: the order in which rows become pairs.
-        order = batch.draws & np.uint64(2**11 - 1)
+        order = order_of(batch.draws)
         partner = np.arange(len(batch.values))
         for group in strata_of(batch, self.within, None):
             rows = group[chosen[group]]
-            rows = rows[np.argsort(order[rows] * np.uint64(2**53) + (batch.draws[rows] >> np.uint64(11)))]
-            pairs = rows[: len(rows) // 2 * 2].reshape(-1, 2)
-            partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+            change_places(partner, rows[np.argsort(order[rows])])
         return batch.values.gather(partner)

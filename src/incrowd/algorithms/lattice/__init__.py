@@ -5,7 +5,7 @@ from __future__ import annotations
 from incrowd.algorithms.lattice.explorer import Explorer
 from incrowd.algorithms.lattice.lattice import Lattice
 from incrowd.algorithms.lattice.limits import Budget, Deadline, Limits
-from incrowd.algorithms.lattice.node import Node, better, least, score_to_beat
+from incrowd.algorithms.lattice.node import Node, better, least, score_of_equals, score_to_beat
 from incrowd.algorithms.lattice.space import SolutionSpace
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "SolutionSpace",
     "better",
     "least",
+    "score_of_equals",
     "score_to_beat",
 ]

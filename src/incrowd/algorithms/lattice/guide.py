@@ -179,7 +179,7 @@ class Guide:
             near = self._near(levels)
             guessed = self._guess(near, effects)
             order = np.argsort(guessed, kind="stable")[:_PROMISING]
-            order = order[guessed[order] < min(beat, np.inf)]
+            order = order[guessed[order] < beat]
             for place in order.tolist():
                 node = tuple(near[place].tolist())
                 if node not in known:

@@ -49,6 +49,11 @@ def score_to_beat(best: Node) -> float:
     return best.score - SLACK * max(1.0, abs(best.score))
 
 
+def score_of_equals(best: Node) -> float:
+    """Return the highest score that equals that of the best but for rounding."""
+    return 2 * best.score - score_to_beat(best)
+
+
 def better(node: Node, best: Node | None) -> bool:
     """Say whether a node beats the best so far by more than rounding."""
     return best is None or node.score < score_to_beat(best)

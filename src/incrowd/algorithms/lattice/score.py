@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -172,18 +171,13 @@ class _OfCells(Score):
                 groups.keys, groups.weights, failing, self._ranks, gaps, self._offsets
             )
             losses = losses + extra * np.array(self._scale)
-        return self._combined(losses)
+        return float(self._combined(losses))
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Take every suppressed record for one like all others."""
         losses = np.column_stack([of_level[nodes[:, j]] for j, of_level in enumerate(self._shares)])
         losses += shares[:, None] * (1 - losses)
-        weights = self._weights
-        if self._aggregate == "max":
-            return np.asarray((weights * losses).max(axis=1) / weights.max())
-        if self._aggregate == "mean":
-            return np.asarray(losses @ weights / weights.sum())
-        return np.asarray(np.expm1(np.log1p(losses) @ weights / weights.sum()))
+        return self._combined(losses)
 
     def for_loop(self) -> Costs:
         """Return the costs of cells by level."""
@@ -197,14 +191,14 @@ class _OfCells(Score):
             **_NO_CLASSES,
         )
 
-    def _combined(self, losses: Sequence[float] | NDArray[np.float64]) -> float:
-        """Make one score of a loss per attribute."""
-        values, weights = np.asarray(losses, np.float64), self._weights
+    def _combined(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Make one score of a loss per attribute, float64[..., attributes]."""
+        weights = self._weights
         if self._aggregate == "geometric-mean":
-            return float(np.expm1((weights * np.log1p(values)).sum() / weights.sum()))
+            return np.asarray(np.expm1((weights * np.log1p(losses)).sum(axis=-1) / weights.sum()))
         if self._aggregate == "max":
-            return float((weights * values).max() / weights.max())
-        return float((weights * values).sum() / weights.sum())
+            return np.asarray((weights * losses).max(axis=-1) / weights.max())
+        return np.asarray((weights * losses).sum(axis=-1) / weights.sum())
 
 
 class _OfClasses(Score):

@@ -1,0 +1,48 @@
+"""What treatments have in common by which pairs change places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incrowd.treatments._perturbing import Perturbing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Swapping", "change_places", "order_of"]
+
+
+@dataclass(frozen=True)
+class Swapping(Perturbing):
+    """Base of treatments by which pairs change places, in one column or in several `together`."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Pairs are drawn of the whole column."""
+        return True
+
+    def moves_with(self, column: str) -> tuple[str, ...]:
+        """Columns that change together draw the same pairs."""
+        together: str | None = getattr(self, "together", None)
+        return () if together is None else tuple(sorted(together.split("+")))
+
+    def _where(self) -> str:
+        """Say in which groups places change, and with which columns."""
+        together: str | None = getattr(self, "together", None)
+        groups = f" in the groups of {self.strata}" if self.strata else ""
+        return groups + (f", together with {together}" if together else "")
+
+
+def order_of(draws: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers to sort by, before pairs are made: other bits than those that choose come first."""
+    import numpy as np
+
+    return (draws << np.uint64(53)) + (draws >> np.uint64(11))
+
+
+def change_places(partner: NDArray[np.int64], chosen: NDArray[np.int64]) -> None:
+    """Make pairs of neighbours in a list of places; who is over keeps its own."""
+    pairs = chosen[: len(chosen) // 2 * 2].reshape(-1, 2)
+    partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
