@@ -97,10 +97,9 @@ def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:
     return rows
 
 
-def million(rows: int, repeat: int) -> list[dict[str, Any]]:
-    """Whole searches on made-up rows with eight quasi-identifiers, and the memory they take."""
-    table = hospital(rows)
-    schema = ic.Schema(
+def hospital_schema() -> ic.Schema:
+    """Return eight quasi-identifiers that tell nearly every record of the sample apart."""
+    return ic.Schema(
         quasi={
             "age": ic.Hierarchy.intervals(5, 10, 20, 40),
             "sex": ic.Hierarchy.flat(),
@@ -113,6 +112,12 @@ def million(rows: int, repeat: int) -> list[dict[str, Any]]:
         },
         unlisted="drop",
     )
+
+
+def million(rows: int, repeat: int) -> list[dict[str, Any]]:
+    """Whole searches on made-up rows with eight quasi-identifiers, and the memory they take."""
+    table = hospital(rows)
+    schema = hospital_schema()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     frequency = engine_for(table).count(schema)
     counted = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -21,10 +21,10 @@ from rich.table import Table
 import incrowd as ic
 from incrowd.algorithms import SearchProblem
 from incrowd.engines import engine_for
-from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import hospital
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
-from lattice import read_adult
+from lattice import hospital_schema, read_adult
 
 METRICS = ("loss", "precision", "non-uniform-entropy", "discernibility", "average-class-size")
 LIMITS = (0.0, 0.02, 0.05)
@@ -70,19 +70,7 @@ def adult_cases(folder: Path) -> Iterator[Case]:
 def hospital_cases(rows: int) -> Iterator[Case]:
     """Search a made-up table with eight quasi-identifiers, nearly every record apart."""
     table = hospital(rows)
-    schema = ic.Schema(
-        quasi={
-            "age": ic.Hierarchy.intervals(5, 10, 20, 40),
-            "sex": ic.Hierarchy.flat(),
-            "zip": ic.Hierarchy.prefix(),
-            "marital_status": ic.Hierarchy.flat(),
-            "admission_date": ic.Hierarchy.dates(),
-            "admission_type": ic.Hierarchy.flat(),
-            "diagnosis": diagnosis_hierarchy(),
-            "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
-        },
-        unlisted="drop",
-    )
+    schema = hospital_schema()
     counted = engine_for(table).count(schema)
     for metric in METRICS:
         for limit in LIMITS:
