@@ -27,7 +27,7 @@ _COLUMNS = 8
 def show_release_summary(out: Console, release: Release) -> None:
     """Print the verdict on a release, what was asked and reached, what an attacker gets and what was lost."""
     before, after = release.before, release.privacy
-    asked = _asked(after.privacy)
+    asked = _asked(after.results.asked)
     _show(out, asked, "release", release.sentences(conditions=False))
     _show_weakest(out, asked)
     if before.people is None or after.people is None:
@@ -48,7 +48,7 @@ def show_release_summary(out: Console, release: Release) -> None:
 
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:
     """Print the verdict on a table as it stands, how easily people are found in it, and its weakest class."""
-    asked = _asked(assessment.privacy)
+    asked = _asked(assessment.results.asked)
     _show(out, asked, "table", assessment.sentences(conditions=False))
     _show_weakest(out, asked or assessment.privacy)
 

@@ -97,7 +97,7 @@ def _privacy_table(assessment: Assessment, numbers: Mapping[tuple[str | None, ..
     for name in ("model", "attribute", "measure"):
         table.add_column(name)
     table.add_column("reached", justify="right")
-    asked = any(measured.limit is not None for measured in assessment.privacy)
+    asked = any(measured.limit is not None for measured in assessment.results.asked)
     if asked:
         table.add_column("asked", justify="right")
         table.add_column("")

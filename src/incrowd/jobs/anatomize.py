@@ -212,7 +212,7 @@ def anatomize(
     # What counts are the tables that leave, not what was meant.
     grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=policy.schema.null_values)
     privacy = assess_table(long, grouped, policy.models)
-    problems = [measured.shortfall() for measured in privacy.privacy if measured.holds is False]
+    problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
     return Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source)

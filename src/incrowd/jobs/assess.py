@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for, loaded
@@ -16,9 +15,10 @@ from incrowd.jobs.doubts import doubts
 from incrowd.jobs.linked import of_histories
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.repeats import repeated_ids
+from incrowd.jobs.results import Results, identity, results_of, unasked
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
-from incrowd.privacy import MODELS, ModelResult, PrivacyModel, SensitiveModel
+from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
@@ -157,8 +157,8 @@ class Assessment:
         Records that are alone in their class.
     distribution
         Classes and records by class size; sizes without a class are left out.
-    privacy
-        What every privacy model measures, and whether the asked limits are met.
+    results
+        What every privacy model measures, and whether the asked limits are met; `privacy` lists it.
     risk
         Figures per risk model.
     notes
@@ -183,7 +183,7 @@ class Assessment:
     mean_size: float
     unique: int
     distribution: tuple[SizeBin, ...]
-    privacy: tuple[ModelResult, ...]
+    results: Results = field(repr=False)
     risk: dict[str, dict[str, float]]
     notes: tuple[str, ...] = ()
     people: PeopleFigures | None = None
@@ -194,7 +194,7 @@ class Assessment:
     )
 
     def __repr__(self) -> str:
-        asked = [measured.holds for measured in self.privacy if measured.holds is not None]
+        asked = [measured.holds for measured in self.results.asked if measured.holds is not None]
         said = f"; {sum(asked)} of {len(asked)} limits are met" if asked else ""
         return (
             f"Assessment({self.records:,} records, {self.suppressed:,} suppressed, "
@@ -206,6 +206,11 @@ class Assessment:
         return self.__dict__ | {"_measured": None}
 
     @property
+    def privacy(self) -> tuple[ModelResult, ...]:
+        """What every privacy model measures; what was not asked for is measured when this is read first."""
+        return self.results.all
+
+    @property
     def suppressed_share(self) -> float:
         """Suppressed records over all records."""
         return self.suppressed / self.records if self.records else 0.0
@@ -213,7 +218,7 @@ class Assessment:
     @property
     def holds(self) -> bool:
         """Whether every limit that was asked for is met."""
-        return all(measured.holds is not False for measured in self.privacy)
+        return all(measured.holds is not False for measured in self.results.asked)
 
     def reached(self, model: str, attribute: str | None = None) -> float | None:
         """Return the first measured value of a model, for one sensitive attribute if named."""
@@ -242,7 +247,7 @@ class Assessment:
 
     def document(self, schema: Schema) -> dict[str, Any]:
         """Return the report of a table as it stands; no class is described by its cells, which may be raw."""
-        asked = [measured for measured in self.privacy if measured.limit is not None]
+        asked = [measured for measured in self.results.asked if measured.limit is not None]
         roles = {attribute.name: attribute.role for attribute in schema.attributes}
         shown = [*self.quasi, *self.sensitive]
         return {
@@ -280,7 +285,7 @@ class Assessment:
         conditions
             Whether there is a sentence for each condition that was asked for.
         """
-        asked = [measured for measured in self.privacy if measured.limit is not None]
+        asked = [measured for measured in self.results.asked if measured.limit is not None]
         return _sentences(self, asked if conditions else [])
 
     def size_entry(self) -> dict[str, Any]:
@@ -487,14 +492,6 @@ def assess_classes(
     sizes = classes.sizes
     records = classes.records
     seen = matched(classes, wildcards)
-    privacy = [measured for model in models for measured in model.measure(seen)]
-    asked = {_identity(measured) for measured in privacy}
-    privacy += [
-        measured
-        for variant in _unasked(frequency, wildcards, linked=linked)
-        for measured in variant.measure(seen, asked=False)
-        if _identity(measured) not in asked
-    ]
     risk = {risk.name: risk().measure(seen.counted) for risk in RISKS if risk().applies(seen.counted)}
     return Assessment(
         quasi=tuple(domain.name for domain in frequency.domains),
@@ -507,28 +504,12 @@ def assess_classes(
         mean_size=records / len(classes) if len(classes) else 0.0,
         unique=int((sizes == 1).sum()),
         distribution=size_distribution(sizes),
-        privacy=tuple(privacy),
+        results=results_of(seen, models, wildcards, linked=linked),
         risk=risk,
         people=people_figures(classes, linked=linked and wildcards in KMAnonymity(1, 0).wildcards),
         estimates=estimates_of(frequency, risk),
         wildcards=wildcards,
     )
-
-
-@cache
-def _variants(entry: type[PrivacyModel]) -> tuple[PrivacyModel, ...]:
-    return tuple(entry.variants())
-
-
-def _unasked(frequency: FrequencyTable, wildcards: str, *, linked: bool = False) -> Iterator[PrivacyModel]:
-    """Go through the models that say something although nobody asked, and through whole histories."""
-    for entry in MODELS:
-        if entry.unasked and (frequency.sensitive or not issubclass(entry, SensitiveModel)):
-            for variant in _variants(entry):
-                if wildcards in variant.wildcards and variant.knows_population(frequency):
-                    yield variant
-    if linked and frequency.persons is not None and wildcards in KMAnonymity(1, 0).wildcards:
-        yield KMAnonymity(1, 0)
 
 
 def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildcards: str) -> ClassFigures:
@@ -542,14 +523,14 @@ def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildc
     keys = classes.members
     order = np.lexsort([codes[keys] for codes in reversed(frequency.codes)])
     figures: dict[tuple[object, ...], tuple[ClassMeasure, NDArray[Any]]] = {}
-    for number, model in enumerate((*models, *_unasked(frequency, wildcards))):
+    for number, model in enumerate((*models, *unasked(frequency, wildcards))):
         if not model.by_class:
             continue
         for part, attribute, settings in model.aspects(frequency.counted, asked=number < len(models)):
             name = None if attribute is None else frequency.sensitive[attribute].name
             measure = ClassMeasure(model.name, part.limit_name, settings, name)
-            if _identity(measure) not in figures:
-                figures[_identity(measure)] = measure, part.values(seen, attribute)[order]
+            if identity(measure) not in figures:
+                figures[identity(measure)] = measure, part.values(seen, attribute)[order]
     return ClassFigures(
         {
             domain.name: [domain.values[code] for code in codes[keys[order]].tolist()]
@@ -559,13 +540,6 @@ def _by_class(classes: EquivalenceClasses, models: Sequence[PrivacyModel], wildc
         tuple(measure for measure, _ in figures.values()),
         tuple(values for _, values in figures.values()),
     )
-
-
-def _identity(measured: ModelResult | ClassMeasure) -> tuple[object, ...]:
-    # The distance that was used says more than whether it was chosen or automatic.
-    settings = ((name, str(value)) for name, value in measured.settings.items())
-    attacker = getattr(measured, "attacker", None)
-    return (measured.model, measured.quantity, measured.attribute, attacker, *sorted(settings))
 
 
 def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str]:

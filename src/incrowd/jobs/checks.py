@@ -59,7 +59,7 @@ def judge(assessment: Assessment, policy: Policy) -> None:
     InfeasibleError
         Which says what failed, by how much, and what would help.
     """
-    problems = [_shortfall(measured) for measured in assessment.privacy if measured.holds is False]
+    problems = [_shortfall(measured) for measured in assessment.results.asked if measured.holds is False]
     if problems and assessment.wildcards != "value":
         problems.append(
             f"wildcards are {assessment.wildcards!r}, and a search counts * as a value: use a full-domain "

@@ -158,7 +158,7 @@ class Release:
         conditions
             Whether the sentences of the single conditions are among them.
         """
-        asked = [measured for measured in self.privacy.privacy if measured.limit is not None]
+        asked = [measured for measured in self.privacy.results.asked if measured.limit is not None]
         return _sentences(self, asked if conditions else [])
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
@@ -240,7 +240,7 @@ class Release:
     def document(self, *, internal: bool = False) -> dict[str, Any]:
         """Return the report of a release as plain data."""
         after, before, policy = self.privacy, self.before, self.policy
-        asked = [measured for measured in after.privacy if measured.limit is not None]
+        asked = [measured for measured in after.results.asked if measured.limit is not None]
         floor = 0 if internal else _floor(policy)
         return {
             **envelope("report"),

@@ -20,6 +20,7 @@ from incrowd.jobs.class_sizes import size_bins
 from incrowd.jobs.distributed.people import nobody
 from incrowd.jobs.distributed.rows import FIGURES, rows_of
 from incrowd.jobs.people import PeopleFigures
+from incrowd.jobs.results import Results
 from incrowd.kernels.counting import counts_per_key
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
@@ -133,7 +134,7 @@ def check_in_parts(table: Any, policy: Policy, scale: TableStatistics, found: in
         mean_size=records / int(classes.sum()) if len(sizes) else 0.0,
         unique=int(classes[sizes == 1].sum()),
         distribution=size_bins(sizes, classes),
-        privacy=tuple(measured),
+        results=Results(measured),
         risk={},
         people=None if people is None or scale.people is None else people.figures(scale.people, figures),
     )

@@ -137,7 +137,7 @@ class Limits:
     def _show(self) -> None:
         found = self.page.work.assessment
         with self._measured:
-            asked = [each for each in found.privacy if each.limit is not None]
+            asked = [each for each in found.results.asked if each.limit is not None]
             rows = [
                 (
                     each.model + (f" of {each.attribute}" if each.attribute else ""),

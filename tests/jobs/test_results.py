@@ -1,0 +1,71 @@
+"""What nobody asked for is measured when somebody looks, and says then what it always said."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import incrowd as ic
+from incrowd.jobs.results import Results
+from incrowd.privacy import TCloseness
+from incrowd.samples import hospital
+
+SCHEMA = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop")
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """How often a model was measured that nobody asked for."""
+    calls = []
+    real = TCloseness._values
+
+    def counted(self, classes, position):
+        calls.append(position)
+        return real(self, classes, position)
+
+    monkeypatch.setattr(TCloseness, "_values", counted)
+    return calls
+
+
+def test_a_release_measures_what_was_asked_and_the_rest_when_it_is_read(watched, tmp_path):
+    release = ic.anonymize(hospital(300, 1), SCHEMA, ic.KAnonymity(5))
+    release.write(tmp_path / "release.csv")
+    assert release.privacy.holds
+    assert "1 of 1 limits are met" in repr(release.privacy)
+    assert release.sentences()
+    assert not watched
+    assert release.privacy.reached("t-closeness") > 0
+    found = len(watched)
+    assert found
+    assert release.privacy.privacy == release.privacy.privacy
+    assert len(watched) == found, "measured once"
+    assert {each.model for each in release.privacy.privacy} == {each.model for each in release.before.privacy}
+
+
+def test_a_copy_has_all_figures(watched):
+    assessment = ic.assess(hospital(300, 1), SCHEMA, ic.KAnonymity(1))
+    copied = pickle.loads(pickle.dumps(assessment))
+    assert watched
+    assert [each.model for each in copied.results.asked] == ["k-anonymity"]
+    assert copied.privacy == assessment.privacy
+    assert len(copied.privacy) > 10
+    assert copied == assessment
+    assert "others" not in repr(copied.results)
+    assert copied.results != Results(copied.results.asked)
+
+
+def test_a_measure_that_was_stopped_is_taken_again():
+    given = [KeyboardInterrupt, ()]
+
+    def others():
+        found = given.pop(0)
+        if found:
+            raise found
+        return found
+
+    results = Results((), others)
+    with pytest.raises(KeyboardInterrupt):
+        results.all  # noqa: B018
+    assert results.all == ()
+    assert not given
