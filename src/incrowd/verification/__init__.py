@@ -33,8 +33,9 @@ from incrowd.verification.classes import (
     smallest_class,
 )
 from incrowd.verification.databases import is_address
+from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.forms import raw_left, treated_unchecked, wrong_forms
-from incrowd.verification.models import Measuring
+from incrowd.verification.models import Measuring, needs_values
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons, find_persons, refuse_several_rows
 from incrowd.verification.policy import UNRELEASED, Column, Policy, read_policy
@@ -49,7 +50,7 @@ from incrowd.verification.weights import find_weights
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Finding", "PeopleFound", "Verification", "verify"]
+__all__ = ["Finding", "PeopleFound", "Verification", "checks_as_sql", "verify"]
 
 _TOLERANCE = 1e-12
 
@@ -213,7 +214,7 @@ def _checked(
     persons = find_persons(con, released, raw, policy, placed=placed)
     by_person = persons is not None and persons.several
     # The score looks at all sensitive columns, a joint model at all the others, too.
-    sensitive = policy.named("sensitive") if any(map(_needs_values, policy.models)) else ()
+    sensitive = policy.named("sensitive") if any(map(needs_values, policy.models)) else ()
     names = [column.name for column in quasi]
     group(
         con, released, names, [column.name for column in sensitive], policy.null_values, by_person=by_person
@@ -318,13 +319,6 @@ def _plainly(
         declared = "VARCHAR"
     respell(con, table, cell, column.name, column.spelling, nulls)
     return declared
-
-
-def _needs_values(model: str) -> bool:
-    return model not in (
-        "k-anonymity", "km-anonymity", "k-map", "delta-presence", "maximum-risk", "average-risk",
-        "records-at-risk", "profitability",
-    )  # fmt: skip
 
 
 def _odd_treated(

@@ -222,6 +222,11 @@ class Attribute:
         self._height = height
         return height
 
+    def kind_tests(self) -> tuple[str, str]:
+        """Write whether a cell's text is a plain number, and whether it is a day."""
+        day = f"regexp_full_match({self.cell}, {literal(_DAY)}) AND TRY_CAST({self.cell} AS DATE) IS NOT NULL"
+        return f"regexp_full_match({self.cell}, {literal(_PLAIN)})", day
+
     def _find_kind(self) -> str:
         asked, name = self.column.kind, self.column.name
         if self._stored != "text":

@@ -21,7 +21,7 @@ from incrowd.verification.treatments import LINKED, Treatment
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["decimal_of", "raw_left", "treated_unchecked", "wrong_forms"]
+__all__ = ["decimal_of", "follower_sql", "form_of", "raw_left", "treated_unchecked", "wrong_forms"]
 
 Form = Callable[[str, int], bool]
 """Says whether a value that so many records have is one that the treatment gives."""
@@ -40,7 +40,7 @@ def wrong_forms(
         return [f"the treated column {name!r} is not in the file"]
     if treatment.name == LINKED:
         return _told_more(con, released, name, treatment, null_values)
-    form = _form(treatment, spelling)
+    form = form_of(treatment, spelling)
     if form is None:
         return []
     text = written(con, released, name, () if treatment.name == "constant" else null_values)
@@ -73,18 +73,32 @@ def _told_more(
     null_values: Sequence[str],
 ) -> list[str]:
     """Say of how many values of a treated column a linked one has several."""
-    lead = str(treatment.first)
-    if treatment.of not in _FOLLOWED or lead not in released.names:
-        return []
-    value, own = (written(con, released, column, null_values) for column in (lead, name))
-    (wrong,) = fetch_row(
-        con,
-        f"SELECT count(*) FROM (SELECT {value} AS v FROM {released.name} AS t GROUP BY v "
-        f"HAVING count(DISTINCT {own}) > 1)",
-    )
+    several = follower_sql(con, released, name, treatment, null_values)
+    wrong = 0 if several is None else fetch_row(con, several)[0]
     if not wrong:
         return []
-    return [f"the column {name!r} goes along with {lead!r}, but {wrong} values of that one have several here"]
+    return [
+        f"the column {name!r} goes along with {str(treatment.first)!r}, but {wrong} values of that one have "
+        "several here"
+    ]
+
+
+def follower_sql(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    name: str,
+    treatment: Treatment,
+    null_values: Sequence[str],
+) -> str | None:
+    """Write the question of how many values a linked column has several for; None where it may."""
+    lead = str(treatment.first)
+    if treatment.name != LINKED or treatment.of not in _FOLLOWED or lead not in released.names:
+        return None
+    value, own = (written(con, released, column, null_values) for column in (lead, name))
+    return (
+        f"SELECT count(*) FROM (SELECT {value} AS v FROM {released.name} AS t GROUP BY v "
+        f"HAVING count(DISTINCT {own}) > 1)"
+    )
 
 
 def raw_left(
@@ -120,7 +134,8 @@ def treated_unchecked(name: str, role: str, treatment: Treatment) -> list[str]:
     return found
 
 
-def _form(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+def form_of(treatment: Treatment, spelling: Spelling | None) -> Form | None:
+    """Return the form that a treatment gives; None where nothing can be told, as of linked columns."""
     return (
         _form_of_texts(treatment)
         or _form_of_dates(treatment, spelling)

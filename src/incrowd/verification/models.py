@@ -25,11 +25,11 @@ from incrowd.verification.wildcards import alone, check_known, matching
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Measuring"]
+__all__ = ["LARGEST_T", "SLACK", "Measuring", "may_be_zero", "needs_values"]
 
-_SLACK = 1e-12
+SLACK = 1e-12
 _MOST_SUBSETS = 10_000
-_LARGEST_T = 0.5
+LARGEST_T = 0.5
 
 
 @dataclass
@@ -319,7 +319,7 @@ class Measuring:
         assert self.people is not None
         found: list[tuple[int]] = []
         if self.wildcards == "conservative":
-            which = alone(self.con, range(self.quasi))
+            which = alone(range(self.quasi))
             found = self.con.execute(f"SELECT class FROM main.classes WHERE {which}").fetchall()
         return self.people.sizes_and_people({name for (name,) in found})
 
@@ -360,10 +360,10 @@ class Measuring:
             counts = f"counts_{attribute.coded()}"
             even = self._each(quantities.evenness(counts))
             apart = self._each(quantities.distance(attribute, counts, "equal"))
-            zero |= min(even) == 0 or max(apart) > _LARGEST_T
+            zero |= min(even) == 0 or max(apart) > LARGEST_T
             evenness.append(math.fsum(even) / len(even))
             least, extent = min(apart), max(apart) - min(apart)
-            if extent > _SLACK:
+            if extent > SLACK:
                 closeness.append(math.fsum((one - least) / extent for one in apart) / len(apart))
             elif demand.settings["strict"]:
                 return None  # 0/0 leaves the score undefined, which satisfies no limit
@@ -387,10 +387,22 @@ def _whole(reached: float) -> float:
 def _holds(demand: Demand, reached: float) -> bool:
     """Compare with the limit; meeting it exactly counts, and sums get a slack."""
     if demand.model == "profitability":
-        settings = demand.settings
-        may_be_zero = settings["attack"] == "none" and (
-            settings["definition"] == "table" or not settings["adversary_gain"]
-        )
-        return reached >= 0 if may_be_zero else reached > 0
-    slack = _SLACK * max(1.0, demand.limit)
+        return reached >= 0 if may_be_zero(demand) else reached > 0
+    slack = SLACK * max(1.0, demand.limit)
     return reached >= demand.limit - slack if demand.at_least else reached <= demand.limit + slack
+
+
+def may_be_zero(demand: Demand) -> bool:
+    """Say of profitability whether a payoff of nothing is enough."""
+    settings = demand.settings
+    return bool(
+        settings["attack"] == "none" and (settings["definition"] == "table" or not settings["adversary_gain"])
+    )
+
+
+def needs_values(model: str) -> bool:
+    """Say whether a model looks at sensitive values."""
+    return model not in (
+        "k-anonymity", "km-anonymity", "k-map", "delta-presence", "maximum-risk", "average-risk",
+        "records-at-risk", "profitability",
+    )  # fmt: skip

@@ -18,7 +18,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from incrowd.verification.attribute import Attribute
-from incrowd.verification.classes import fetch_row
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,19 +56,12 @@ def diversity(attribute: Attribute, counts: str, settings: dict[str, Any]) -> st
 
 
 def _tabulate_grassberger(con: duckdb.DuckDBPyConnection, counts: str) -> None:
-    """Make the table `grassberger` (n, g) with Grassberger's G(n) for the counts that there are."""
-    present = {int(n) for (n,) in con.execute(f"SELECT DISTINCT n FROM {counts}").fetchall()}
-    found: list[tuple[int, float]] = []
+    """Make the table `grassberger` (n, g) with Grassberger's G(n) up to the largest count."""
     # G(1) = -gamma - ln 2, G(2) = 2 + G(1), G(2m + 2) = G(2m) + 2 / (2m + 1), and G(2m + 1) = G(2m).
-    g = -_EULER - math.log(2)
-    for n in range(1, max(present, default=0) + 1):
-        if n % 2 == 0:
-            g += 2 / (n - 1)
-        if n in present:
-            found.append((n, g))
     con.execute(
-        "CREATE OR REPLACE TABLE grassberger AS SELECT unnest(?::HUGEINT[]) AS n, unnest(?::DOUBLE[]) AS g",
-        [[n for n, _ in found], [value for _, value in found]],
+        f"CREATE OR REPLACE TABLE grassberger AS SELECT n::HUGEINT AS n, {-_EULER - math.log(2)!r}::DOUBLE "
+        "+ sum(CASE WHEN n % 2 = 0 THEN 2::DOUBLE / (n - 1) ELSE 0 END) OVER (ORDER BY n) AS g "
+        f"FROM range(1, (SELECT max(n) + 1 FROM {counts})::BIGINT) AS counted(n)"
     )
 
 
@@ -171,9 +163,7 @@ def _ordered(attribute: Attribute, counts: str) -> str:
     sums of W give both sides.
     """
     tables, table_total = attribute.coded(as_text=False), attribute.occurrences(as_text=False)
-    (values,) = fetch_row(attribute.con, f"SELECT count(*) FROM whole_{tables}")
-    if values == 1:
-        return f"SELECT DISTINCT part, home, 0.0::DOUBLE AS value FROM {counts}"
+    values = f"(SELECT count(*) FROM whole_{tables})"
     return f"""
         WITH
         cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
@@ -216,7 +206,10 @@ def _ordered(attribute: Attribute, counts: str) -> str:
                      ELSE at_crossing END AS at_middle
             FROM crossed
         )
-        SELECT part, home, apart::DOUBLE / ({values - 1}::HUGEINT * {table_total} * total)::DOUBLE AS value
+        -- Where the table has one value alone nothing is apart: no distance, and no way to divide it by.
+        SELECT
+            part, home,
+            apart::DOUBLE / (greatest({values} - 1, 1)::HUGEINT * {table_total} * total)::DOUBLE AS value
         FROM (
             SELECT
                 part, home, total,

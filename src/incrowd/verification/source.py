@@ -31,7 +31,7 @@ from incrowd.verification.other_kinds import as_parquet
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["CsvFormat", "Part", "Table", "connect", "literal", "open_file", "reworded"]
+__all__ = ["CsvFormat", "Part", "Table", "connect", "glob_free", "literal", "open_file", "reworded"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
@@ -232,7 +232,7 @@ def reworded(path: Path) -> Iterator[None]:
         raise TableError(f"{path}{place}: {why}") from None
 
 
-def _glob_free(path: Path) -> str:
+def glob_free(path: Path) -> str:
     """Write a path as an SQL literal in which ``*``, ``?`` and ``[`` mean themselves."""
     return literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
 
@@ -251,7 +251,7 @@ def _distinct(names: tuple[str, ...], path: Path) -> tuple[str, ...]:
 
 
 def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
-    file = _glob_free(path)
+    file = glob_free(path)
     with reworded(path):
         schema = con.execute(f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({file})").fetchall()
         names = _distinct(_top_level(schema), path)
@@ -310,7 +310,7 @@ def _csv(
         zipped = False
     compression = "gzip" if zipped else "none"
     given = "quote = '\"', escape = '\"'"
-    file = _glob_free(read_from)
+    file = glob_free(read_from)
 
     asked = csv_format.delimiter
     headers = {

@@ -112,9 +112,7 @@ def fewest_stood_for(con: duckdb.DuckDBPyConnection, quasi: int, wildcards: str)
             )
         case "conservative":
             # Who counts alone is one person at most.
-            told = (
-                f"CASE WHEN {alone(con, range(quasi))} THEN least(millionths, {_MILLION}) ELSE millionths END"
-            )
+            told = f"CASE WHEN {alone(range(quasi))} THEN least(millionths, {_MILLION}) ELSE millionths END"
             (found,) = fetch_row(con, f"SELECT min({told}) FROM {own}")
         case _:
             (found,) = fetch_row(con, f"SELECT min(millionths) FROM {own}")

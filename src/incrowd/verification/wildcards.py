@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from incrowd.errors import PolicyError
-from incrowd.verification.classes import fetch_row, seen_by
+from incrowd.verification.classes import seen_by
 from incrowd.verification.demands import Demand
 from incrowd.verification.policy import SUPPRESSED
 from incrowd.verification.source import literal
@@ -75,14 +75,14 @@ def matching(
             con.execute("DROP SCHEMA IF EXISTS met CASCADE")
 
 
-def alone(con: duckdb.DuckDBPyConnection, known: Sequence[int]) -> str:
+def alone(known: Sequence[int]) -> str:
     """Write the SQL of whether a class has a cell that matches nothing; columns without another are out."""
-    tells = [
-        number
+    ways = (
+        f"({_hidden(f'q{number}')} AND EXISTS (SELECT 1 FROM main.classes AS told "
+        f"WHERE NOT {_hidden(f'told.q{number}')}))"
         for number in known
-        if fetch_row(con, f"SELECT count(*) FROM main.classes WHERE NOT {_hidden(f'q{number}')}")[0]
-    ]
-    return "(" + " OR ".join(_hidden(f"q{number}") for number in tells) + ")" if tells else "false"
+    )
+    return f"({' OR '.join(ways)})"
 
 
 def _hidden(cell: str) -> str:
@@ -123,7 +123,7 @@ def _part(
     """Make a class of each record that has a cell which matches nothing."""
     keys = ", ".join(f"q{number}" for number in known)
     one = "1::HUGEINT AS records, 1::HUGEINT AS size"
-    flagged = f"(SELECT *, {alone(con, known)} AS alone FROM seen.classes)"
+    flagged = f"(SELECT *, {alone(known)} AS alone FROM seen.classes)"
     if not told:
         con.execute(
             f"CREATE TABLE classes AS SELECT class, records, CASE WHEN alone THEN 1 ELSE size END AS size, "

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.logs import LOG
 from incrowd.cli.parsing import file_or_address, listed, named
+from incrowd.errors import ParameterError
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from incrowd.io.targets import Target
     from incrowd.verification import Finding, PeopleFound, Verification
 
 __all__ = ["verify"]
@@ -48,6 +51,15 @@ def verify(
     escape_formulas: Annotated[
         bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
     ] = False,
+    emit_sql: Annotated[
+        Path | None,
+        typer.Option(
+            "--emit-sql",
+            metavar="FILE",
+            help="Also write the checks as one script of SQL for DuckDB, for an auditor without incrowd.",
+        ),
+    ] = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Check a release against its policy by a second implementation.
@@ -59,6 +71,11 @@ def verify(
     """
     from incrowd.verification import verify as check
 
+    script = None
+    if emit_sql is not None:
+        _refuse_more(table, population, against, row_map, escaped=escape_formulas)
+        written = outputs.outputs_of(released, policy=policy, force=force)
+        script = outputs.added(written, emit_sql)
     result = check(
         named(released),
         policy,
@@ -72,12 +89,36 @@ def verify(
         names=listed(names),
         escaped=escape_formulas,
     )
+    if script is not None:
+        _write_script(script, named(released), policy, delimiter, encoding)
     if json:
         outputs.print_json(result.to_dict())
     else:
         _show(result)
+        if emit_sql is not None:
+            LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if not result.ok:
         raise typer.Exit(2 if result.is_open else 1)
+
+
+def _refuse_more(*given: object, escaped: bool) -> None:
+    """Refuse what the script would pass over: it is about one file alone."""
+    if any(each is not None for each in given) or escaped:
+        raise ParameterError(
+            "--emit-sql: the script checks one CSV or Parquet file by itself; leave out --table, "
+            "--population, --against, --row-map and --escape-formulas"
+        )
+
+
+def _write_script(
+    script: Target, released: str, policy: Path, delimiter: str | None, encoding: str | None
+) -> None:
+    from incrowd.io.targets import writing
+    from incrowd.verification import checks_as_sql
+
+    text = checks_as_sql(released, policy, delimiter=delimiter, encoding=encoding)
+    with script.outputs, writing(script) as place:
+        place.write_text(text, encoding="utf-8")
 
 
 def _show(result: Verification) -> None:
