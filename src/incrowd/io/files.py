@@ -24,7 +24,6 @@ from incrowd.io.kinds.files import kind_of, read_kind, write_kind
 from incrowd.io.targets import writing
 
 if TYPE_CHECKING:
-    import mmap
 
     import numpy as np
     import polars as pl
@@ -34,7 +33,6 @@ __all__ = [
     "CsvFormat",
     "checked_csv",
     "escaping",
-    "has_blank_lines",
     "has_parquet_ends",
     "is_parquet",
     "read_table",
@@ -172,10 +170,10 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
         raise no_text(path)
-    used, names, expected = checked_csv(np.frombuffer(data, np.uint8), data[: 1 << 20], path, asked)
+    used, names, expected, blank = checked_csv(np.frombuffer(data, np.uint8), data[: 1 << 20], path, asked)
     mark = (used.delimiter or ",")[0]
     fields = len(names)
-    if fields > 1 and has_blank_lines(data):
+    if fields > 1 and blank:
         kept = np.empty(len(data), np.uint8)
         length = without_blank_lines(np.frombuffer(data, np.uint8), mark, kept)
         data = kept[:length].tobytes()
@@ -200,14 +198,9 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     return (unescape(table) if used.escaped else table), used
 
 
-def has_blank_lines(data: bytes | mmap.mmap) -> bool:
-    """Say whether a CSV may have blank lines, of which parsers make rows; perhaps they stand in quotes."""
-    return data[:1] in (b"\n", b"\r") or data.find(b"\n\n") >= 0 or data.find(b"\n\r\n") >= 0
-
-
 def checked_csv(
     content: NDArray[np.uint8], start: bytes, path: Path, asked: CsvFormat
-) -> tuple[CsvFormat, list[str], int]:
+) -> tuple[CsvFormat, list[str], int, int]:
     """Check the shape of a CSV, since parsers fill short lines up without a word.
 
     Parameters
@@ -225,6 +218,8 @@ def checked_csv(
         The columns.
     rows
         How many rows there are below the header.
+    blank
+        How many lines are blank, of which parsers would make rows.
 
     Raises
     ------
@@ -259,6 +254,7 @@ def checked_csv(
         CsvFormat(delimiter, asked.encoding, asked.names, asked.escaped),
         names,
         records - (0 if asked.names else 1),
+        blank,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import glob
 import gzip
-import mmap
 import os
 import re
 import shutil
@@ -24,7 +23,6 @@ from incrowd.io.columns import columns_named
 from incrowd.io.files import (
     CsvFormat,
     checked_csv,
-    has_blank_lines,
     has_parquet_ends,
     is_parquet,
     missing_alone,
@@ -312,10 +310,10 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
         content = np.asarray(np.memmap(source, np.uint8, "r"))
         with source.open("rb") as opened:
             start = opened.read(1 << 20)
-        used, names, expected = checked_csv(content, start, file, asked)
+        used, names, expected, blank = checked_csv(content, start, file, asked)
         mark = (used.delimiter or ",")[0]
-        if len(names) > 1:
-            source = _without_blank_lines(source, content, mark, kept)
+        if len(names) > 1 and blank:
+            source = _without_blank_lines(content, mark, kept)
         frame = pl.scan_csv(
             source,
             separator=mark,
@@ -343,15 +341,12 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
     return used
 
 
-def _without_blank_lines(source: Path, content: NDArray[np.uint8], mark: str, kept: Path) -> Path:
-    """Return a CSV without blank lines: the file, if it is one, or a copy."""
+def _without_blank_lines(content: NDArray[np.uint8], mark: str, kept: Path) -> Path:
+    """Copy a CSV without its blank lines; return where it is."""
     import numpy as np
 
     from incrowd.kernels.lines import without_blank_lines
 
-    with source.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if not has_blank_lines(data):
-            return source
     copy = np.memmap(kept, np.uint8, "w+", shape=content.shape)
     length = without_blank_lines(content, mark, copy)
     copy.flush()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled
+from incrowd.kernels.jit import compiled, each_on_a_core, thread_count
 
 __all__ = ["scan", "without_blank_lines"]
 
-_QUOTE, _LF, _CR = 34, 10, 13
+_LF = 10
+_LARGE = 1 << 22
+"""Bytes from which a file is gone over in parts, by all cores."""
 
 
 @compiled
@@ -69,6 +71,56 @@ def _scan(data, delimiter, limit):
     return expected, records, np.int64(0), np.int64(0), blank
 
 
+@compiled
+def _scan_plain(data, start, stop, delimiter, expected):
+    """Go over whole lines: records, blank lines, and whether there is a quote or a record of other fields."""
+    records = np.int64(0)
+    blank = np.int64(0)
+    fields = np.int64(1)
+    began = start
+    for i in range(start, stop):
+        byte = data[i]
+        if byte == delimiter:
+            fields += 1
+        elif byte == 34:
+            return records, blank, True
+        elif byte == 10:
+            if i == began or (i == began + 1 and data[began] == 13):
+                blank += 1
+            elif fields != expected:
+                return records, blank, True
+            else:
+                records += 1
+            fields = np.int64(1)
+            began = i + 1
+    return records, blank, False
+
+
+def _scan_in_parts(data: NDArray[np.uint8], delimiter: np.uint8, parts: int) -> tuple[int, ...] | None:
+    """Scan as `_scan` does, parts at once; None where there are quotes, or records unlike the first."""
+    expected = _scan(data, delimiter, 1)[0]
+    borders = [0]
+    for part in range(1, parts):
+        near = max(data.size * part // parts, borders[-1])
+        ends = np.flatnonzero(data[near : near + _LARGE] == _LF)
+        if len(ends):
+            borders.append(near + int(ends[0]) + 1)
+    last = np.flatnonzero(data[borders[-1] :][-_LARGE:] == _LF)
+    if not len(last):
+        return None
+    borders.append(max(borders[-1], data.size - _LARGE) + int(last[-1]) + 1)
+
+    def whole_lines(part: int) -> tuple[int, int, int]:
+        return _scan_plain(data, borders[part], borders[part + 1], delimiter, expected)  # type: ignore[no-any-return]
+
+    found = each_on_a_core(whole_lines, range(len(borders) - 1))
+    # What no line end closes is a record, too.
+    fields, records, line, _, _ = _scan(data[borders[-1] :], delimiter, -1)
+    if line or any(odd for *_, odd in found) or (records and fields != expected):
+        return None
+    return expected, records + sum(each[0] for each in found), 0, 0, sum(each[1] for each in found)
+
+
 def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int, int, int, int, int]:
     """Count fields and records up to the first record that is unlike the others.
 
@@ -94,7 +146,9 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
     blank
         Blank lines among the records, with those above the first.
     """
-    fields, records, line, found, blank = _scan(data, np.uint8(ord(delimiter)), limit)
+    mark = np.uint8(ord(delimiter))
+    whole = _scan_in_parts(data, mark, thread_count()) if limit < 0 and data.size >= _LARGE else None
+    fields, records, line, found, blank = whole or _scan(data, mark, limit)
     return int(fields), int(records), int(line), int(found), int(blank)
 
 
