@@ -24,7 +24,6 @@ from incrowd.io.kinds.files import kind_of, read_kind, write_kind
 from incrowd.io.targets import writing
 
 if TYPE_CHECKING:
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -276,9 +275,13 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
             f"{path}: {place} is not {encoding}; name the encoding, e.g. "
             + setting("CsvFormat(encoding='latin-1')", "--encoding latin-1")
         ) from None
-    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+    if _is_utf8(encoding):
         return data
     return text.lstrip("\ufeff").encode()
+
+
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def _sniff(content: Any) -> str:
@@ -368,13 +371,17 @@ def write_table(table: pl.DataFrame, path: Path, target: Path, csv_format: CsvFo
     mark = (csv_format.delimiter or ",")[0]
     if csv_format.escaped:
         table = escape(table)
-    text = table.write_csv(separator=mark, null_value=null_text(table.width), quote_style="necessary")
-    if "\0" in text:
+    written = io.BytesIO()
+    table.write_csv(written, separator=mark, null_value=null_text(table.width), quote_style="necessary")
+    data = written.getvalue()
+    if b"\0" in data:
         raise nul_in(target)
-    try:
-        data = text.encode(csv_format.encoding)
-    except UnicodeEncodeError:
-        raise TableError(f"{target}: a value cannot be written in {csv_format.encoding}; use utf-8") from None
+    if not _is_utf8(csv_format.encoding):
+        try:
+            data = data.decode().encode(csv_format.encoding)
+        except UnicodeEncodeError:
+            problem = f"a value cannot be written in {csv_format.encoding}; use utf-8"
+            raise TableError(f"{target}: {problem}") from None
     if target.suffix.lower() == ".gz":
         # No file name and no time inside, so that the same release has the same bytes.
         data = gzip.compress(data, 6, mtime=0)
