@@ -101,7 +101,9 @@ def _shell(code: str, where: str) -> None:
                 status = _incrowd(shlex.split(command)[1:])
             sys.stdout.write(errors.getvalue())
         else:
-            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+            # The Python of the page is the one that runs the tests.
+            words = re.sub(r"^python\b", shlex.quote(sys.executable), command)
+            done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
             status = done.returncode
             sys.stdout.write(done.stdout + done.stderr)
         assert status == expected, f"{where}: `{command}` ended with {status}"
