@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from incrowd.table.markup import InNotebooks
+
 __all__ = ["Attack", "Rate", "risk_of", "wilson"]
 
 _Z = 1.959963984540054
@@ -21,7 +23,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(InNotebooks):
     """What one kind of attack achieved.
 
     Attributes
@@ -40,6 +42,8 @@ class Attack:
     figures
         What else was counted, by name; each attack says what it has.
     """
+
+    _shown = ("name", "attacks", "main", "baseline", "control", "risk", "figures", "stronger_than_guessing")
 
     name: str
     attacks: int

@@ -17,6 +17,7 @@ from incrowd.jobs.policy import Policy
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import treated_table, treatment_entries
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ COUNT = "count"
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class Anatomy(InNotebooks):
     """A table in two parts, of the kind that came in.
 
     Attributes
@@ -61,6 +62,8 @@ class Anatomy:
     source
         The path of the input, where it was one.
     """
+
+    _shown = ("groups", "l", "models")
 
     quasi_table: Any
     sensitive_table: Any

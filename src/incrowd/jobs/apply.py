@@ -27,6 +27,7 @@ from incrowd.recoding import (
 from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.documents import envelope
 from incrowd.table.frequency import FrequencyTable
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 from incrowd.table.union import Part, Shown, key_of_rows, together
 
@@ -44,7 +45,7 @@ _REASONS = ("", "outside", "too small", "suppressed")
 
 
 @dataclass(frozen=True)
-class AppliedBatch:
+class AppliedBatch(InNotebooks):
     """A batch of rows, recoded by decisions that were made before.
 
     Attributes
@@ -71,6 +72,8 @@ class AppliedBatch:
     sources
         What was given: paths, where they were paths.
     """
+
+    _shown = ("records", "outside", "too_small", "suppressed")
 
     table: Any = field(repr=False)
     policy: Policy = field(repr=False)

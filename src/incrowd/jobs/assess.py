@@ -22,6 +22,7 @@ from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
+from incrowd.table.markup import InNotebooks
 from incrowd.table.wildcards import WILDCARD, wildcard_sentence
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
+    from incrowd.report.plots import AssessmentPlots
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
@@ -62,7 +64,7 @@ class ClassMeasure:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassFigures:
+class ClassFigures(InNotebooks):
     """Every equivalence class with its size and what each measure gives it, in the order of its cells.
 
     Attributes
@@ -77,6 +79,8 @@ class ClassFigures:
         Per measure the value of each class: int64[classes] or float64[classes]; infinite where a model says
         so.
     """
+
+    _shown = ("measures",)
 
     cells: dict[str, list[str | None]] = field(repr=False)
     records: NDArray[np.int64] = field(repr=False)
@@ -328,6 +332,13 @@ class Assessment:
             for measured in self.privacy
         ]
         return table(f"{self.records:,} records, {self.suppressed:,} suppressed", ("", "value", ""), rows)
+
+    @property
+    def plot(self) -> AssessmentPlots:
+        """Charts of the table: ``plot.classes()`` and ``plot.risk()``; see `Release.plot`."""
+        from incrowd.report.plots import AssessmentPlots
+
+        return AssessmentPlots({"classes": {"before": self.size_entry()}, "risk": {"before": self.risk}})
 
     def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
         """Return plain data for JSON.

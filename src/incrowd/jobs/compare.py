@@ -21,6 +21,7 @@ from incrowd.privacy import KAnonymity, LDiversity, TCloseness
 from incrowd.progress import Progress, Silent
 from incrowd.report.document import ComparisonRun
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 from incrowd.utility import METRICS
 
@@ -39,7 +40,7 @@ _NO_LIMIT = 2**31
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(InNotebooks):
     """What `compare` found.
 
     Attributes
@@ -49,6 +50,8 @@ class Comparison:
     runs
         Every run, in the order of the grid.
     """
+
+    _shown = ("records", "averages")
 
     records: int
     runs: tuple[ComparisonRun, ...]

@@ -9,6 +9,7 @@ from incrowd.errors import InfeasibleError, SchemaError
 from incrowd.jobs.survey import refuse_survey
 from incrowd.parameters import COUNT, SHARE
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class ProcessedTable:
+class ProcessedTable(InNotebooks):
     """What is left of a table.
 
     Attributes
@@ -53,6 +54,8 @@ class ProcessedTable:
     score
         The P29 score of what is left.
     """
+
+    _shown = ("records", "deleted", "classes", "clean", "p29", "rounds")
 
     table: Any = field(repr=False)
     rounds: tuple[Round, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InputError, TableError, setting
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 from incrowd.table.survey import UNIT, Sampling
 from incrowd.utility import METRICS, MetricResult, measure_all
@@ -29,7 +30,7 @@ _ASTRAY = 0.1
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(InNotebooks):
     """What a released table lost of a raw one.
 
     Attributes
@@ -48,6 +49,8 @@ class Evaluation:
     frequency, recoding
         The raw keys and what became of them.
     """
+
+    _shown = ("records", "suppressed", "classes", "summarized", "utility")
 
     records: int
     suppressed: int

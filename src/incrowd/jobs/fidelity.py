@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd.errors import ParameterError, named
 from incrowd.parameters import COUNT, PART, SEED
 from incrowd.recoding import read_set
+from incrowd.table.markup import InNotebooks
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Queries:
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class Fidelity(InNotebooks):
     """See `fidelity`.
 
     Attributes
@@ -99,6 +100,8 @@ class Fidelity:
     weighted
         The marginals of the people whom the records stand for; empty without sampling weights.
     """
+
+    _shown = ("queries", "marginals", "associations")
 
     marginals: tuple[Marginal, ...]
     associations: tuple[Association, ...]

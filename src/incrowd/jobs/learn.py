@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import MissingExtraError, ParameterError
 from incrowd.parameters import SEED, SHARE
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ _LEAST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LearningResult:
+class LearningResult(InNotebooks):
     """Scores of one kind of model on raw records that it was not trained on.
 
     Attributes
@@ -37,6 +38,8 @@ class LearningResult:
     kept
         (released - baseline) / (raw - baseline): 1 nothing lost; None where raw records teach nothing either.
     """
+
+    _shown = ("target", "score", "raw", "released", "baseline", "kept")
 
     target: str
     score: str

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import TableError
 from incrowd.jobs.arguments import as_schema
 from incrowd.parameters import COUNT, SEED
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _CERTAIN = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class LossBound:
+class LossBound(InNotebooks):
     """A lower bound of the loss LM.
 
     Attributes
@@ -33,9 +34,15 @@ class LossBound:
         Records that it was computed of.
     """
 
+    _shown = ("value", "low", "records")
+
     value: float
     low: float
     records: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self)
 
 
 def loss_bound(table: Any, schema: Schema, k: int, *, sample: int = 20_000, seed: int = 0) -> LossBound:

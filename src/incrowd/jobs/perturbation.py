@@ -18,6 +18,7 @@ from incrowd.errors import (
     setting,
 )
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +33,7 @@ _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
-class Perturbation:
+class Perturbation(InNotebooks):
     """How far columns of numbers were perturbed, and who is found again.
 
     Attributes
@@ -57,6 +58,18 @@ class Perturbation:
         The same if every row is given a released one of its own so that the sum of squared distances is
         least; None where that was not asked for.
     """
+
+    _shown = (
+        "columns",
+        "records",
+        "il1s",
+        "means",
+        "covariances",
+        "eigenvalues",
+        "interval_disclosure",
+        "linked",
+        "linked_one_to_one",
+    )
 
     columns: tuple[str, ...]
     records: int

@@ -15,6 +15,7 @@ from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import treatment_entries
 from incrowd.progress import Silent
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
@@ -62,7 +63,7 @@ class PlannedColumn:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(InNotebooks):
     """What a release would be made of. No value of the table is in it.
 
     Attributes
@@ -82,6 +83,8 @@ class Plan:
     seconds
         Wall time per stage.
     """
+
+    _shown = ("records", "people", "suppressed", "keys", "nodes", "models", "algorithm", "columns")
 
     policy: Policy
     records: int

@@ -17,6 +17,7 @@ from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.parameters import SEED, Parameter, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
+from incrowd.table.markup import document
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS
@@ -85,6 +86,14 @@ class Policy:
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
         return f"Policy({len(self.schema.attributes)} columns; {models}; {self.algorithm.name})"
+
+    def _repr_html_(self) -> str:
+        asked = {
+            "models": list(dict.fromkeys(model.name for model in self.models)),
+            "algorithm": self.algorithm.name,
+            "max_suppression": self.max_suppression,
+        }
+        return document(repr(self), asked) + self.schema._repr_html_()
 
     def __post_init__(self) -> None:
         as_schema(self.schema)

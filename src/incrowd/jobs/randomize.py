@@ -13,6 +13,7 @@ from incrowd.errors import MissingExtraError, ParameterError, PolicyError, Table
 from incrowd.io.addresses import file_path
 from incrowd.parameters import EPSILON, check_fields, parameter
 from incrowd.table.documents import envelope
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import require_columns
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ Mechanism = Laplace | RandomizedResponse
 
 
 @dataclass(frozen=True)
-class RandomizedTable:
+class RandomizedTable(InNotebooks):
     """A table with noise, and what it cost.
 
     Attributes
@@ -108,6 +109,8 @@ class RandomizedTable:
     clipped
         Per column of numbers the values that were brought to a bound.
     """
+
+    _shown = ("epsilon", "epsilons", "clipped")
 
     table: Any = field(repr=False)
     epsilons: dict[str, float]

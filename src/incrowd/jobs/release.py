@@ -24,6 +24,7 @@ from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.table import markup
 from incrowd.table.documents import envelope, to_json
 from incrowd.table.wildcards import wildcard_sentence
 from incrowd.utility import MetricResult
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from incrowd.io.shuffle import RandomOrder
     from incrowd.privacy import ModelResult
     from incrowd.recoding import Recoding
+    from incrowd.report.plots import ReleasePlots
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Release"]
@@ -277,18 +279,7 @@ class Release:
                 for j, domain in enumerate(self.frequency.domains)
             ],
             "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
-            "front": None
-            if self.lattice is None
-            else [
-                {
-                    "levels": list(node.levels),
-                    "score": node.score,
-                    "risk": node.classes / max(after.records - node.suppressed, 1),
-                    "suppressed": node.suppressed,
-                    "chosen": self.lattice.best is not None and node.levels == self.lattice.best.levels,
-                }
-                for node in self.lattice.front()
-            ],
+            "front": None if self.lattice is None else self.lattice.front_entries(),
             "policy": _policy(policy),
             "reproduce": versions(policy),
         }
@@ -309,9 +300,37 @@ class Release:
     def _repr_html_(self) -> str:
         import html
 
-        document = self.document()
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in document["sentences"])
-        return f"<p><b>{html.escape(document['verdict']['text'])}</b></p><ul>{lines}</ul>"
+        found = self.document()
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in found["sentences"])
+        asked = [
+            (each.model, each.attribute, each.value, f"{each.sign} {each.limit:g}")
+            for each in self.privacy.privacy
+            if each.limit is not None
+        ]
+        loss = [(each["metric"], each["value"], each["normalized"]) for each in found["loss"]]
+        return (
+            f"<p><b>{html.escape(found['verdict']['text'])}</b></p><ul>{lines}</ul>"
+            + markup.table("What was asked", ("model", "attribute", "reached", "limit"), asked)
+            + markup.table("What was lost", ("metric", "value", "normalized"), loss)
+        )
+
+    @property
+    def plot(self) -> ReleasePlots:
+        """Charts of the release: ``plot.classes()``, ``.risk()``, ``.front()`` and ``.column(name)``.
+
+        Each is an Altair chart, which a notebook shows. They need ``incrowd[report]``.
+
+        Examples
+        --------
+        >>> import incrowd as ic
+        >>> schema = ic.Schema(quasi=["age"], unlisted="drop")
+        >>> release = ic.anonymize(ic.samples.hospital(200), schema, "k-anonymity:5", "optimal")
+        >>> type(release.plot.classes()).__name__
+        'Chart'
+        """
+        from incrowd.report.plots import ReleasePlots
+
+        return ReleasePlots(self.document())
 
     def write(
         self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
 from incrowd.jobs.perturbation import Comparison, read_columns, rows_before
+from incrowd.table.markup import InNotebooks
 from incrowd.treatments.pram import Pram
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _SURE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Transitions:
+class Transitions(InNotebooks):
     """What became of the values of a column with PRAM, in all rows or in a group of `within`.
 
     Attributes
@@ -47,6 +48,8 @@ class Transitions:
     errors
         Standard errors of these estimates; None as there.
     """
+
+    _shown = ("column", "within", "records")
 
     column: str
     within: str | None

@@ -17,6 +17,7 @@ from incrowd.privacy.base import (
 from incrowd.privacy.normalized_entropy import NormalizedEntropy
 from incrowd.privacy.results import ModelResult
 from incrowd.privacy.t_closeness import TCloseness
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +54,7 @@ class Offending:
 
 
 @dataclass(frozen=True, slots=True)
-class P29Score:
+class P29Score(InNotebooks):
     """The P29 score of a table and what it is made of.
 
     Attributes
@@ -80,6 +81,8 @@ class P29Score:
     offending
         The classes that make it zero, the smallest first.
     """
+
+    _shown = ("value", "k_min", "l_min", "t_max", "entropies", "distances", "reasons")
 
     value: float | None
     k_min: int

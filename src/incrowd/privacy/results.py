@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from incrowd.table.documents import plain
+from incrowd.table.markup import document
 
 __all__ = ["EquivalenceClass", "ModelResult"]
 
@@ -100,6 +101,12 @@ class ModelResult:
         of = "" if self.attribute is None else f" of {self.attribute!r}"
         of += "" if self.attacker is None else f" against {self.attacker!r}"
         return f"ModelResult({self.model}{of}: {reached}{said[self.holds]})"
+
+    def _repr_html_(self) -> str:
+        # Settings may name a value to protect, and classes are described by their cells.
+        found = self.to_dict(cells=False)
+        found.pop("settings", None)
+        return document(repr(self), found)
 
     def shortfall(self) -> str:
         """Say what was reached where what was asked."""

@@ -18,6 +18,7 @@ from incrowd.recoding.storage import domain_to_dict, read_recoding
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.documents import envelope
 from incrowd.table.frequency import smallest_codes
+from incrowd.table.markup import document
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ class Recoding(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"
+
+    def _repr_html_(self) -> str:
+        return document(type(self).__name__, {"kind": self.kind, **self.decisions()})
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``recoding.json`` and ``keys.parquet`` into a new or empty folder, both or none.

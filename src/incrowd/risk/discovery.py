@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.parameters import COUNT, PART
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +19,7 @@ __all__ = ["Identifying", "quasi_identifiers"]
 
 
 @dataclass(frozen=True, slots=True)
-class Identifying:
+class Identifying(InNotebooks):
     """How well a set of columns tells records apart.
 
     Attributes
@@ -33,6 +34,8 @@ class Identifying:
     minimal
         Whether the set reaches the distinction asked for and no smaller one in it does.
     """
+
+    _shown = ("columns", "distinction", "separation", "unique", "minimal")
 
     columns: tuple[str, ...]
     distinction: float

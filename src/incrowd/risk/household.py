@@ -11,6 +11,7 @@ from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.risk.base import RiskModel
 from incrowd.risk.individual import individual_risk, risk_of_classes
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +81,7 @@ def household_figures(classes: EquivalenceClasses, threshold: float = 0.2) -> di
 
 
 @dataclass(frozen=True, eq=False)
-class HouseholdRisk:
+class HouseholdRisk(InNotebooks):
     """How easily the households of a table are found.
 
     Attributes
@@ -98,6 +99,8 @@ class HouseholdRisk:
     expected
         Rows that are expected to be found: the sum of `risks`.
     """
+
+    _shown = ("households", "unnamed", "mean", "max", "at_risk", "expected")
 
     risks: NDArray[np.float64]
     households: int

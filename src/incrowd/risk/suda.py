@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from incrowd.parameters import COUNT, PART, Parameter
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,7 @@ _SCORING = Parameter(str, "how scores are made", choices=("product", "subsets"))
 
 
 @dataclass(frozen=True, eq=False)
-class Suda:
+class Suda(InNotebooks):
     """The minimal sample uniques of a table.
 
     Attributes
@@ -40,6 +41,16 @@ class Suda:
     contributions
         Per quasi-identifier its share of all scores in [0, 1]: that of the minimal sample uniques it is in.
     """
+
+    _shown = (
+        "quasi",
+        "rows_with_one",
+        "minimal_sample_uniques",
+        "largest_score",
+        "dis",
+        "largest_dis_score",
+        "contributions",
+    )
 
     quasi: tuple[str, ...]
     scores: NDArray[np.float64]

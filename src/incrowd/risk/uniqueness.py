@@ -11,6 +11,7 @@ from incrowd.errors import ParameterError
 from incrowd.parameters import PART
 from incrowd.privacy.base import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
+from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,7 @@ __all__ = ["Uniqueness", "estimate_uniqueness", "population_uniqueness"]
 
 
 @dataclass(frozen=True, slots=True)
-class Uniqueness:
+class Uniqueness(InNotebooks):
     """Estimated shares of the population that are unique in it.
 
     Attributes
@@ -34,6 +35,8 @@ class Uniqueness:
     chosen
         The name of that one.
     """
+
+    _shown = ("sample", "pitman", "zayatz", "snb", "poisson_gamma", "dankar", "chosen")
 
     sample: float
     pitman: float | None

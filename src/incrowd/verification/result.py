@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -141,6 +142,21 @@ class Verification:
         """Whether nothing is wrong so far, but it is not known whether every model holds."""
         return not (self.ok or self.problems or any(finding.holds is False for finding in self.findings))
 
+    def _repr_html_(self) -> str:
+        told = "open" if self.is_open else "verified" if self.ok else "NOT verified"
+        rows = [
+            (each.title, each.attribute or "", each.reached, each.asked, _WORDS[each.holds])
+            for each in self.findings
+        ]
+        cells = ("".join(f"<td>{html.escape(_text(cell))}</td>" for cell in row) for row in rows)
+        lines = (f"<li>{html.escape(text)}</li>" for text in (*self.problems, *self.notes, *self.unchecked))
+        return (
+            f"<p><b>{told}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
+            "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
+            f"<th></th></tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
+            f"<ul>{''.join(lines)}</ul>"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain types, ready for JSON, which has no infinity."""
         return {
@@ -160,6 +176,13 @@ class Verification:
             "problems": list(self.problems),
             "unchecked": list(self.unchecked),
         }
+
+
+_WORDS = {True: "holds", False: "FAILS", None: "not checked"}
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _plain(finding: Finding) -> dict[str, Any]:

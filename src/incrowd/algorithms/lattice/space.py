@@ -11,11 +11,13 @@ import numpy as np
 from incrowd.errors import TableError
 from incrowd.io.addresses import file_path
 from incrowd.table.documents import envelope, to_json
+from incrowd.table.markup import InNotebooks, table
 
 if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.algorithms.lattice.node import Node
+    from incrowd.report.plots import FrontPlots
 
 __all__ = ["SolutionSpace"]
 
@@ -23,7 +25,7 @@ _KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_ri
 
 
 @dataclass(frozen=True)
-class SolutionSpace:
+class SolutionSpace(InNotebooks):
     """The nodes that a search looked at.
 
     Attributes
@@ -47,6 +49,8 @@ class SolutionSpace:
         proved to be the best.
     """
 
+    _shown = ("records", "lattice", "looked_at", "metric", "proved", "score", "levels")
+
     names: tuple[str, ...]
     size: int
     metric: str
@@ -65,6 +69,14 @@ class SolutionSpace:
 
     def __repr__(self) -> str:
         return f"SolutionSpace({self.size:,} nodes, {len(self.nodes):,} looked at; {self.metric})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (" ".join(map(str, node.levels)), node.score, self._risk(node), node.suppressed, node.classes)
+            for node in self.front()
+        ]
+        header = ("levels", "score", "mean risk", "suppressed", "classes")
+        return super()._repr_html_() + table("The front of loss and risk", header, rows)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return one mapping per node: levels by quasi-identifier, then what is known.
@@ -112,6 +124,27 @@ class SolutionSpace:
 
     def _risk(self, node: Node) -> float:
         return node.classes / max(self.records - node.suppressed, 1)
+
+    def front_entries(self) -> list[dict[str, Any]]:
+        """Return the front as plain data for charts: loss and mean risk of each node, and the chosen one."""
+        chosen = None if self.best is None else self.best.levels
+        return [
+            {
+                "levels": list(node.levels),
+                "score": node.score,
+                "risk": self._risk(node),
+                "suppressed": node.suppressed,
+                "chosen": node.levels == chosen,
+            }
+            for node in self.front()
+        ]
+
+    @property
+    def plot(self) -> FrontPlots:
+        """A chart of what the search found: ``plot.front()``; it needs ``incrowd[report]``."""
+        from incrowd.report.plots import FrontPlots
+
+        return FrontPlots({"front": self.front_entries()})
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for JSON, without the nodes."""

@@ -42,6 +42,7 @@ from incrowd.progress import Silent
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.documents import envelope
 from incrowd.table.frequency import FrequencyTable, smallest_codes
+from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ _SAMPLED_PER_BLOCK = 500
 
 
 @dataclass(frozen=True)
-class DistributedRelease:
+class DistributedRelease(InNotebooks):
     """A table on Spark that was recoded block by block, and the account of it.
 
     Attributes
@@ -89,6 +90,8 @@ class DistributedRelease:
     treatments
         What became of treated columns before they were counted; `policy` is that of the treated table.
     """
+
+    _shown = ("algorithm", "models", "max_suppression", "blocks", "utility", "seconds")
 
     table: Any = field(repr=False)
     policy: Policy
