@@ -211,6 +211,51 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
 
 
 @pytest.mark.slow
+def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studio):
+    hospital(400).select("patient_id", "age", "sex", "zip", "cost").write_csv(tmp_path / "people.csv")
+    hospital(900, seed=7).select("age", "sex", "zip").write_csv(tmp_path / "all.csv")
+    open_path(visit, tmp_path / "people.csv")
+    visit.reads("400 rows")
+    visit.go(2)
+    cost = '[data-column="4"] '
+    visit.choose(f"{cost}[data-field=role]", "insensitive")
+    visit.choose(f"{cost}[data-field=treatment]", "round")
+    visit.fill(f"{cost}[data-field=base]", "0")
+    visit.reads("base must be a number above 0")
+    visit.fill(f"{cost}[data-field=base]", "500")
+    visit.choose('[data-column="0"] [data-field=role]', "person")
+    visit.click("[data-field=join]")
+    visit.choose('[data-column="0"] [data-field=role]', "identifying")
+    visit.until(lambda: not visit.all("[data-field=join]"), "no people any more")
+    visit.go(4)
+    visit.click('[aria-label="Remove l-diversity"]')
+    visit.mark("add-attacker")
+    visit.fill("[data-attacker] [data-field=called]", "insurer")
+    visit.fill("[data-attacker] [data-field=k]", "20")
+    visit.choose("[data-field=model]", "k-map")
+    visit.mark("add-model")
+    visit.fill("[data-field=population]", str(tmp_path / "none.csv") + "\n")
+    visit.reads("there is no such file")
+    visit.fill("[data-field=population]", str(tmp_path / "all.csv") + "\n")
+    visit.until(lambda: "there is no such file" not in visit.text(), "the population")
+    visit.fill("[data-model=k-map] [data-field=k]", "2")
+    visit.go(6)
+    visit.mark("run")
+    visit.wait("[data-mark=verdict]")
+    visit.go(8)
+    policy = Policy.read(visit.take("get-policy", "policy.toml"))
+    assert policy.schema["cost"].treatment == ic.Round(500)
+    assert [str(model) for model in policy.models] == [
+        "k-anonymity(k=5)", "k-map(k=2)", "insurer (age, sex): k-anonymity(k=20)",
+    ]  # fmt: skip
+    released = rows_of(visit.take("get-release", "release.csv"))
+    (tmp_path / "policy.toml").write_bytes((visit.downloads / "policy.toml").read_bytes())
+    run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
+    assert rows_of(tmp_path / "release.csv") == released
+    assert studio.errors.read_text() == ""
+
+
+@pytest.mark.slow
 def test_an_infeasible_policy_is_mended_by_what_would_help_and_a_node_is_taken(visit, tmp_path, studio):
     hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
     open_path(visit, tmp_path / "people.csv")

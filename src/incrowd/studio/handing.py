@@ -32,6 +32,8 @@ def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
     assert work.source is not None
     options = {"policy": _POLICY, "output": release_name(work), **_format(work.csv_format)}
+    if work.population is not None:
+        options["population"] = work.population
     words = ["incrowd", "anonymize", work.source.name]
     words += [word for name, value in options.items() for word in (_option(name), value)]
     return shlex.join([*words, *([_option("stream")] if _opened(work) else [])])
@@ -50,6 +52,8 @@ def script(work: Work) -> str:
         given = ", csv_format=csv_format"
     if _opened(work):
         table, given = f"ic.scan({table}{given})", ""
+    if work.population is not None:
+        given += f", population={work.population!r}"
     lines += [
         f"release = ic.anonymize({table}, policy{given})",
         f"release.write({release_name(work)!r})",

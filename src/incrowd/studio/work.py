@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS
-from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
+from incrowd.errors import InfeasibleError, InputError, ParameterError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
@@ -21,6 +21,7 @@ from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
 from incrowd.studio.advice import Change, advise
 from incrowd.studio.cancelling import Within
+from incrowd.studio.tables import Column, Source, counted, read
 from incrowd.studio.trees import TreeEditor
 from incrowd.table.schema import OPEN_ROLE
 
@@ -48,35 +49,6 @@ _LOOKED_AT = 30
 _DRAFTED = 100_000
 """Rows that a draft looks at."""
 _SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet", *(s for kind in KINDS for s in kind.suffixes))
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a table is.
-
-    Attributes
-    ----------
-    path
-        The file that is read.
-    name
-        How a command names it.
-    sample
-        Whether it is the built-in sample.
-    """
-
-    path: Path
-    name: str
-    sample: bool = False
-
-
-@dataclass(frozen=True)
-class Column:
-    """What is shown of a column: its type and counts."""
-
-    name: str
-    type: str
-    distinct: int
-    missing: int
 
 
 @dataclass(frozen=True)
@@ -160,6 +132,7 @@ class Work:
         self.release: Release | None = None
         self.account: dict[str, Any] = {}
         self.infeasible = False
+        self.population: str | None = None
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
@@ -201,9 +174,9 @@ class Work:
         many = is_scan(source.path)
         large = source.path.is_file() and source.path.stat().st_size > _STREAMED
         streams = many or (large and kind_of(source.path) is None)
-        table, csv_format = _read(source, csv_format, streams, progress)
+        table, csv_format = read(source, csv_format, streams, progress)
         lazy = table.frame if isinstance(table, Files) else table.lazy()
-        height, columns = _counted(lazy, estimate=streams)
+        height, columns = counted(lazy, estimate=streams)
         if not height:
             raise TableError(f"{source.name}: the table has no rows")
         choices = self._choices(lazy, height, source)
@@ -293,6 +266,43 @@ class Work:
 
     # --- what is done with it ---------------------------------------------------------------------
 
+    @property
+    def _beside(self) -> dict[str, Any]:
+        """What every search is given beside table and policy."""
+        return {"population": self.population, "csv_format": self.csv_format}
+
+    def policy(self) -> Policy:
+        """Return the policy as it stands.
+
+        Raises
+        ------
+        InputError
+            Also where a treatment would ask for its key, which nobody would answer.
+        """
+        assert self.choices is not None
+        found = self.choices.policy()
+        for each in found.schema.treated:
+            if each.treatment is not None and each.treatment.key_source == "prompt":
+                raise ParameterError(
+                    f"the treatment of {each.name!r} would ask for its key in the terminal; say where "
+                    "the key is: env:NAME or file:PATH"
+                )
+        return found
+
+    def set_population(self, path: str) -> None:
+        """Take the file of a population; an empty text takes none.
+
+        Raises
+        ------
+        TableError
+            When there is no such file.
+        """
+        place = Path(path).expanduser().absolute()
+        if path and not place.is_file():
+            raise TableError(f"{path}: there is no such file")
+        self.population = str(place) if path else None
+        self.changed()
+
     def changed(self) -> None:
         """Forget what the choices before led to."""
         self.release = self.assessment = None
@@ -308,9 +318,14 @@ class Work:
         from incrowd.jobs.assess import assess
 
         assert self.choices is not None
-        policy = self.choices.policy()
+        policy = self.policy()
         found = assess(
-            self.table, policy.schema, policy.models, progress=progress, wildcards=policy.wildcards
+            self.table,
+            policy.schema,
+            policy.models,
+            population=self.population,
+            progress=progress,
+            wildcards=policy.wildcards,
         )
         self.assessment = found
         return found
@@ -327,9 +342,7 @@ class Work:
         assert self.choices is not None
         self.infeasible = False
         try:
-            found = anonymize(
-                self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress
-            )
+            found = anonymize(self.table, self.policy(), progress=progress, **self._beside)
         except InfeasibleError:
             self.infeasible = True
             raise
@@ -355,7 +368,7 @@ class Work:
             within = Within(progress, change.told)
             try:
                 policy = Policy.from_dict(change.document, choices.folder, _MADE)
-                anonymize(self.table, policy, csv_format=self.csv_format, progress=within)
+                anonymize(self.table, policy, progress=within, **self._beside)
             except (InfeasibleError, InputError):
                 return False
             return True
@@ -372,7 +385,7 @@ class Work:
         from incrowd.jobs.anonymize import explore
 
         assert self.choices is not None
-        return explore(self.table, self.choices.policy(), csv_format=self.csv_format, progress=progress)
+        return explore(self.table, self.policy(), progress=progress, **self._beside)
 
     def fidelity(self) -> Fidelity:
         """Compare distributions and associations in the release with those in the table."""
@@ -435,8 +448,7 @@ class Work:
 
         assert self.choices is not None
         chosen = [ALGORITHMS.parse(name) for name in algorithms]
-        policy = self.choices.policy()
-        return compare(self.table, policy, chosen, k=sizes, csv_format=self.csv_format, progress=progress)
+        return compare(self.table, self.policy(), chosen, k=sizes, progress=progress, **self._beside)
 
     def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return some rows of the table, and the same rows of the release; columns that stay last."""
@@ -459,18 +471,6 @@ class Work:
         return before.select(columns_named([*after.columns, *left_out])), after
 
 
-def _read(
-    source: Source, csv_format: CsvFormat | None, streams: bool, progress: Progress | None
-) -> tuple[Any, CsvFormat | None]:
-    """Read a table, or open it where its rows stream; errors name it as its owner does."""
-    from incrowd.engines import open_table
-
-    try:
-        return open_table(source.path, csv_format, stream=streams, progress=progress)
-    except InputError as error:
-        raise type(error)(str(error).replace(str(source.path), source.name)) from None
-
-
 def _reasons(draft: Draft) -> dict[str, str]:
     return {
         guess.name: guess.reason + (f"; {guess.recipe}" if guess.recipe else "") for guess in draft.guesses
@@ -479,37 +479,6 @@ def _reasons(draft: Draft) -> dict[str, str]:
 
 def _ways(draft: Draft) -> dict[str, list[dict[str, str]]]:
     return {guess.name: [way.settings() for way in guess.ways] for guess in draft.guesses if guess.ways[1:]}
-
-
-def _counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
-    """Count the rows, and the values of each column; distinct ones about, where that is asked for."""
-    import polars as pl
-
-    schema = rows.collect_schema()
-    columns = columns_named(schema)
-    distinct = [
-        column.approx_n_unique() if estimate else column.drop_nulls().n_unique() for column in columns
-    ]
-    try:
-        counts = rows.select(
-            pl.len().alias("n"),
-            *(each.alias(f"d{place}") for place, each in enumerate(distinct)),
-            *(column.null_count().alias(f"m{place}") for place, column in enumerate(columns)),
-        ).collect(engine="streaming")
-    except pl.exceptions.PolarsError as error:
-        raise TableError(
-            f"the values of a column cannot be counted ({type(error).__name__}); leave columns of lists out"
-        ) from None
-    found = [
-        Column(
-            name,
-            "text" if dtype == pl.String else str(dtype),
-            int(counts[f"d{place}"][0]),
-            int(counts[f"m{place}"][0]),
-        )
-        for place, (name, dtype) in enumerate(schema.items())
-    ]
-    return int(counts["n"][0]), found
 
 
 def answered(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,19 +6,16 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.errors import InputError
 from incrowd.privacy import MODELS
 from incrowd.privacy.attacker import Attacker
+from incrowd.studio import declared
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.forms import entry_form
 from incrowd.studio.parts import grid, heading, marked, note, words
 
 __all__ = ["Limits"]
 
-_FIRST: dict[str, Any] = {
-    "k": 5, "l": 2, "t": 0.3, "h": 0.5, "alpha": 0.5, "L": 2, "K": 5, "C": 0.5, "beta": 1, "delta": 1,
-    "delta_max": 0.5, "score": 1, "risk": 0.2, "share": 0.05, "threshold": 0.2,
-}  # fmt: skip
-"""What a limit without a default begins with, so that a form is never half filled."""
 _USUAL: dict[str, tuple[dict[str, Any], ...]] = {
     "teaching": ({"model": "k-anonymity", "k": 3},),
     "contract": ({"model": "k-anonymity", "k": 5}, {"model": "l-diversity", "l": 2}),
@@ -53,7 +50,7 @@ class Limits:
         self._models = ui.column().classes("w-full")
         self._draw_models()
         with ui.row().classes("items-center box"):
-            known = {model.name: f"{model.name}: {model.summary}" for model in MODELS if _has_form(model)}
+            known = {model.name: f"{model.name}: {model.summary}" for model in declared.models()}
             chosen = ui.select(known, label="Another model", value=None).style(
                 "width: 100%; max-width: 640px"
             )
@@ -62,13 +59,13 @@ class Limits:
             def add() -> None:
                 if chosen.value is None:
                     return
-                model = MODELS.get(chosen.value)
-                first = {name: _FIRST[name] for name in model.needed()}
-                self.page.work.choices.models.append({"model": model.name, **first})
+                first = declared.first_settings(MODELS.get(chosen.value))
+                self.page.work.choices.models.append({"model": chosen.value, **first})
                 self._changed()
                 self._draw_models()
 
             marked(ui.button("Add", on_click=add), "add-model").props("no-caps")
+        self._more()
         heading("What the table reaches now", 3)
         note("Measured without any recoding. What fails here is what the release has to mend.")
         marked(ui.button("Measure", on_click=self._measure), "measure").props("no-caps outline")
@@ -100,12 +97,14 @@ class Limits:
         with self._models:
             for place, settings in enumerate(choices.models):
                 self._draw_model(place, settings)
-            for attacker in choices.document.get("attackers", ()):
-                with ui.column().classes("box"):
-                    words("div", f"attacker: {attacker['name']}", "name")
-                    note(f"{Attacker.summary}. As the policy has it.")
+            for place in range(len(choices.document.get("attackers", ()))):
+                self._draw_attacker(place)
 
     def _draw_model(self, place: int, settings: dict[str, Any]) -> None:
+        self._model_form(self.page.work.choices.models, place, settings)
+
+    def _model_form(self, models: list[dict[str, Any]], place: int, settings: dict[str, Any]) -> None:
+        """Show the form of one of some models."""
         model = MODELS.get(settings["model"])
         with ui.column().classes("box").props(f"data-model={model.name}"):
             with ui.row().classes("w-full items-center"):
@@ -113,7 +112,7 @@ class Limits:
                 ui.space()
 
                 def remove() -> None:
-                    del self.page.work.choices.models[place]
+                    del models[place]
                     self._changed()
                     self._draw_models()
 
@@ -123,6 +122,105 @@ class Limits:
             with ui.element("div").classes("fields"):
                 names = {"attribute": self.page.work.choices.having("sensitive")}
                 entry_form(model, settings, self._changed, names)
+
+    # --- attackers and the population -------------------------------------------------------------
+
+    def _more(self) -> None:
+        """Show what adds an attacker, and where the population is."""
+        with ui.row().classes("items-center box"):
+            note("Somebody who knows some of the columns, as an insurer knows zip and age.")
+            button = ui.button("Add an attacker", on_click=self._add_attacker)
+            marked(button, "add-attacker").props("no-caps outline")
+        with ui.column().classes("box"):
+            words("div", "A population", "name")
+            note(
+                "For k-map, delta-presence and profitability: a table of the people of whom yours may hold "
+                "some, with the same quasi-identifiers."
+            )
+            path = ui.input("Path of the population's file", value=self.page.work.population or "")
+            path.classes("w-full").props("outlined dense data-field=population")
+            path.on("change", lambda: self._set_population(path))
+
+    def _set_population(self, field: Any) -> None:
+        text = (field.value or "").strip()
+        try:
+            self.page.work.set_population(text)
+        except InputError as error:
+            field.error = str(error)
+            return
+        field.error = None
+        self._changed()
+
+    def _add_attacker(self) -> None:
+        choices = self.page.work.choices
+        quasi = choices.having("quasi")
+        attackers = choices.document.setdefault("attackers", [])
+        first = {"model": "k-anonymity", **declared.first_settings(MODELS.get("k-anonymity"))}
+        attackers.append({"name": f"attacker {len(attackers) + 1}", "knows": quasi[:2], "models": [first]})
+        self._changed()
+        self._draw_models()
+
+    def _draw_attacker(self, place: int) -> None:
+        """Show the form of an attacker: a name, what it knows, and the models that hold against it."""
+        choices = self.page.work.choices
+        settings = declared.plain_attacker(choices.document["attackers"][place])
+        with ui.column().classes("box").props(f"data-attacker={place}"):
+            with ui.row().classes("w-full items-center"):
+                words("div", f"attacker: {settings['name']}", "name")
+                ui.space()
+
+                def remove() -> None:
+                    del choices.document["attackers"][place]
+                    self._changed()
+                    self._draw_models()
+
+                button = ui.button(icon="delete", on_click=remove).props("flat round dense")
+                button.props["aria-label"] = f"Remove attacker {settings['name']}"
+            note(f"{Attacker.summary[0].upper()}{Attacker.summary[1:]}.")
+            with ui.element("div").classes("fields"):
+                self._knowledge(settings)
+            for number, model in enumerate(settings["models"]):
+                self._model_form(settings["models"], number, model)
+            self._add_model(settings)
+
+    def _knowledge(self, settings: dict[str, Any]) -> None:
+        def write(event: Any) -> None:
+            if event.value:
+                settings["name"] = event.value
+                self._changed()
+
+        def choose(event: Any) -> None:
+            settings["knows"] = list(event.value)
+            self._changed()
+
+        ui.input("Called", value=settings["name"], on_change=write).props("outlined dense data-field=called")
+        quasi = self.page.work.choices.having("quasi")
+        known = [name for name in settings["knows"] if name in quasi]
+        knows = ui.select(
+            quasi,
+            label="Knows",
+            value=known,
+            multiple=True,
+            on_change=choose,
+            validation=lambda chosen: None if chosen else "choose at least one",
+        )
+        knows.props("outlined dense options-dense data-field=knows")
+
+    def _add_model(self, settings: dict[str, Any]) -> None:
+        with ui.row().classes("items-center"):
+            known = {model.name: f"{model.name}: {model.summary}" for model in declared.attacker_models()}
+            chosen = ui.select(known, label="Another model against this attacker", value=None)
+            chosen.props("outlined dense options-dense data-field=against").style("width: 320px")
+
+            def add() -> None:
+                if chosen.value is None:
+                    return
+                first = declared.first_settings(MODELS.get(chosen.value))
+                settings["models"].append({"model": chosen.value, **first})
+                self._changed()
+                self._draw_models()
+
+            marked(ui.button("Add", on_click=add), "add-against").props("no-caps")
 
     async def _measure(self) -> None:
         watched = Watched()
@@ -158,8 +256,3 @@ class Limits:
             with words("ul", ""):
                 for sentence in found.sentences(conditions=False):
                     words("li", sentence)
-
-
-def _has_form(model: Any) -> bool:
-    """Say whether a form says everything a model needs: no second table, and no list of other models."""
-    return model is not Attacker and "needs_population" not in vars(model)

@@ -10,8 +10,11 @@ from nicegui import ui
 from incrowd.errors import InputError
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
+from incrowd.studio import declared
+from incrowd.studio.forms import entry_form
 from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
+from incrowd.treatments import TREATMENTS
 
 __all__ = ["Roles"]
 
@@ -87,6 +90,8 @@ class Roles:
         marked(ui.button("Which columns identify most?", on_click=self._identify), "identify").props(
             "no-caps outline"
         )
+        self._people = ui.column().classes("w-full")
+        self._tell_people()
         self._told = ui.column().classes("w-full")
         self._identifying = marked(ui.column().classes("w-full"), "identifying")
         self._rows = ui.column().classes("w-full").style("gap: 0")
@@ -104,6 +109,27 @@ class Roles:
                 marked(words("div", told + more, "problem"), "open-roles")
             elif not choices.having("quasi"):
                 words("div", "No column is a quasi-identifier yet: name at least one.", "problem")
+
+    def _tell_people(self) -> None:
+        """Ask what is asked where rows have people: whether anybody can join a person's rows."""
+        self._people.clear()
+        document = self.page.work.choices.document
+        self._has_people = bool(self.page.work.choices.having("person"))
+        if not self._has_people:
+            document.pop("linked", None)
+            return
+
+        def take(event: Any) -> None:
+            document["linked"] = bool(event.value)
+            self._changed()
+
+        with self._people, ui.column().classes("box"):
+            words("div", "People who have several rows", "name")
+            note("The models count people, and not rows.")
+            switch = ui.switch("Anybody can join the rows of a person", value=document.get("linked", False))
+            switch.on_value_change(take)
+            switch.props("data-field=join")
+            note("As where a treated name of the person leaves, or where rows say the same of somebody.")
 
     def _many(self, names: list[str]) -> None:
         """Show what changes the roles of several columns at once."""
@@ -183,14 +209,23 @@ class Roles:
                 self._spelling(name, settings)
             if settings["role"] in ("quasi", "sensitive"):
                 self._recipe(name, settings)
+            if declared.treatments_for(settings["role"]):
+                self._treatment(name, settings)
 
     def _set_role(self, name: str, role: str) -> None:
-        self.page.work.choices.columns[name]["role"] = role
+        settings = self.page.work.choices.columns[name]
+        settings["role"] = role
+        if "treat" in settings:
+            kind, _ = declared.read_treatment(settings["treat"], name)
+            if kind not in [each.name for each in declared.treatments_for(role)]:
+                del settings["treat"]
         self._changed()
 
     def _changed(self) -> None:
         self.page.changed()
         self._tell()
+        if bool(self.page.work.choices.having("person")) != self._has_people:
+            self._tell_people()
 
     # --- how values are written -------------------------------------------------------------------
 
@@ -224,6 +259,57 @@ class Roles:
 
             asked = ui.input(f"{key} of its values", value=settings[key], on_change=typed)
             asked.props("outlined dense").classes("w-full")
+
+    # --- treatments -------------------------------------------------------------------------------
+
+    def _treatment(self, name: str, settings: dict[str, Any]) -> None:
+        """Show what else may become of a column, and the form of what is chosen."""
+        known = declared.treatments_for(settings["role"])
+        spec = settings.get("treat")
+        if spec is not None:
+            kind, given = declared.read_treatment(spec, name)
+        with ui.element("div").classes("fields"):
+            told = {_NONE: "no treatment", **{each.name: f"{each.name}: {each.summary}" for each in known}}
+            chosen = ui.select(told, label="Treatment", value=_NONE if spec is None else kind)
+            chosen.props("outlined dense options-dense data-field=treatment")
+            chosen.props["aria-label"] = f"Treatment of {name}"
+        form = ui.element("div").classes("fields")
+
+        def take(event: Any) -> None:
+            form.clear()
+            settings.pop("treat", None)
+            if event.value != _NONE:
+                first = declared.first_settings(TREATMENTS.get(event.value))
+                self._treatment_form(form, name, settings, event.value, first)
+            self._changed()
+
+        chosen.on_value_change(take)
+        if spec is not None:
+            self._treatment_form(form, name, settings, kind, given)
+
+    def _treatment_form(
+        self, form: Any, name: str, settings: dict[str, Any], kind: str, given: dict[str, Any]
+    ) -> None:
+        """Show the parameters of a treatment; what is whole is the column's treatment."""
+
+        def keep() -> None:
+            spec, wrong = declared.write_treatment(kind, given)
+            missing.set_text(wrong)
+            missing.set_visibility(bool(wrong))
+            if spec is None:
+                settings.pop("treat", None)
+            else:
+                settings["treat"] = spec
+
+        def changed() -> None:
+            keep()
+            self._changed()
+
+        with form:
+            others = [each for each in self.page.work.choices.columns if each != name]
+            entry_form(TREATMENTS.get(kind), given, changed, {"within": others})
+            missing = marked(words("div", "", "problem"), "treatment-problem")
+        keep()
 
     # --- hierarchies ------------------------------------------------------------------------------
 

@@ -1,0 +1,122 @@
+"""Settings of registered entries while they are written: what they begin with, and when they are whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from incrowd.errors import InputError
+from incrowd.parameters import Configured, Parameter
+from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.privacy.attacker import Attacker
+from incrowd.treatments import TREATMENTS, Treatment
+from incrowd.treatments.base import treatment_of
+
+__all__ = [
+    "attacker_models",
+    "first_of",
+    "first_settings",
+    "models",
+    "plain_attacker",
+    "read_treatment",
+    "treatments_for",
+    "write_treatment",
+]
+
+_FIRST: dict[str, Any] = {
+    "k": 5, "l": 2, "t": 0.3, "h": 0.5, "alpha": 0.5, "L": 2, "K": 5, "C": 0.5, "beta": 1, "delta": 1,
+    "delta_max": 0.5, "score": 1, "risk": 0.2, "share": 0.05, "threshold": 0.2,
+}  # fmt: skip
+"""What usual limits begin with."""
+
+
+def first_of(name: str, declared: Parameter) -> Any:
+    """Return what a parameter without a default begins with; None for a text that only the user knows.
+
+    Example: a share begins at 0.5, whatever its name is.
+    """
+    usual = _FIRST.get(name)
+    if usual is not None:
+        try:
+            return declared.check(usual, "", name)
+        except InputError:
+            pass
+    if declared.choices:
+        return declared.choices[0]
+    if declared.kind is bool:
+        return False
+    if declared.kind is str:
+        return None
+    low = declared.low if declared.low is not None else declared.above
+    if low is not None and declared.high is not None:
+        middle = (low + declared.high) / 2
+        return int(middle) if declared.kind is int else middle
+    if declared.high is not None:
+        return declared.kind(declared.high)
+    return declared.kind((low or 0) + 1)
+
+
+def first_settings(entry: type[Configured]) -> dict[str, Any]:
+    """Return settings of an entry with which its form is filled as far as possible."""
+    declared = entry.parameters()
+    found = {name: first_of(name, declared[name]) for name in entry.needed()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def models() -> list[type[PrivacyModel]]:
+    """Return the models that have a form: all but the attacker, who has one of its own."""
+    return [model for model in MODELS if model is not Attacker]
+
+
+def attacker_models() -> list[type[PrivacyModel]]:
+    """Return the models that may hold against an attacker: those that do not say who knows what."""
+    return [
+        model
+        for model in models()
+        if not model.needs_cells and not model.needs_every_class and "needs_population" not in vars(model)
+    ]
+
+
+def plain_attacker(settings: dict[str, Any]) -> dict[str, Any]:
+    """Write the short limits of an attacker, as ``k = 20``, as models; return the same settings."""
+    short = {model.shorthand: model for model in MODELS if model.shorthand}
+    found = settings.setdefault("models", [])
+    for letter in [key for key in settings if key in short]:
+        found.append({"model": short[letter].name, short[letter].limit_name: settings.pop(letter)})
+    return settings
+
+
+# --- treatments -----------------------------------------------------------------------------------
+
+
+def treatments_for(role: str) -> list[type[Treatment]]:
+    """Return the treatments that a column of a role may have."""
+    if role in ("insensitive", "sensitive"):
+        return list(TREATMENTS)
+    if role == "quasi":
+        return [each for each in TREATMENTS if each.for_quasi is True]
+    if role == "person":
+        return [each for each in TREATMENTS if each.for_person is True]
+    return []
+
+
+def read_treatment(spec: Any, column: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of a treatment, and its settings by name, of what a policy file has.
+
+    Raises
+    ------
+    InputError
+    """
+    found = treatment_of(spec, column, TREATMENTS)
+    return found.name, found.settings()
+
+
+def write_treatment(name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    """Return a treatment as a policy file has it; None and what is wrong while it is not whole."""
+    try:
+        return TREATMENTS.get(name).from_settings(dict(settings)).spec(), ""
+    except InputError as error:
+        return None, str(error)
