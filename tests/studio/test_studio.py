@@ -78,6 +78,7 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.fill("[data-model=t-closeness] [data-field=t]", "0.4")
     visit.mark("measure")
     visit.reads("t-closeness of salary-class")
+    visit.until(lambda: "k is 1." in visit.wait("[data-model=k-anonymity]").text, "what is reached")
     visit.go(6)
     visit.fill("[data-field=max_suppression]", "0.1")
     visit.mark("run")
@@ -194,6 +195,8 @@ def test_a_setting_that_was_compared_can_be_taken(visit):
 
 
 def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
+    from selenium.webdriver.common.keys import Keys
+
     visit.mark("sample")
     visit.go(2)
     visit.mark("identify")
@@ -206,6 +209,17 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     visit.choose("[data-field=usual]", "a public release")
     visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "11", "the limit")
     assert visit.shown("[data-field=l]").get_attribute("value") == "3"
+    # The slider and the field are one limit, and say what it means; what the table reaches stands beside.
+    assert "at most 9%" in visit.shown("[data-model=k-anonymity] [data-mark=means]").text
+    slider = visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "12", "the step")
+    visit.reads("finds at least 12 records")
+    visit.fill("[data-field=k]", "20")
+    visit.until(
+        lambda: visit.shown("[data-model=k-anonymity] [role=slider]").get_attribute("aria-valuenow") == "20",
+        "the slider",
+    )
     visit.choose("[data-field=usual]", "teaching")
     visit.until(lambda: not visit.all("[data-model=l-diversity]"), "the end of the other model")
 

@@ -24,8 +24,10 @@ def entry_form(
     settings: dict[str, Any],
     changed: Callable[[], None],
     choices: Mapping[str, Sequence[str]] | None = None,
-) -> None:
+) -> dict[str, Any]:
     """Show a field for every parameter of a registered entry; what is typed goes into its settings.
+
+    Return the fields by the names of their parameters.
 
     Parameters
     ----------
@@ -38,6 +40,7 @@ def entry_form(
     """
     defaults = {name: field.default for name, field in entry.__dataclass_fields__.items()}
     needed = entry.needed()
+    found = {}
     for name, parameter in entry.parameters().items():
         default = None if name in needed else defaults[name]
 
@@ -49,7 +52,9 @@ def entry_form(
             changed()
 
         value = settings.get(name, default)
-        field_of(entry.name, name, parameter, value, change, (choices or {}).get(name), needed=name in needed)
+        of = (choices or {}).get(name)
+        found[name] = field_of(entry.name, name, parameter, value, change, of, needed=name in needed)
+    return found
 
 
 def field_of(

@@ -9,7 +9,7 @@ from nicegui import ui
 from incrowd.errors import InputError
 from incrowd.privacy import MODELS
 from incrowd.privacy.attacker import Attacker
-from incrowd.studio import declared
+from incrowd.studio import declared, meaning
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.forms import entry_form
 from incrowd.studio.parts import grid, heading, marked, note, words
@@ -37,6 +37,7 @@ class Limits:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.panel: Any = None
+        self._reached: dict[str, str] = {}
 
     def ready(self) -> bool:
         """Say whether there is a table."""
@@ -44,6 +45,8 @@ class Limits:
 
     def draw(self) -> None:
         """Show a form for every model, and what the table reaches."""
+        if self.page.work.assessment is None:
+            self._reached = {}
         heading("What must the release satisfy?")
         note("Every class of records that look alike has to satisfy all of these models.")
         self._begin()
@@ -119,9 +122,47 @@ class Limits:
                 button = ui.button(icon="delete", on_click=remove).props("flat round dense")
                 button.props["aria-label"] = f"Remove {model.name}"
             note(f"{model.summary[0].upper()}{model.summary[1:]}.")
+            sliding = ui.element("div").classes("sliding")
             with ui.element("div").classes("fields"):
                 names = {"attribute": self.page.work.choices.having("sensitive")}
-                entry_form(model, settings, self._changed, names)
+                fields = entry_form(model, settings, lambda: self._limited(settings, said), names)
+            with sliding:
+                self._slider(settings, fields.get(model.limit_name))
+            said = marked(words("p", meaning.means(settings)), "means").props("aria-live=polite")
+            now = self._reached.get(model.name)
+            if now is not None:
+                marked(note(now), "reached")
+
+    def _limited(self, settings: dict[str, Any], said: Any) -> None:
+        """Say what a changed limit means."""
+        said.set_text(meaning.means(settings))
+        self._changed()
+
+    def _slider(self, settings: dict[str, Any], field: Any) -> None:
+        """Show the limit as a slider, which writes into its field; the field moves it, too."""
+        model = MODELS.get(settings["model"])
+        value = settings.get(model.limit_name)
+        span = meaning.slider_of(model.name, value)
+        if span is None or field is None:
+            return
+        low, high, step = span
+        slider = ui.slider(min=low, max=high, step=step, value=low if value is None else value)
+        slider.props("label").props(f"data-slider={model.limit_name}")
+        slider.props["aria-label"] = f"{model.limit_name} of {model.name}"
+
+        def slid(event: Any) -> None:
+            # Some sliders give fractions for whole numbers, and 0.30000000000000004 for 0.3.
+            given = int(event.value) if step == 1 else round(event.value, 2)
+            if settings.get(model.limit_name) != given:
+                field.set_value(str(given))
+
+        def written(_: Any) -> None:
+            now = settings.get(model.limit_name)
+            if now is not None and low <= now <= high and slider.value != now:
+                slider.set_value(now)
+
+        slider.on_value_change(slid)
+        field.on_value_change(written)
 
     # --- attackers and the population -------------------------------------------------------------
 
@@ -230,7 +271,15 @@ class Limits:
         found = await self.page.doing(self._told, watched, self.page.work.assess, watched)
         self._measured.clear()
         if found is not None:
+            self._reach()
+            self._draw_models()
             self._show()
+
+    def _reach(self) -> None:
+        """Remember what the table reaches in each model: a limit that is moved changes nothing of it."""
+        asked = self.page.work.assessment.results.asked
+        told = {name: meaning.reached(asked, name) for name in {each.model for each in asked}}
+        self._reached = {name: text for name, text in told.items() if text is not None}
 
     def _show(self) -> None:
         found = self.page.work.assessment

@@ -1,0 +1,131 @@
+"""What a limit means for somebody in the table, in one sentence, and the slider that sets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incrowd.privacy import MODELS
+
+if TYPE_CHECKING:
+    from incrowd.privacy.results import ModelResult
+
+__all__ = ["Slider", "means", "reached", "slider_of"]
+
+
+class Slider(NamedTuple):
+    """The range of a limit that is set by hand; further values can be written."""
+
+    low: float
+    high: float
+    step: float
+
+
+_COUNTS = 50
+"""The largest count on a slider, unless the limit is larger."""
+
+
+def slider_of(model: str, value: float | None) -> Slider | None:
+    """Return the slider of a model's limit, from its declared range; None where it is not declared."""
+    entry = MODELS.get(model)
+    declared = entry.parameters().get(entry.limit_name)
+    if declared is None or declared.kind not in (int, float):
+        return None
+    low = declared.low if declared.low is not None else declared.above or 0
+    whole = declared.kind is int or (declared.high is None and low >= 1)
+    if declared.high is not None:
+        return Slider(low, declared.high, 1 if whole else 0.01)
+    # A count or a ratio has no end: the slider has one, and moves it for what was written.
+    end = max(_COUNTS if whole else low + 5, value or 0)
+    return Slider(low, end, 1 if whole else 0.1)
+
+
+def means(settings: Mapping[str, Any]) -> str:
+    """Say what a model with its limit means for somebody in the table.
+
+    Example: ``means({"model": "k-anonymity", "k": 5})`` is "Whoever looks for you finds at least 5 records
+    that may be yours, and is right with at most 20%."
+    """
+    entry = MODELS.get(settings["model"])
+    value = settings.get(entry.limit_name)
+    said = _MEANS.get(entry.name)
+    if said is None or not isinstance(value, int | float) or (value <= 0 and said in _NO_ZERO):
+        return f"For you: {entry.summary}."
+    return said(value, settings)
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if value >= 0.01 or value == 0 else f"{value:.2g}"
+
+
+def _k(value: float, _: Mapping[str, Any]) -> str:
+    if value <= 1:
+        return "Whoever looks for you may find your record alone: k = 1 asks for nothing."
+    return (
+        f"Whoever looks for you finds at least {value:g} records that may be yours, and is right with at "
+        f"most {_share(1 / value)}."
+    )
+
+
+def _l(value: float, settings: Mapping[str, Any]) -> str:
+    kind = settings.get("kind", "distinct")
+    if kind == "distinct":
+        return (
+            f"Whoever finds your class still faces at least {value:g} possible values of what is sensitive."
+        )
+    return f"What is sensitive about you is as open as among {value:g} equally frequent values ({kind})."
+
+
+_MEANS: dict[str, Callable[[float, Mapping[str, Any]], str]] = {
+    "k-anonymity": _k,
+    "km-anonymity": lambda k, _: (
+        f"Whoever knows several rows of you faces at least {k:g} people who may be you."
+    ),
+    "k-map": lambda k, _: f"At least {k:g} people of the population may be the person of your record.",
+    "l-diversity": _l,
+    "normalized-entropy": lambda h, _: (
+        f"The sensitive values in your class are {_share(h)} as even as they can be: 100% is all alike often."
+    ),
+    "t-closeness": lambda t, _: (
+        f"What your class tells of you differs from what the whole table tells by at most {t:g} of 1."
+    ),
+    "alpha-k-anonymity": lambda alpha, each: (
+        f"Nobody is surer than {_share(alpha)} of a sensitive value of yours, among {each.get('k', '?')} "
+        "records or more."
+    ),
+    "lkc-privacy": lambda c, each: (
+        f"Whoever knows {each.get('L', '?')} things of you is at most {_share(c)} sure of a sensitive value."
+    ),
+    "beta-likeness": lambda beta, _: (
+        f"No sensitive value becomes more than {_share(beta)} likelier for you than it is in the table."
+    ),
+    "delta-presence": lambda delta, _: (
+        f"Whoever knows that you are in the population is at most {_share(delta)} sure that you are here."
+    ),
+    "maximum-risk": lambda risk, _: f"Whoever looks for you is right with at most {_share(risk)}.",
+    "average-risk": lambda risk, _: (
+        f"People in the table are found with {_share(risk)} on average; you may be found more easily."
+    ),
+    "records-at-risk": lambda share, _: (
+        f"At most {_share(share)} of the records are found more easily than the threshold says; yours may be."
+    ),
+}
+_NO_ZERO = (_k,)
+
+
+def reached(results: Iterable[ModelResult], model: str) -> str | None:
+    """Say what the table reaches in a model, the worst attribute; None where it was not measured."""
+    found = [
+        each
+        for each in results
+        if each.model == model
+        and each.limit is not None
+        and each.value is not None
+        and each.attacker is None
+        and each.quantity == MODELS.get(model).limit_name
+    ]
+    if not found:
+        return None
+    worst = (min if MODELS.get(model).more_is_safer else max)(found, key=lambda each: each.value or 0.0)
+    of = "" if worst.attribute is None else f" of {worst.attribute}"
+    return f"The table now: {worst.quantity} is {worst.value:.4g}{of}."

@@ -1,0 +1,60 @@
+"""What limits mean, and their sliders."""
+
+from __future__ import annotations
+
+import pytest
+
+import incrowd as ic
+from incrowd.samples import hospital
+from incrowd.studio import declared
+from incrowd.studio.meaning import means, reached, slider_of
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (
+            {"model": "k-anonymity", "k": 5},
+            "Whoever looks for you finds at least 5 records that may be yours, and is right with at most 20%.",
+        ),
+        ({"model": "k-anonymity", "k": 1}, "k = 1 asks for nothing"),
+        ({"model": "l-diversity", "l": 3}, "at least 3 possible values"),
+        ({"model": "l-diversity", "l": 3, "kind": "entropy"}, "as among 3 equally frequent values (entropy)"),
+        ({"model": "maximum-risk", "risk": 0.05}, "right with at most 5%"),
+        ({"model": "records-at-risk", "share": 0.004, "threshold": 0.2}, "At most 0.004 of the records"),
+        ({"model": "alpha-k-anonymity", "k": 7, "alpha": 0.5}, "surer than 50% of a sensitive value of yours, among 7"),
+        ({"model": "p29", "score": 1}, "For you: one score of class size"),
+        ({"model": "k-anonymity"}, "For you: every equivalence class"),
+    ],
+)  # fmt: skip
+def test_a_limit_is_told_to_somebody_in_the_table(settings, told):
+    assert told in means(settings)
+
+
+def test_every_model_has_a_sentence_and_a_slider_that_its_first_limit_stands_on():
+    for model in declared.models():
+        settings = {"model": model.name, **declared.first_settings(model)}
+        assert means(settings).endswith(".")
+        value = settings.get(model.limit_name)
+        slider = slider_of(model.name, value)
+        assert (slider is None) == (model.limit_name not in model.parameters())
+        if slider is not None and value is not None:
+            assert slider.low <= value <= slider.high
+            model.parameters()[model.limit_name].check(slider.high, model.name, "limit")
+
+
+def test_a_slider_has_the_declared_range_and_reaches_what_was_written():
+    assert slider_of("t-closeness", 0.3) == (0, 1, 0.01)
+    assert slider_of("k-anonymity", 5) == (1, 50, 1)
+    assert slider_of("k-anonymity", 400) == (1, 400, 1)
+    assert slider_of("l-diversity", 2) == (1, 50, 1)
+    assert slider_of("beta-likeness", 1) == (0, 5, 0.1)
+
+
+def test_what_the_table_reaches_is_that_of_its_worst_attribute():
+    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis", "cost"], unlisted="drop")
+    found = ic.assess(hospital(300), schema, ["k-anonymity:5", "l-diversity:2"])
+    assert reached(found.results.asked, "k-anonymity") == "The table now: k is 1."
+    worst = min(each.value for each in found.results.asked if each.model == "l-diversity")
+    assert reached(found.results.asked, "l-diversity").startswith(f"The table now: l is {worst:g} of ")
+    assert reached(found.results.asked, "t-closeness") is None
