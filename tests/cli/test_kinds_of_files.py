@@ -255,7 +255,7 @@ def test_a_missing_library_is_told_with_what_installs_it(folder, run, kind, monk
     for call in (
         ("assess", given, "--policy", "policy.toml"),
         ("anonymize", "people.csv", "--policy", "policy.toml", "-o", f"out{kind.suffixes[0]}"),
-        ("verify", given, "--policy", "policy.toml"),
+        *([] if kind.name == "excel" else [("verify", given, "--policy", "policy.toml")]),
     ):
         told = run(*call)
         assert (told.status, f"pip install 'incrowd[{kind.extra}]'" in told.err) == (2, True), told.err

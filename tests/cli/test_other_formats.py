@@ -24,8 +24,8 @@ def people(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("y.xlsx", "an Excel workbook"),
-        ("y.XLS", "an Excel workbook"),
+        ("y.xlsm", "an Excel workbook with macros"),
+        ("y.XLS", "an old or binary Excel workbook"),
         ("y.pdf", "a PDF"),
         ("y.por", "an SPSS file of the portable kind"),
         ("y.sas7bdat", "a SAS file"),
@@ -48,8 +48,8 @@ def test_a_csv_is_not_written_under_the_name_of_another_format(people, name, kin
 @pytest.mark.parametrize("stream", [(), ("--stream",)])
 @pytest.mark.parametrize("data", ["people.csv", "nothing.csv"])
 def test_the_command_line_says_so_before_it_reads(run, people, stream, data):
-    told = run("anonymize", data, "-o", "y.xlsx", *ROLES, *stream)
-    assert (told.status, "an Excel workbook" in told.err) == (2, True)
+    told = run("anonymize", data, "-o", "y.ods", *ROLES, *stream)
+    assert (told.status, "an OpenDocument file" in told.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["p29", "randomize"])

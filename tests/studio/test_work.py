@@ -6,8 +6,10 @@ import zipfile
 
 import polars as pl
 import pytest
+import xlsxwriter
 
 import incrowd as ic
+from incrowd.io.files import CsvFormat
 from incrowd.jobs.policy_file import read_toml
 from incrowd.samples import hospital, hospital_policy
 from incrowd.studio import handing, work
@@ -61,6 +63,24 @@ def test_the_command_names_what_is_not_plain(window, people, monkeypatch, stream
     )
     table = "ic.scan('people; 1.csv', csv_format=csv_format)" if streamed else "'people; 1.csv'"
     assert f"ic.anonymize({table}, policy" in handing.script(window)
+
+
+def test_a_workbook_is_opened_by_its_sheet_and_leaves_as_one(window, tmp_path):
+    book = xlsxwriter.Workbook(tmp_path / "people.xlsx")
+    for name in ("rows", "notes"):
+        book.add_worksheet(name).write_column(0, 0, ["age", *range(20, 60)])
+    book.close()
+    with pytest.raises(ic.TableError, match="has several sheets"):
+        window.open(Source(tmp_path / "people.xlsx", "people.xlsx"))
+    window.open(Source(tmp_path / "people.xlsx", "people.xlsx"), CsvFormat(sheet="rows"))
+    window.choices.document["columns"]["age"] = {"role": "quasi"}
+    window.anonymize(Watched())
+    assert handing.command(window) == (
+        "incrowd anonymize people.xlsx --policy policy.toml --output release.xlsx --sheet rows"
+    )
+    assert "csv_format = ic.CsvFormat(sheet='rows')" in handing.script(window)
+    assert handing.release_file(window).suffix == ".xlsx"
+    assert window.upload("people.XLSX").path.suffix == ".xlsx"
 
 
 def test_columns_are_counted(window, tmp_path):

@@ -117,6 +117,9 @@ Names = Annotated[
     str | None,
     typer.Option("--names", metavar="A,B,...", help="Column names of a CSV that has no header line."),
 ]
+Sheet = Annotated[
+    str | None, typer.Option("--sheet", help="The sheet of an Excel workbook, where it has several.")
+]
 FileOrAddress = Annotated[
     Any,
     typer.Argument(
@@ -243,18 +246,19 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an output that exi
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """How a CSV is written."""
+    """How a file is written."""
 
     delimiter: Delimiter = None
     encoding: Encoding = "utf-8"
     names: Names = None
+    sheet: Sheet = None
 
     def csv_format(self) -> CsvFormat:
         """Put them together."""
         from incrowd.io.files import CsvFormat
 
         delimiter = None if self.delimiter is None else self.delimiter.replace("\\t", "\t")
-        return CsvFormat(delimiter, self.encoding, tuple(listed(self.names)))
+        return CsvFormat(delimiter, self.encoding, tuple(listed(self.names)), sheet=self.sheet)
 
     def read(self, data: Path) -> tuple[pl.DataFrame, CsvFormat | None]:
         """Read a file whole.

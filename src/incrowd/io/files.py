@@ -20,7 +20,7 @@ from incrowd.io.columns import column_named, repeated_columns
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, Reading
-from incrowd.io.kinds.files import kind_of, read_kind, write_kind
+from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
 from incrowd.io.targets import writing
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class CsvFormat:
         Column names of a file that has no header line.
     escaped
         Whether texts that a spreadsheet would run as formulas have ``'`` in front in the file.
+    sheet
+        The sheet of a workbook that is read, where it has several.
     kept
         What a file of another kind said beside its cells; it is found out when the file is read.
     """
@@ -69,6 +71,7 @@ class CsvFormat:
     encoding: str = "utf-8"
     names: tuple[str, ...] = ()
     escaped: bool = False
+    sheet: str | None = None
     kept: Kept | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -138,8 +141,10 @@ def read_table(
     path = file_path(path)
     kind = kind_of(path)
     if kind is not None:
-        table, kept = read_kind(kind, path, Reading())
-        return table, replace(csv_format, kept=kept)
+        table, kept = read_kind(kind, path, Reading(csv_format.sheet))
+        # What else is read in the same way is a file of its own, with sheets of its own.
+        return table, replace(csv_format, kept=kept, sheet=None)
+    refuse_sheet(path, csv_format.sheet)
     try:
         data = read_bytes(path)
     except OSError as error:

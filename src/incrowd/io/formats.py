@@ -14,7 +14,8 @@ from incrowd.io.kinds.files import kind_of, refuse_streamed, suffixes
 __all__ = ["LONGEST_SIGNATURE", "refuse_content", "refuse_other_format", "require_written"]
 
 _NAMES = {
-    "an Excel workbook": ".xlsx .xlsm .xlsb .xls",
+    "an Excel workbook with macros": ".xlsm",
+    "an old or binary Excel workbook": ".xls .xlsb",
     "an OpenDocument file": ".ods",
     "an SPSS file of the portable kind": ".por",
     "a SAS file": ".sas7bdat .sd7",
@@ -36,9 +37,10 @@ _NAMES = {
 }
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _NAMES.items() for suffix in suffixes.split()}
 
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SIGNATURES = (
-    (b"PK\x03\x04", "an Excel workbook or another zip archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook"),
+    (_ZIP, "an Excel workbook or another zip archive"),
+    (_OLE, "an old Excel workbook"),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"%PDF-", "a PDF"),
     (b"BZh", "a bzip2 archive"),
@@ -64,7 +66,10 @@ def refuse_content(path: Path, start: bytes) -> None:
             raise TableError(f"{path}: this is {kind.title} and no CSV; name it {kind.suffixes[0]}")
     for mark, title in _SIGNATURES:
         if start.startswith(mark):
-            raise TableError(f"{path}: this is {title} and no CSV; save the table as .csv or .parquet first")
+            sheets = ".xlsx (without macros), " if mark in (_ZIP, _OLE) else ""
+            raise TableError(
+                f"{path}: this is {title} and no CSV; save the table as {sheets}.csv or .parquet first"
+            )
 
 
 def refuse_other_format(target: Path) -> None:

@@ -33,7 +33,7 @@ from incrowd.io.files import (
 )
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
-from incrowd.io.kinds.files import refuse_streamed
+from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
 from incrowd.progress import Progress, Silent
@@ -202,6 +202,8 @@ def scan(
     """
     import polars as pl
 
+    if csv_format is not None:
+        refuse_sheet(Path(path), csv_format.sheet)
     limit = usual_memory() if memory is None else bytes_of(memory)
     text = os.fspath(file_path(path))
     found = _found(text)

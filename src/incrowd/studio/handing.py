@@ -69,7 +69,7 @@ def _opened(work: Work) -> bool:
 
 
 def _format(csv_format: CsvFormat | None) -> dict[str, str]:
-    """Return how a CSV is written, where it is not plain."""
+    """Return how the file is written, where it is not plain."""
     if csv_format is None:
         return {}
     found = {}
@@ -77,6 +77,8 @@ def _format(csv_format: CsvFormat | None) -> dict[str, str]:
         found["delimiter"] = str(csv_format.delimiter)
     if csv_format.encoding != "utf-8":
         found["encoding"] = csv_format.encoding
+    if csv_format.kept is not None and csv_format.kept.sheet is not None:
+        found["sheet"] = csv_format.kept.sheet
     return found
 
 

@@ -66,6 +66,12 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise TableError(f"{path}: the file cannot be read as JSON lines") from None
 
 
+def _excel(path: Path) -> pl.DataFrame:
+    from incrowd.verification.workbook import workbook
+
+    return workbook(path)
+
+
 def _stata(path: Path) -> pl.DataFrame:
     import pyreadstat
 
@@ -122,5 +128,6 @@ _READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     ".zsav": _of_package(_spss, "an SPSS file"),
     ".xpt": _of_package(_sas, "a SAS transport file"),
     ".xport": _of_package(_sas, "a SAS transport file"),
+    ".xlsx": _excel,
 }
 """The reader of each ending."""

@@ -6,8 +6,6 @@ readers of its own.
 
 from __future__ import annotations
 
-import inspect
-
 from incrowd.io.kinds.base import Kind
 
 # One line an entry, in the order in which they are listed everywhere.
@@ -17,6 +15,7 @@ from incrowd.io.kinds.json_lines import JsonLines as JsonLines
 from incrowd.io.kinds.stata import Stata as Stata
 from incrowd.io.kinds.spss import Spss as Spss
 from incrowd.io.kinds.sas import Sas as Sas
+from incrowd.io.kinds.excel import Excel as Excel
 # isort: on
 
 __all__ = ["KINDS"]
@@ -24,6 +23,6 @@ __all__ = ["KINDS"]
 KINDS: tuple[Kind, ...] = tuple(
     each()
     for each in list(globals().values())
-    if inspect.isclass(each) and issubclass(each, Kind) and not inspect.isabstract(each)
+    if isinstance(each, type) and issubclass(each, Kind) and each is not Kind
 )
 """Every kind."""

@@ -30,11 +30,14 @@ class Kept:
         Per column what the kind makes of it.
     version
         That of the format, where a release has the same.
+    sheet
+        The sheet of a workbook that was read.
     """
 
     kind: str
     columns: dict[str, Any] = field(default_factory=dict, repr=False)
     version: int = 0
+    sheet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Kind(ABC):
         What has to be installed, and what of it is imported; none where incrowd has it anyway.
     most
         Bytes of the largest file that is read.
+    sheets
+        Whether such files have sheets.
     """
 
     name: ClassVar[str]
@@ -78,6 +83,7 @@ class Kind(ABC):
     extra: ClassVar[str | None] = None
     libraries: ClassVar[tuple[str, ...]] = ()
     most: ClassVar[int] = 2 * GIB
+    sheets: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, setting
 from incrowd.io.addresses import require_regular
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
@@ -13,7 +13,15 @@ from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["kind_of", "read_kind", "refuse_streamed", "suffixes", "usual_suffix", "write_kind"]
+__all__ = [
+    "kind_of",
+    "read_kind",
+    "refuse_sheet",
+    "refuse_streamed",
+    "suffixes",
+    "usual_suffix",
+    "write_kind",
+]
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -48,6 +56,19 @@ def refuse_streamed(path: Path) -> None:
         )
 
 
+def refuse_sheet(path: Path, sheet: str | None) -> None:
+    """Refuse a sheet that is asked for of a file that has none.
+
+    Raises
+    ------
+    TableError
+    """
+    if sheet is not None:
+        raise TableError(
+            f"{path}: a sheet ({setting('sheet', '--sheet')}) is one of an Excel workbook; leave it out"
+        )
+
+
 def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, Kept]:
     """Read a file of a kind.
 
@@ -58,6 +79,8 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
     MissingExtraError
     """
     kind.require()
+    if not kind.sheets:
+        refuse_sheet(path, reading.sheet)
     try:
         require_regular(path)
         size = path.stat().st_size

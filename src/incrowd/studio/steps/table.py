@@ -31,6 +31,7 @@ class Table:
         self.panel: Any = None
         self._delimiter = ""
         self._encoding = "utf-8"
+        self._sheet = ""
 
     def ready(self) -> bool:
         """Say whether the step can be gone to."""
@@ -69,11 +70,16 @@ class Table:
         def encoding(event: Any) -> None:
             self._encoding = event.value or "utf-8"
 
+        def sheet(event: Any) -> None:
+            self._sheet = event.value or ""
+
         with ui.element("div").classes("fields"):
             sign = ui.input("Delimiter", value=self._delimiter, on_change=delimiter)
             hinted(sign.props("outlined dense data-field=delimiter"), "found out if empty; \\t is a tab")
             coding = ui.input("Encoding", value=self._encoding, on_change=encoding)
             hinted(coding.props("outlined dense data-field=encoding"), "utf-8, latin-1, cp1252, ...")
+            page = ui.input("Sheet", value=self._sheet, on_change=sheet)
+            hinted(page.props("outlined dense data-field=sheet"), "of a workbook that has several")
 
     def _show_table(self) -> None:
         work = self.page.work
@@ -121,7 +127,8 @@ class Table:
     async def open(self, source: Source) -> None:
         """Read a table, and show it or what is wrong with it."""
         try:
-            csv_format = CsvFormat(self._delimiter.replace("\\t", "\t") or None, self._encoding)
+            delimiter = self._delimiter.replace("\\t", "\t") or None
+            csv_format = CsvFormat(delimiter, self._encoding, sheet=self._sheet or None)
         except InputError as error:
             self._tell(str(error))
             return
