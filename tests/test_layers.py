@@ -27,7 +27,7 @@ FLOORS = (
     {"risk", "algorithms"},
     {"jobs"},
     {"attacks", "samples"},
-    {"compat", "frames", "studio"},
+    {"compat", "frames", "sklearn", "studio"},
     {"cli"},
 )
 """The rooms from the ground up: a file may import from lower floors and from its own room."""
