@@ -534,7 +534,7 @@ class Draw:
             case _ if name in FULL_DOMAIN:
                 settings = {
                     "metric": r.choice(METRICS), "aggregate": r.choice(["mean", "mean", "geometric-mean", "max"]),
-                    "recode_suppressed": r.random() < 0.2,
+                    "recode_suppressed": r.random() < 0.2, "rounds": r.choice(["sweep", "search"]),
                 }  # fmt: skip
                 if name == "optimal" and r.random() < 0.15:
                     settings["budget"] = r.choice(["5", "50"])

@@ -19,7 +19,7 @@ TREES = {
     "town": ic.Hierarchy.from_nested({"*": {"ab": ["a", "b"], "cd": ["c", "d"]}}),
     "cost": ic.Hierarchy.intervals(2, 4, 8),
 }
-ALGORITHMS = ["mondrian", "optimal", "datafly", "samarati", "bottom-up", "k-member", "mdav", "cell-suppression", "optimal:recode_suppressed=true"]  # fmt: skip
+ALGORITHMS = ["mondrian", "optimal", "datafly", "samarati", "bottom-up", "k-member", "mdav", "cell-suppression", "optimal:recode_suppressed=true", "datafly:recode_suppressed=true,rounds=search"]  # fmt: skip
 
 
 def schema(*, person: bool) -> ic.Schema:

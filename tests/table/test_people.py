@@ -124,6 +124,7 @@ ALGORITHMS = [
     "optimal",
     "optimal:metric=average-class-size",
     "optimal:recode_suppressed=true",
+    "optimal:recode_suppressed=true,rounds=search",
     "flash",
     "ola",
     "incognito",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,90 +13,141 @@ from incrowd.kernels.grouping import group_codes
 
 if TYPE_CHECKING:
     from incrowd.algorithms._sets import PricedKeys
+    from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["swept"]
+__all__ = ["Rung", "Sweep", "level_rung", "sweep", "swept"]
 
 _MOST_NODES = 1 << 20
 """Combinations of rungs of which the cheapest order is made; beyond, rungs are left out."""
 
 
-class _Rung(NamedTuple):
-    """One generalization of an attribute: the group of each key, int64[keys], and its mean cost."""
+class Rung(NamedTuple):
+    """One generalization of an attribute: its level, the group of each key, int64[keys], its mean cost."""
 
+    level: int
     groups: NDArray[np.int64]
     cost: float
+
+
+class Sweep(NamedTuple):
+    """What a sweep found.
+
+    Attributes
+    ----------
+    class_of
+        int64[keys]: the class of each key, -1 for whoever is left.
+    levels
+        The levels of the rungs at which each class left.
+    """
+
+    class_of: NDArray[np.int64]
+    levels: list[tuple[int, ...]]
 
 
 def swept(keys: PricedKeys, least: int, nodes: int) -> NDArray[np.int64] | None:
     """Put keys into classes of `least` records: the class of each, int64[keys], or None where there is none.
 
-    The combinations of rungs are gone through from the cheapest to the dearest. At each one the keys that are
-    left are grouped. Groups of enough records are classes, and leave. Whoever is left in the end joins the
-    last class: it came of the dearest combination, so it shares least anyway.
+    Whoever is left in the end joins the last class: it came of the dearest combination, so it shares least
+    anyway.
 
     Parameters
     ----------
     nodes
         Combinations that are looked at; of more, so many that lie evenly in their order.
     """
-    frequency = keys.frequency
-    rungs = _thinned([_rungs(keys, j) for j in range(len(frequency.domains))])
-    chosen = _in_order(rungs, nodes)
-    left = np.arange(frequency.keys)
-    class_of = np.full(frequency.keys, -1, np.int64)
-    found = 0
-    for node in chosen:
-        columns = [rung[level].groups[left] for rung, level in zip(rungs, node, strict=True)]
+    ladders = [_rungs(keys, j) for j in range(len(keys.frequency.domains))]
+    found = sweep(ladders, keys.frequency.weights, least, nodes)
+    if not found.levels:
+        return None
+    found.class_of[found.class_of < 0] = len(found.levels) - 1
+    return found.class_of
+
+
+def sweep(
+    ladders: list[list[Rung]],
+    weights: NDArray[np.integer],
+    least: int,
+    nodes: int,
+    accept: Callable[[NDArray[np.int64], int], NDArray[np.bool_]] | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Go through the combinations of rungs from the cheapest to the dearest.
+
+    At each one the keys that are left are grouped. Groups of enough records are classes, and leave.
+
+    Parameters
+    ----------
+    ladders
+        Of each attribute the rungs, the finest first.
+    least
+        Records that a class needs.
+    nodes
+        See `swept`.
+    accept
+        Says which of some classes may leave, bool[classes], given the class of each key, int64[keys] with -1
+        for none, and how many classes there are. By default all may.
+    """
+    chosen = _in_order(_thinned(ladders), nodes)
+    left = np.arange(len(weights))
+    class_of = np.full(len(weights), -1, np.int64)
+    found: list[tuple[int, ...]] = []
+    for rungs in chosen:
+        if progress is not None:
+            progress.advance(len(class_of) - len(left), len(class_of))
+        columns = [rung.groups[left] for rung in rungs]
         ids, first = group_codes(columns, len(left))
-        large = np.bincount(ids, frequency.weights[left], len(first)) >= least
+        large = np.bincount(ids, weights[left], len(first)) >= least
+        if large.any() and accept is not None:
+            number = np.where(large, np.cumsum(large) - 1, -1)
+            asked = np.full(len(weights), -1, np.int64)
+            asked[left] = number[ids]
+            large[large] = accept(asked, int(large.sum()))
         if not large.any():
             continue
-        number = np.cumsum(large) - 1 + found
+        number = np.cumsum(large) - 1 + len(found)
         taken = large[ids]
         class_of[left[taken]] = number[ids[taken]]
-        found += int(large.sum())
+        found += [tuple(rung.level for rung in rungs)] * int(large.sum())
         left = left[~taken]
         if not len(left):
             break
-    if not found:
-        return None
-    class_of[left] = found - 1
-    return class_of
+    return Sweep(class_of, found)
 
 
-def _rungs(keys: PricedKeys, j: int) -> list[_Rung]:
+def _rungs(keys: PricedKeys, j: int) -> list[Rung]:
     """Return the rungs of an attribute, the finest first: levels of a hierarchy, or halves of halves."""
     domain = keys.frequency.domains[j]
     if domain.hierarchy is not None:
-        return [_of_level(keys, j, level) for level in range(domain.height + 1)]
+        return [level_rung(keys, j, level) for level in range(domain.height + 1)]
     if domain.ordered:
         return _halves(keys, j)
     codes = keys.frequency.codes[j].astype(np.int64)
-    return [_Rung(codes, 0.0), _Rung(np.zeros_like(codes), float(keys.costs.whole[j]))]
+    return [Rung(0, codes, 0.0), Rung(1, np.zeros_like(codes), float(keys.costs.whole[j]))]
 
 
-def _of_level(keys: PricedKeys, j: int, level: int) -> _Rung:
+def level_rung(keys: PricedKeys, j: int, level: int) -> Rung:
+    """Return the rung of a level of an attribute's hierarchy."""
     from incrowd.recoding import level_cells
 
     cells = level_cells(keys.frequency.domains[j], level)
     codes = keys.frequency.codes[j]
     lost = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(keys.costs.whole[j])
-    return _Rung(np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, keys.frequency))
+    return Rung(level, np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, keys.frequency))
 
 
-def _halves(keys: PricedKeys, j: int) -> list[_Rung]:
+def _halves(keys: PricedKeys, j: int) -> list[Rung]:
     """Return intervals of 1, 2, 4, ... ranks; missing values stand alone until all is one."""
     domain, codes = keys.frequency.domains[j], keys.frequency.codes[j].astype(np.int64)
     missing = domain.missing
-    rungs = []
+    rungs: list[Rung] = []
     width = 1
     while width < domain.size:
         groups = np.where(codes == missing, domain.size, codes // width)
-        rungs.append(_Rung(groups, _mean_cost(keys, j, groups)))
+        rungs.append(Rung(len(rungs), groups, _mean_cost(keys, j, groups)))
         width *= 2
     alike = np.zeros_like(codes)
-    return [*rungs, _Rung(alike, _mean_cost(keys, j, alike))]
+    return [*rungs, Rung(len(rungs), alike, _mean_cost(keys, j, alike))]
 
 
 def _mean_cost(keys: PricedKeys, j: int, groups: NDArray[np.int64]) -> float:
@@ -114,24 +166,26 @@ def _mean(each: NDArray[np.float64] | NDArray[np.int64], frequency: FrequencyTab
     return float(each @ frequency.weights) / max(int(frequency.weights.sum()), 1)
 
 
-def _thinned(rungs: list[list[_Rung]]) -> list[list[_Rung]]:
+def _thinned(ladders: list[list[Rung]]) -> list[list[Rung]]:
     """Leave out every second rung of the longest ladders until there are few enough combinations."""
-    while np.prod([float(len(ladder)) for ladder in rungs]) > _MOST_NODES:
-        longest = max(range(len(rungs)), key=lambda j: len(rungs[j]))
-        if len(rungs[longest]) <= 2:
+    ladders = list(ladders)
+    while np.prod([float(len(ladder)) for ladder in ladders]) > _MOST_NODES:
+        longest = max(range(len(ladders)), key=lambda j: len(ladders[j]))
+        if len(ladders[longest]) <= 2:
             break
         # The finest and the coarsest stay.
-        rungs[longest] = [*rungs[longest][:-1:2], rungs[longest][-1]]
-    return rungs
+        ladders[longest] = [*ladders[longest][:-1:2], ladders[longest][-1]]
+    return ladders
 
 
-def _in_order(rungs: list[list[_Rung]], nodes: int) -> list[tuple[int, ...]]:
-    """Return combinations of rungs by what they cost; of equal ones those of finer first attributes first."""
+def _in_order(ladders: list[list[Rung]], nodes: int) -> Iterator[tuple[Rung, ...]]:
+    """Yield combinations of rungs by what they cost; of equal ones those of finer first attributes first."""
     total = np.zeros(1)
-    for ladder in rungs:
+    for ladder in ladders:
         total = (total[:, None] + np.array([rung.cost for rung in ladder])[None, :]).ravel()
     order = np.argsort(total, kind="stable")
     if len(order) > nodes:
         order = order[np.unique(np.linspace(0, len(order) - 1, nodes).astype(np.int64))]
-    levels = np.unravel_index(order, [len(ladder) for ladder in rungs])
-    return list(zip(*(column.tolist() for column in levels), strict=True))
+    places = np.unravel_index(order, [len(ladder) for ladder in ladders])
+    for node in zip(*(column.tolist() for column in places), strict=True):
+        yield tuple(ladder[place] for ladder, place in zip(ladders, node, strict=True))

@@ -42,6 +42,10 @@ class FullDomainAlgorithm(Algorithm):
     recode_suppressed
         Whether the suppressed records are then recoded on their own, with half of them suppressed at most
         where that is possible, and so on until that helps nobody; the result is local recoding in rounds.
+    rounds
+        How `recode_suppressed` chooses its rounds. ``search`` keeps the first result and searches anew among
+        the suppressed records. ``sweep`` also goes through all combinations of levels, from the least mean
+        loss LM on, and releases whoever has company there; the result that loses less by LM is taken.
 
     Attributes
     ----------
@@ -67,6 +71,10 @@ class FullDomainAlgorithm(Algorithm):
         default=False,
     )
 
+    rounds: str = parameter(
+        "how recode_suppressed chooses its rounds", kind=str, default="sweep", choices=("sweep", "search")
+    )
+
     full_domain: ClassVar[bool] = True
     most_nodes: ClassVar[int | None] = None
     tags: ClassVar[bool] = False
@@ -83,9 +91,14 @@ class FullDomainAlgorithm(Algorithm):
             raise InfeasibleError(explain(self, explorer, proved=proved))
         suppressed = explorer.suppressed_keys(best.levels)
         space = explorer.space(best, proved=proved)
+        found: Recoding = FullDomain.build(problem.frequency, best.levels, suppressed)
         if self.recode_suppressed and suppressed.any():
-            return Solution(self._rounds(problem, best.levels, suppressed), space)
-        return Solution(FullDomain.build(problem.frequency, best.levels, suppressed), space)
+            found = self._rounds(problem, best.levels, suppressed)
+        if self.recode_suppressed and self.rounds == "sweep":
+            from incrowd.algorithms._level_sweep import swept_levels
+
+            found = swept_levels(problem, found, self.name)
+        return Solution(found, space)
 
     def explorer(self, problem: SearchProblem) -> Explorer:
         """Return what looks at nodes."""
