@@ -21,6 +21,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from engine_tables import MAKERS
 from examples import examples
 from incrowd.algorithms import ALGORITHMS, Algorithm
@@ -380,8 +381,9 @@ def may_give_up(algorithm: type[Algorithm], style: str = "auto") -> bool:
     return algorithm.full_domain or algorithm in coarse or style == "suppress"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    ("algorithm", "style"), crossed(ALGORITHMS, STYLES), ids=lambda each: getattr(each, "name", each)
+)
 @examples(5)  # of each of the hundred pairs
 @given(rows=st.integers(10, 80), seed=st.integers(0, 10**6), k=st.integers(1, 10))
 def test_algorithms_keep_their_word(algorithm, style, rows, seed, k):

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from database_tables import STORES, holding
 from people_readings import Reading, people_table
 
@@ -54,8 +55,7 @@ def same(one: ic.Assessment, other: ic.Assessment) -> None:
     assert one.risk["prosecutor"] == pytest.approx(other.risk["prosecutor"], abs=1e-12)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
+@pytest.mark.parametrize(("place", "algorithm"), crossed(PLACES, ["mondrian", "optimal"]))
 def test_engines_count_the_same_people(place, algorithm, tmp_path, request):
     expected = ic.assess(TABLE, SCHEMA, MODELS)
     in_memory = ic.anonymize(TABLE, SCHEMA, MODELS, algorithm, max_suppression=0.1)

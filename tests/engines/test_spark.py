@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 
 import incrowd as ic
+from crossed import crossed, quick
 from engine_tables import VALUES, frames, in_order_of_codes, is_in_order_of_codes, same
 from examples import examples
 from incrowd.engines import MemoryEngine, SparkEngine, engine_for
@@ -70,7 +71,7 @@ def test_only_spark_frames_are_taken(spark):
     assert not SparkEngine.takes(None)
 
 
-@pytest.mark.parametrize("null_values", [(), NULL_VALUES])
+@pytest.mark.parametrize("null_values", quick([(), NULL_VALUES], NULL_VALUES))
 def test_every_nasty_value_is_counted_the_same(spark, nasty, null_values):
     """Every column is a quasi-identifier, and every one a sensitive attribute."""
     table = on_spark(spark, nasty)
@@ -109,11 +110,10 @@ def released(release) -> pl.DataFrame:
     return frame.sort("ID")
 
 
-@pytest.mark.parametrize("broadcast", [0, module.BROADCAST_KEYS])
 @pytest.mark.parametrize(
-    "algorithm",
-    [ic.Mondrian(), ic.Optimal(), ic.Datafly(recode_suppressed=True)],
-    ids=["mondrian", "optimal", "datafly"],
+    ("algorithm", "broadcast"),
+    crossed([ic.Mondrian(), ic.Optimal(), ic.Datafly(recode_suppressed=True)], [0, module.BROADCAST_KEYS]),
+    ids=lambda each: getattr(each, "name", each),
 )
 def test_releases_are_the_same(spark, nasty, algorithm, broadcast, monkeypatch):
     monkeypatch.setattr(module, "BROADCAST_KEYS", broadcast)

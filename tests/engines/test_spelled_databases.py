@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from database_tables import PLACES, fetched, holding
 
 ROWS = 300
@@ -93,8 +94,7 @@ def figures(release: ic.Release) -> dict[tuple, float]:
     return found | {("loss", name): lost.value for name, lost in release.utility.items()}
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize(("where", "style"), crossed(PLACES, STYLES))
 def test_a_spelled_table_is_released_as_in_memory(where, style, request, tmp_path):
     url = request.getfixturevalue("postgres") if where == "postgresql" else None
     asked = policy(**STYLES[style])

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from database_tables import STORES, fetched, holding
 from household_reading import SWAP as HOMES_CHANGE
 from household_reading import homes, read, schema_of
@@ -97,8 +98,7 @@ def released(release, place, tmp_path) -> pl.DataFrame:
     return pl.read_parquet(tmp_path / "out.parquet")
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
+@pytest.mark.parametrize(("place", "algorithm"), crossed(PLACES, ["mondrian", "optimal"]))
 def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request):
     frame = table()
     memory = ic.anonymize(frame, SCHEMA, MODELS, algorithm, max_suppression=0.2)

@@ -232,7 +232,15 @@ def mixed() -> pl.DataFrame:
     return frame.with_columns(n=pl.when(pl.col("id") % 11 == 0).then(None).otherwise(pl.col("n")))
 
 
-@pytest.mark.parametrize(("place", "blocks"), [((0,), 2), ((1,), 3), ((2, 3), 4), ((4, 5, 6), 5)])
+@pytest.mark.parametrize(
+    ("place", "blocks"),
+    [
+        pytest.param((0,), 2, marks=pytest.mark.slow),
+        ((1,), 3),
+        pytest.param((2, 3), 4, marks=pytest.mark.slow),
+        pytest.param((4, 5, 6), 5, marks=pytest.mark.slow),
+    ],
+)
 def test_on_spark(spark, mixed, place, blocks):
     """Each model; the steps that Spark does not take are tried with each alone above."""
     models = [model for number in place for model in MODELS[number]]

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from examples import examples
 from incrowd.utility import AverageClassSize, NCPMeanMode, NCPSummarization
 from local_readings import scattered, schema_of, tables
@@ -29,8 +30,11 @@ ALGORITHMS = [
 TREE = ic.Hierarchy.from_nested({"Any": ["a", "b", "c"]})
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.brief())
-@pytest.mark.parametrize("style", ["auto", "range", "ancestor", "set", "suppress"])
+@pytest.mark.parametrize(
+    ("algorithm", "style"),
+    crossed(ALGORITHMS, ["auto", "range", "ancestor", "set", "suppress"]),
+    ids=lambda each: each if isinstance(each, str) else each.brief(),
+)
 @examples(12)  # of each of the thirty pairs
 @given(table=tables(least=8), k=st.integers(2, 4))
 def test_two_tables_say_what_the_release_knows(algorithm, style, table, k):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from incrowd.engines import engine_for
 from people_readings import Reading, people_table
 
@@ -142,18 +143,20 @@ ALGORITHMS = [
 ]
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+HOLDS = {
+    ic.KAnonymity(4): lambda reading: reading.k() >= 4,
+    ic.LDiversity(2, "entropy"): lambda reading: reading.entropy("ill") >= 2 - 1e-9,
+    ic.TCloseness(0.4, "equal"): lambda reading: reading.equal_distance("ill") <= 0.4 + 1e-9,
+    ic.AlphaKAnonymity(0.7, 4): lambda reading: reading.alpha("ill") <= 0.7 + 1e-9 and reading.k() >= 4,
+    ic.AverageRisk(0.2): lambda reading: reading.average_risk() <= 0.2 + 1e-9,
+}
+
+
 @pytest.mark.parametrize(
-    ("model", "holds"),
-    [
-        (ic.KAnonymity(4), lambda reading: reading.k() >= 4),
-        (ic.LDiversity(2, "entropy"), lambda reading: reading.entropy("ill") >= 2 - 1e-9),
-        (ic.TCloseness(0.4, "equal"), lambda reading: reading.equal_distance("ill") <= 0.4 + 1e-9),
-        (ic.AlphaKAnonymity(0.7, 4), lambda reading: reading.alpha("ill") <= 0.7 + 1e-9 and reading.k() >= 4),
-        (ic.AverageRisk(0.2), lambda reading: reading.average_risk() <= 0.2 + 1e-9),
-    ],
+    ("algorithm", "model"), crossed(ALGORITHMS, HOLDS), ids=lambda each: getattr(each, "name", each)
 )
-def test_every_algorithm_leaves_classes_of_people(algorithm, model, holds):
+def test_every_algorithm_leaves_classes_of_people(algorithm, model):
+    holds = HOLDS[model]
     for seed in range(3):
         table = people_table(seed, people=60)
         schema = ic.Schema(
@@ -218,8 +221,7 @@ def test_a_model_that_people_make_unsound_is_refused_by_algorithms_that_rely_on_
         ic.anonymize(people_table(3), schema, ic.TCloseness(0.5, "equal"), "flash")
 
 
-@pytest.mark.parametrize("limit", [0.0, 0.05, 0.2])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("seed", "limit"), crossed(range(4), [0.0, 0.05, 0.2]))
 def test_the_optimum_is_that_of_all_nodes(seed, limit):
     from itertools import product
 

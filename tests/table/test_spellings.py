@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
 from incrowd.engines import engine_for
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.spellings import Spelling
@@ -378,7 +379,7 @@ def test_typed_columns_need_no_spelling():
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-@pytest.mark.parametrize("blocks", [None, 1, 3])
+@pytest.mark.parametrize("blocks", quick([None, 1, 3], None))
 def test_spark_reads_what_was_declared(spark, blocks):
     made = [
         ic.anonymize(spark.createDataFrame(frame.to_arrow()), policy(spelled=spelled), blocks=blocks)

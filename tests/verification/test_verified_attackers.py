@@ -12,6 +12,7 @@ from test_verified_people import ALGORITHMS, SENSITIVE, asked, near, others, sav
 from typer.testing import CliRunner
 
 import incrowd as ic
+from crossed import crossed
 from incrowd.cli import app
 from incrowd.errors import PolicyError
 from incrowd.verification import verify
@@ -136,8 +137,9 @@ def extended(given, *attackers):
     given["policy_path"].write_text(head + tables + tail)
 
 
-@pytest.mark.parametrize("person", [False, True])
-@pytest.mark.parametrize("algorithm", ["mondrian", "datafly", "mdav", "optimal"])
+@pytest.mark.parametrize(
+    ("algorithm", "person"), crossed(["mondrian", "datafly", "mdav", "optimal"], [False, True])
+)
 def test_a_release_fails_for_one_attacker_alone(tmp_path, algorithm, person):
     table = people_table(7, people=60)
     _, given = saved(tmp_path, table, [ic.KAnonymity(2)], algorithm, **by(person))

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from incrowd.errors import TableError
 from incrowd.privacy import MODELS
 from incrowd.verification import verify
@@ -137,8 +138,7 @@ def fails_as_a_rule(settings, model):
     )
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("algorithm", "seed"), crossed(ALGORITHMS, range(3)))
 def test_figures_are_those_of_the_release_and_of_people_as_sets(tmp_path, algorithm, seed):
     table = people_table(seed, people=70)
     pairs = asked()
