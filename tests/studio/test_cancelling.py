@@ -16,11 +16,11 @@ class StopsAfter(Watched):
         super().__init__()
         self.words = words
 
-    def _check(self) -> None:
+    def check(self) -> None:
         self.words -= 1
         if self.words < 0:
             self.cancel()
-        super()._check()
+        super().check()
 
 
 def test_a_job_is_cancelled_at_each_of_its_stages():

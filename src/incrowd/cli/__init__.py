@@ -22,6 +22,7 @@ from incrowd.cli.interruption import Interruption
 from incrowd.cli.logs import LOG, LogFormat, LogLevel, Quiet
 from incrowd.errors import IncrowdError, on_the_command_line
 from incrowd.io.addresses import without_secrets
+from incrowd.progress import Cancelled
 
 __all__ = ["app", "main"]
 
@@ -138,7 +139,7 @@ def _run(watch: Interruption) -> None:
     try:
         try:
             app.described(prog_name="incrowd")
-        except Exception:
+        except (Exception, Cancelled):
             if watch.number is not None:
                 # What a library says of being interrupted is no error of the run.
                 raise SystemExit(128 + watch.number) from None

@@ -13,10 +13,13 @@ from types import FrameType
 from typing import NoReturn
 
 from incrowd.cli.logs import LOG
+from incrowd.progress import Cancellable
 
-__all__ = ["Interruption"]
+__all__ = ["JOBS", "Interruption"]
 
 _SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+JOBS: list[Cancellable] = []
+"""The jobs that a signal cancels; `cli.tables.progress` makes them."""
 _GRACE = 1.0
 """Seconds in which Python can end a run by itself. It cannot while compiled code runs."""
 
@@ -85,6 +88,9 @@ class Interruption:
             if not number:
                 return
         self.number = number
+        # What a database or a query on files computes is given up at once, so that Python can go on.
+        for job in JOBS:
+            job.cancel()
         again, _, _ = select.select([self._reader], [], [], _GRACE)
         if not again or os.read(self._reader, 1) != b"\0":
             self.leave()

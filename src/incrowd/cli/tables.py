@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from incrowd.cli.interruption import JOBS
 from incrowd.cli.logs import LOG, LoggedProgress
 from incrowd.privacy import MODELS
-from incrowd.progress import Progress, Silent
+from incrowd.progress import Cancellable, Progress, Silent
 from incrowd.table.documents import figure
 
 if TYPE_CHECKING:
@@ -330,9 +331,39 @@ class _Bar:
         self._rich.update(self._task, completed=done, total=total)
 
 
+class _Job(Cancellable):
+    """The progress of a command's job: it is shown somehow, and a signal cancels it."""
+
+    def __init__(self, shown: Progress) -> None:
+        super().__init__()
+        self._shown = shown
+
+    def stage(self, name: str) -> None:
+        self.check()
+        self._shown.stage(name)
+
+    def advance(self, done: int, total: int) -> None:
+        self.check()
+        self._shown.advance(done, total)
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on standard error while it is a terminal; show nothing when piped, and log if asked."""
+    """Show progress on standard error while it is a terminal; show nothing when piped, and log if asked.
+
+    Ctrl-C cancels what is given this progress.
+    """
+    with _shown() as shown:
+        job = _Job(shown)
+        JOBS.append(job)
+        try:
+            yield job
+        finally:
+            JOBS.remove(job)
+
+
+@contextmanager
+def _shown() -> Iterator[Progress]:
     if LOG.takes("info"):
         logged = LoggedProgress(LOG)
         yield logged

@@ -102,6 +102,9 @@ class Engine(ABC):
         """Files or the database that the rows come from, where an engine knows; no output replaces them."""
         return ()
 
+    def interrupt(self) -> None:  # noqa: B027
+        """Give up what it waits for now; called from another thread. By default it waits for nothing."""
+
     @abstractmethod
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows.

@@ -13,7 +13,7 @@ from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import RecodedEngine, SqlEngine
 from incrowd.errors import TableError
 from incrowd.parameters import COUNT
-from incrowd.progress import Progress, Silent
+from incrowd.progress import Progress, Silent, interrupting
 from incrowd.recoding.people import carry_people, carry_sensitive
 
 if TYPE_CHECKING:
@@ -104,14 +104,15 @@ def read_classes(
     from incrowd.table.classes import EquivalenceClasses
 
     engine = engine_for(loaded(table, csv_format), driver_keys=driver_keys, progress=progress)
-    if made_from is None:
-        frequency = engine.count(schema.measured(), joint=joint)
-    else:
-        there = schema.without_perturbed().measured(person=False)
-        frequency = engine.count(there, joint=joint and len(there.sensitive) == len(schema.sensitive))
-        frequency = carry_people(carry_sensitive(frequency, *made_from), *made_from)
-    if population is not None:
-        frequency = with_population(frequency, schema, population)
+    with interrupting(engine.settings.progress, engine.interrupt):
+        if made_from is None:
+            frequency = engine.count(schema.measured(), joint=joint)
+        else:
+            there = schema.without_perturbed().measured(person=False)
+            frequency = engine.count(there, joint=joint and len(there.sensitive) == len(schema.sensitive))
+            frequency = carry_people(carry_sensitive(frequency, *made_from), *made_from)
+        if population is not None:
+            frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
 
 

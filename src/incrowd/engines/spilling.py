@@ -14,6 +14,7 @@ from incrowd.engines.grouped import ROWS, PeopleAsked, PeopleTold, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
+from incrowd.progress import check
 from incrowd.table.missing import null_values_of
 
 if TYPE_CHECKING:
@@ -159,6 +160,12 @@ class SpillingEngine(ScanEngine):
             finally:
                 self._database.close()
                 self._database = self._folder = None
+
+    def interrupt(self) -> None:
+        """Give up the query that runs."""
+        database = self._database
+        if database is not None:
+            database.interrupt()
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
         if self._folder is None:
@@ -425,6 +432,7 @@ class SpillingEngine(ScanEngine):
             job = pool.submit(lambda: database.execute(statement, list(values)).fetchall())
             try:
                 while not wait([job], _POLL).done:
+                    check(self.settings.progress)
                     done = database.query_progress()
                     if done > 0:
                         self.settings.progress.advance(int(done), 100)

@@ -325,6 +325,7 @@ def begun(
     elif isinstance(table, Files):
         csv_format = table.csv_format
     engine = engine_for(table, driver_keys=driver_keys, progress=clock.progress)
+    clock.gives_up(engine.interrupt)
     policy.schema.after_treatment().released(engine.columns)
     with clock.stage("treat") if policy.schema.treated else nullcontext():
         treating = Treating.of(engine, policy.schema)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from incrowd.progress import Progress
+from incrowd.progress import Progress, interrupting
 
 __all__ = ["Clock"]
 
@@ -22,12 +22,22 @@ class Clock:
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
+        self._interrupt: Callable[[], None] = _nothing
         self.seconds: dict[str, float] = {}
+
+    def gives_up(self, interrupt: Callable[[], None]) -> None:
+        """Name what gives up that which a later stage waits for, when the job is cancelled."""
+        self._interrupt = interrupt
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Run a stage: ``with clock.stage("count"): ...``."""
         self.progress.stage(name)
         start = time.perf_counter()
-        yield
+        with interrupting(self.progress, self._interrupt):
+            yield
         self.seconds[name] = time.perf_counter() - start
+
+
+def _nothing() -> None:
+    """Give nothing up."""

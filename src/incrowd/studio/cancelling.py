@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING
+
+from incrowd.progress import Cancellable, Cancelled
 
 if TYPE_CHECKING:
     from incrowd.progress import Progress
@@ -12,14 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Cancelled", "Watched", "Within"]
 
 
-class Cancelled(BaseException):
-    """Somebody pressed Cancel.
-
-    It is no `Exception`, so that a job that tries something and goes on without it does not go on.
-    """
-
-
-class Watched:
+class Watched(Cancellable):
     """How far a job is, for a page that looks from time to time.
 
     Example: a job in a thread is given ``watched`` as its progress. The page reads ``watched.told()``. After
@@ -27,18 +21,9 @@ class Watched:
     """
 
     def __init__(self) -> None:
-        self._stop = threading.Event()
+        super().__init__()
         self._stages: list[tuple[str, float]] = []
         self._share: float | None = None
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether somebody asked the job to stop."""
-        return self._stop.is_set()
-
-    def cancel(self) -> None:
-        """Ask the job to stop at its next word."""
-        self._stop.set()
 
     def stage(self, name: str) -> None:
         """Begin a stage.
@@ -47,7 +32,7 @@ class Watched:
         ------
         Cancelled
         """
-        self._check()
+        self.check()
         self._stages.append((name, time.monotonic()))
         self._share = None
 
@@ -58,12 +43,8 @@ class Watched:
         ------
         Cancelled
         """
-        self._check()
+        self.check()
         self._share = min(done / total, 1.0) if total else None
-
-    def _check(self) -> None:
-        if self._stop.is_set():
-            raise Cancelled
 
     def told(self) -> tuple[str, float, float | None]:
         """Return the stage, how many seconds it has taken, and the share that is done, None if unknown."""

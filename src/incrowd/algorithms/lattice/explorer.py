@@ -19,6 +19,7 @@ from incrowd.algorithms.lattice.rollup import Groups, Rolled, Rollup
 from incrowd.algorithms.lattice.score import score_by
 from incrowd.algorithms.lattice.space import SolutionSpace
 from incrowd.kernels.jit import each_on_a_core
+from incrowd.progress import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,6 +113,7 @@ class Explorer:
         nodes = self._memory.nodes
         new = [node for node in dict.fromkeys(levels) if node not in nodes]
         for start in range(0, len(new), _AT_ONCE):
+            check(self.problem.progress)
             some = new[start : start + _AT_ONCE]
             for node, rolled in zip(some, each_on_a_core(self._rolled, some), strict=True):
                 nodes[node] = self._known(node, rolled)

@@ -109,6 +109,12 @@ class Database:
             raise TableError(f"{self.address}: there is no table {table.title}")
         return table
 
+    def interrupt(self) -> None:
+        """Give up the query that another thread waits for; nothing happens where there is none."""
+        dialect = self._dialect
+        if dialect is not None:
+            dialect.interrupt()
+
     # --- for the engine ------------------------------------------------------------------------------
 
     @property
@@ -224,6 +230,10 @@ class DatabaseTable:
     def reading(self) -> int:
         """Return the number of the snapshot."""
         return self.database.reading()
+
+    def interrupt(self) -> None:
+        """Give up the query that another thread waits for."""
+        self.database.interrupt()
 
     def read(self, names: Sequence[str]) -> dict[str, Column]:
         """Say how some columns are read."""

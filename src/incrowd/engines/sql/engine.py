@@ -76,6 +76,10 @@ class SqlEngine(FetchedEngine):
         """The database, where it is not a connection of the caller's."""
         return (self.table.database.address,) if isinstance(self.table, DatabaseTable) else ()
 
+    def interrupt(self) -> None:
+        """Give up the query that runs."""
+        self.table.interrupt()
+
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""
         self._snapshot = self.table.reading()

@@ -142,6 +142,12 @@ class Dialect(ABC):
         """End the transaction and undo what it did."""
         self.execute("ROLLBACK")
 
+    def interrupt(self) -> None:  # noqa: B027
+        """Give up the query that another thread waits for, which gets an error of the driver.
+
+        A driver that cannot lets the query go on.
+        """
+
     @abstractmethod
     def close(self) -> None:
         """End the session."""

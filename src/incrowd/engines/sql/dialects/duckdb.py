@@ -65,6 +65,10 @@ class DuckDB(Dialect):
         self._streams = []
         self.execute("BEGIN TRANSACTION")
 
+    def interrupt(self) -> None:
+        """Give up the query that another thread waits for."""
+        self._connection.interrupt()
+
     def close(self) -> None:
         """End the session."""
         self._connection.close()
@@ -249,6 +253,9 @@ class RelationTable:
     def read(self, names: Sequence[str]) -> dict[str, Column]:
         """Say how some columns are read."""
         return {name: column_of(f"t.{DuckDB.quote(name)}", self._types[name]) for name in names}
+
+    def interrupt(self) -> None:
+        """Do nothing: the connection is the caller's, and may have other work."""
 
     def fetch(self, sql: str) -> pl.DataFrame:
         """Run a query and fetch all rows."""

@@ -99,6 +99,10 @@ class PostgreSQL(Dialect):
         # Rights to write are not asked for, and on a standby there are none.
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
+    def interrupt(self) -> None:
+        """Give up the query that another thread waits for."""
+        _cancel(self._connection)
+
     def close(self) -> None:
         """End the session."""
         self._connection.close()
@@ -341,12 +345,12 @@ class _Cursor:
             outcome.set_result(result)
 
 
-def _cancel(cursor: Any) -> None:
+def _cancel(waited_for: Any) -> None:
     """Ask the server to give up, which takes a connection: no longer than a second is waited for it."""
 
     def ask() -> None:
         with contextlib.suppress(Exception):
-            cursor.adbc_cancel()
+            waited_for.adbc_cancel()
 
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()

@@ -58,6 +58,10 @@ class SQLite(Dialect):
         self.execute("BEGIN")
         self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
 
+    def interrupt(self) -> None:
+        """Give up the query that another thread waits for."""
+        self._connection.interrupt()
+
     def close(self) -> None:
         """End the session."""
         self._connection.close()
