@@ -127,7 +127,8 @@ class _Search:
         import numpy as np
 
         from incrowd.kernels import partition
-        from incrowd.kernels.partition_arrays import Keys
+        from incrowd.kernels.jit import so_few
+        from incrowd.kernels.partition_arrays import ORDERED, Keys
         from incrowd.table.frequency import smallest_codes
 
         frequency = problem.frequency
@@ -148,6 +149,10 @@ class _Search:
         # Sizes are checked while cuts are proposed; only other models need another look.
         self.checked = problem.to_be_asked
         self.axes = _axes(settings, problem)
+        # What NumPy has functions for: cuts by order alone, as records and not as spans.
+        by_order = bool((self.axes.way == ORDERED).all()) and not self.axes.is_tree.any()
+        plain = by_order and self.where == partition.BALANCED and not self.axes.by_span and not self.checked
+        self.by_numpy = plain and so_few(frequency.keys)
         largest = max((domain.size for domain in frequency.domains), default=1)
         columns = [smallest_codes(codes, largest) for codes in frequency.codes]
         self.keys = Keys(
@@ -203,11 +208,14 @@ class _Search:
         """Cut every partition once: starts and stops of the parts, and of what could not be cut."""
         import numpy as np
 
-        from incrowd.kernels import partition
+        from incrowd.kernels import few, partition
         from incrowd.kernels.jit import over_ranges
 
         parts = self._opened(starts, stops, totals)
-        over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
+        if self.by_numpy:
+            few.spans(self.keys, parts, self.axes)
+        else:
+            over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
         if self.target is not None:
             values = self.target.domain.size
             over_ranges(
@@ -218,7 +226,10 @@ class _Search:
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(parts.starts):
             work = _work(parts.starts, parts.stops)
-            over_ranges(partition.propose, work, self.keys, parts, self.axes, self.where, self.least)
+            if self.by_numpy:
+                few.propose(self.keys, parts, self.axes, self.least)
+            else:
+                over_ranges(partition.propose, work, self.keys, parts, self.axes, self.where, self.least)
             none = parts.many == 0
             uncut_starts.append(parts.starts[none])
             uncut_stops.append(parts.stops[none])
@@ -260,7 +271,7 @@ class _Search:
         """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
         import numpy as np
 
-        from incrowd.kernels import partition
+        from incrowd.kernels import few, partition
         from incrowd.kernels.jit import over_ranges
 
         cut = np.zeros(len(parts.starts), np.bool_)
@@ -269,7 +280,10 @@ class _Search:
         while len(waiting):
             sides = _sides(parts, waiting)
             work = _work(sides.starts, sides.stops)
-            over_ranges(partition.arrange, work, self.keys, sides)
+            if self.by_numpy:
+                few.arrange(self.keys, sides)
+            else:
+                over_ranges(partition.arrange, work, self.keys, sides)
             first, ends = sides.first_end, sides.ends
             opens = np.empty_like(ends)
             opens[1:] = ends[:-1]

@@ -93,7 +93,6 @@ def versions(policy: Policy | None) -> dict[str, Any]:
     """Return the versions of everything that made a figure, and the seed."""
     from importlib.metadata import version
 
-    import numba
     import polars as pl
 
     found: dict[str, Any] = {
@@ -101,7 +100,7 @@ def versions(policy: Policy | None) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "polars": pl.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
     }
     # With the seed, whoever has the data can do it again; alone it undoes nothing.
     return found if policy is None else found | {"seed": policy.seed}

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels import few
+from incrowd.kernels.jit import compiled, over_ranges, so_few
 from incrowd.kernels.sorting import sort_run
 
 __all__ = [
@@ -89,6 +90,9 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     entries = np.zeros(len(members) + 1, np.int64)
     np.cumsum(keys.indptr[members + 1] - keys.indptr[members], out=entries[1:])
     work = entries[indptr]
+    if so_few(int(work[-1])):
+        entries_of = picked(keys, members)
+        return Counts(*few.class_counts(work, entries_of.codes, entries_of.counts, values))
     sparse = room_for(work, values)
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_count, work, indptr, members, keys, values, sparse, found)
@@ -135,6 +139,8 @@ def class_sums(
     indptr: NDArray[np.int64], members: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Add up the amounts of each class's members: int64[classes], or float64[classes]."""
+    if so_few(len(members)) and not np.issubdtype(amounts.dtype, np.floating):
+        return few.class_sums(indptr, members, amounts)
     sums = np.zeros(len(indptr) - 1, np.result_type(amounts.dtype, np.int64))
     if len(amounts):
         over_ranges(_sum, indptr, indptr, members, amounts, sums)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.kernels import few
 from incrowd.kernels.hashing import slot_of
-from incrowd.kernels.jit import compiled
+from incrowd.kernels.jit import compiled, so_few
 
 __all__ = ["group_codes", "group_columns", "group_members", "packed", "renumbered"]
 
@@ -83,6 +84,11 @@ def _fill_members(group_of, starts):
     return members
 
 
+def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    ids, first = few.first_ids(words) if so_few(len(words)) else _first_ids(words)
+    return ids, first
+
+
 def group_columns(
     columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -104,7 +110,7 @@ def group_columns(
     first
         int64[groups]: the first row of each group.
     """
-    ids, first = _first_ids(packed(columns, sizes, rows))
+    ids, first = _distinct(packed(columns, sizes, rows))
     return ids, first
 
 
@@ -126,7 +132,7 @@ def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: i
         bits = max(int(size) - 1, 0).bit_length()
         if used + bits > _WORD:
             # Ids of what was packed so far need at most 31 bits and leave room for the next column.
-            ids, first = _first_ids(word)
+            ids, first = _distinct(word)
             word = ids.astype(np.uint64)
             used = max(len(first) - 1, 0).bit_length()
         if bits:
@@ -158,4 +164,4 @@ def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[n
     kept = group_of[group_of >= 0] if group_of.size and group_of.min() < 0 else group_of
     indptr = np.zeros(groups + 1, np.int64)
     np.cumsum(np.bincount(kept, minlength=groups), out=indptr[1:])
-    return indptr, _fill_members(group_of, indptr)
+    return indptr, few.fill_members(group_of) if so_few(len(group_of)) else _fill_members(group_of, indptr)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, update_wrapper
+from threading import RLock
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.cache import keep_machine_code
-
-__all__ = ["compiled", "each_on_a_core", "inner", "over_ranges", "thread_count"]
+__all__ = ["compiled", "each_on_a_core", "inner", "over_ranges", "so_few", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -24,17 +23,64 @@ PARALLEL_FROM = 50_000
 """Units of work (usually rows) below which starting threads costs more than it saves."""
 
 
+FEW = 20_000
+"""Rows up to which NumPy has done a job before the compiler is loaded."""
+
+_making = RLock()
+
+
+class _Kernel:
+    """A loop that is compiled, or taken from the disk, when it is called first; the compiler loads slowly."""
+
+    def __init__(self, function: Callable[..., Any], *, kept: bool, **options: Any) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._kept = kept
+        self._options = options
+        self._made: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._made or self.made())(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type by which the compiler knows it where another kernel calls it."""
+        from numba import typeof
+
+        return typeof(self.made())
+
+    def made(self) -> Any:
+        """Return what the compiler works with."""
+        with _making:
+            if self._made is None:
+                import numba
+
+                made = numba.njit(nogil=True, error_model="numpy", **self._options)(self._function)
+                if self._kept:
+                    from incrowd.kernels.cache import keep_machine_code
+
+                    keep_machine_code(made)
+                self._made = made
+        return self._made
+
+
 def compiled(function: F) -> F:
-    """Compile a kernel: no interpreter lock, machine code kept on disk between runs."""
-    kernel = numba.njit(nogil=True, error_model="numpy")(function)
-    keep_machine_code(kernel)
-    return cast(F, kernel)
+    """Make a kernel of a loop: no interpreter lock, machine code kept on disk between runs."""
+    return cast(F, _Kernel(function, kept=True))
 
 
 def inner(function: F) -> F:
-    """Compile a part of kernels, which only kernels call: nothing is made for calls from Python."""
-    apart: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(nogil=True, error_model="numpy", **apart)(function))
+    """Make a part of kernels, which only kernels call: nothing is made for calls from Python."""
+    return cast(F, _Kernel(function, kept=False, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+
+
+def so_few(rows: int) -> bool:
+    """Say whether NumPy does the work sooner than the compiler is loaded, which it is not yet."""
+    return rows <= FEW and not _is_loaded()
+
+
+def _is_loaded() -> bool:
+    return "numba" in sys.modules
 
 
 def thread_count() -> int:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled, each_on_a_core, thread_count
+from incrowd.kernels import few
+from incrowd.kernels.jit import compiled, each_on_a_core, so_few, thread_count
 
 __all__ = ["scan", "without_blank_lines"]
 
 _LF = 10
+_RECORD = 64
+"""Bytes of a record, about."""
 _LARGE = 1 << 22
 """Bytes from which a file is gone over in parts, by all cores."""
 
@@ -146,6 +149,10 @@ def scan(data: NDArray[np.uint8], delimiter: str, limit: int = -1) -> tuple[int,
     blank
         Blank lines among the records, with those above the first.
     """
+    if so_few(data.size // _RECORD):
+        found_few = few.scan(data.tobytes(), delimiter.encode(), limit)
+        if found_few is not None:
+            return found_few
     mark = np.uint8(ord(delimiter))
     whole = _scan_in_parts(data, mark, thread_count()) if limit < 0 and data.size >= _LARGE else None
     fields, records, line, found, blank = whole or _scan(data, mark, limit)

@@ -1,0 +1,190 @@
+"""What the loops do, for so few rows that NumPy is done before the compiler is loaded.
+
+Every function gives what the kernel of its name gives, to the last bit.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from incrowd.kernels.partition_arrays import Axes, Keys, Partitions, Sides
+
+__all__ = ["arrange", "class_counts", "class_sums", "fill_members", "first_ids", "propose", "scan", "spans"]
+
+
+def scan(data: bytes, mark: bytes, limit: int) -> tuple[int, int, int, int, int] | None:
+    """Count fields and records of a CSV; see `lines.scan`. None where a quote is never closed."""
+    if b'"' in data:
+        data = _quoted(mark).sub(_without_quotes, data)
+        if _opening(mark).search(data):
+            return None
+    expected, records, blank, line = -1, 0, 0, 1
+    start, size = 0, len(data)
+    while start < size:
+        end = data.find(b"\n", start)
+        piece = data[start : end if end >= 0 else size]
+        if piece in (b"", b"\r"):
+            blank += end >= 0
+        else:
+            fields = piece.count(mark) + 1
+            if expected < 0:
+                expected = fields
+            elif fields != expected:
+                return expected, records, line, fields, blank
+            records += 1
+            if records == limit:
+                break
+        line += 1 + piece.count(b"\0")
+        start += len(piece) + 1
+    return expected, records, 0, 0, blank
+
+
+@cache
+def _opening(mark: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:\A|(?<=[\n" + re.escape(mark) + rb']))"')
+
+
+@cache
+def _quoted(mark: bytes) -> re.Pattern[bytes]:
+    return re.compile(_opening(mark).pattern + rb'[^"]*(?:""[^"]*)*"(?!")')
+
+
+def _without_quotes(found: re.Match[bytes]) -> bytes:
+    """Put something else for a quoted text, which still tells how many lines it goes over."""
+    return b"x" + b"\0" * found[0].count(b"\n")
+
+
+def first_ids(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give each distinct word an id in order of first appearance."""
+    _, first, place = np.unique(words, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(first), np.int32)
+    number[order] = np.arange(len(first), dtype=np.int32)
+    return number[place], first[order].astype(np.int64, copy=False)
+
+
+def fill_members(group_of: NDArray[np.integer]) -> NDArray[np.int64]:
+    """List the members of each group, in order; a negative group leaves its row out."""
+    kept = np.flatnonzero(group_of >= 0)
+    return kept[np.argsort(group_of[kept], kind="stable")].astype(np.int64, copy=False)
+
+
+def class_counts(
+    indptr: NDArray[np.int64], codes: NDArray[np.int32], counts: NDArray[np.int64], values: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Add up counts per class; ``indptr[c]`` is where the entries of class c begin. Gives a `Counts`."""
+    classes = len(indptr) - 1
+    size = max(values, 1)
+    owner = np.repeat(np.arange(classes, dtype=np.int64), np.diff(indptr))
+    found, which = np.unique(owner * size + codes, return_inverse=True)
+    summed = np.zeros(len(found), np.int64)
+    np.add.at(summed, which, counts)
+    ends = np.zeros(classes + 1, np.int64)
+    np.cumsum(np.bincount(found // size, minlength=classes), out=ends[1:])
+    return ends, (found % size).astype(np.int32), summed
+
+
+def class_sums(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], amounts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Add up the whole amounts of each class's members: int64[classes]."""
+    before = np.zeros(len(members) + 1, np.int64)
+    np.cumsum(amounts[members], out=before[1:])
+    return before[indptr[1:]] - before[indptr[:-1]]
+
+
+def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:
+    """Find each partition's extent, and the order in which to try its attributes; none is a tree."""
+    borders = np.column_stack((parts.starts, parts.stops)).ravel()
+    # A run may end where the keys end; there must be something to begin with.
+    codes = np.vstack((keys.codes, keys.codes[-1:]))
+    parts.lows[:] = np.minimum.reduceat(codes, borders)[::2]
+    parts.highs[:] = np.maximum.reduceat(codes, borders)[::2]
+    width = np.zeros(parts.lows.shape)
+    for j in range(len(axes.weight)):
+        places = axes.positions[axes.offset[j] : axes.offset[j + 1]]
+        cut = parts.lows[:, j] != parts.highs[:, j]
+        absent = cut & (parts.highs[:, j].astype(np.int64) == axes.missing[j])
+        cut &= ~absent
+        width[cut, j] = (places[parts.highs[cut, j]] - places[parts.lows[cut, j]]) / axes.extent[j]
+        width[absent, j] = 1.0
+        width[:, j] *= axes.weight[j]
+    parts.order[:] = np.argsort(-width, axis=1, kind="stable")
+
+
+def propose(keys: Keys, parts: Partitions, axes: Axes, least: int) -> None:
+    """Write for each partition the next cut by order whose sides weigh about alike and are large enough."""
+    parts.many[:] = 0
+    attributes = keys.codes.shape[1]
+    open_ = parts.totals >= 2 * least
+    while True:
+        waiting = np.flatnonzero(open_ & (parts.many == 0) & (parts.tried < attributes))
+        if not len(waiting):
+            return
+        tried = parts.order[waiting, parts.tried[waiting]].astype(np.int64)
+        parts.tried[waiting] += 1
+        wide = parts.lows[waiting, tried] != parts.highs[waiting, tried]
+        if wide.any():
+            _cut(keys, parts, axes, least, waiting[wide], tried[wide])
+
+
+def _cut(
+    keys: Keys,
+    parts: Partitions,
+    axes: Axes,
+    least: int,
+    chosen: NDArray[np.int64],
+    attribute: NDArray[np.int64],
+) -> None:
+    """Cut some partitions by one attribute each, where this leaves enough records on both sides."""
+    places, owner, first = _members(parts.starts[chosen], parts.stops[chosen])
+    total = parts.totals[chosen]
+    highest = parts.highs[chosen, attribute].astype(np.int64)
+    rank = keys.codes[places, attribute[owner]].astype(np.int64)
+    weight = keys.weights[places]
+    # Those who have no value go their own way, where they are enough.
+    absent = np.add.reduceat(np.where(rank == highest[owner], weight, 0), first)
+    apart = (highest == axes.missing[attribute]) & (absent >= least) & (total - absent >= least)
+    order = np.lexsort((rank, owner))
+    ranked, held = rank[order], owner[order]
+    before = np.cumsum(weight[order]) - weight[order]
+    before -= before[first][held]
+    begins = np.flatnonzero((ranked[1:] != ranked[:-1]) & (held[1:] == held[:-1])) + 1
+    gap = np.abs(total[held[begins]] - 2 * before[begins])
+    best = begins[np.lexsort((begins, gap, held[begins]))]
+    _, at = np.unique(held[best], return_index=True)
+    best = best[at]
+    left = before[best]
+    cut = np.where(apart, highest, ranked[best])
+    good = apart | ((left >= least) & (total - left >= least))
+    taken = good[owner]
+    keys.groups[places[taken]] = (rank >= cut[owner])[taken]
+    parts.many[chosen[good]] = 2
+    parts.binary[chosen[good]] = True
+
+
+def arrange(keys: Keys, sides: Sides) -> None:
+    """Sort each partition's keys by group, and write where each side ends; all have two."""
+    places, owner, first = _members(sides.starts, sides.stops)
+    groups = keys.groups[places]
+    source = places[np.lexsort((groups, owner))]
+    for array in keys:
+        array[places] = array[source]
+    sides.ends[sides.first_end[:-1]] = sides.stops - np.add.reduceat(groups, first)
+    sides.ends[sides.first_end[:-1] + 1] = sides.stops
+
+
+def _members(
+    starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """List the places of some runs: place, which run it is in, and where each run begins in the list."""
+    lengths = stops - starts
+    first = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(starts), dtype=np.int64), lengths)
+    return np.arange(len(owner)) + (starts - first)[owner], owner, first

@@ -1,0 +1,187 @@
+"""What NumPy does for few rows is what the kernels do, to the last bit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import incrowd as ic
+from incrowd.engines import engine_for
+from incrowd.kernels import counting, few, grouping, jit, lines
+from incrowd.progress import Silent
+from incrowd.samples import hospital
+
+
+@pytest.fixture
+def either(monkeypatch):
+    """Do something by the kernels, and again as where the compiler is not loaded."""
+
+    def both(work):
+        found = []
+        for loaded in (True, False):
+            monkeypatch.setattr(jit, "_is_loaded", lambda loaded=loaded: loaded)
+            found.append(work())
+        return found
+
+    return both
+
+
+def same(one, other):
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+PIECES = [
+    "a,b\n",
+    "\n",
+    "\r\n",
+    "a,b\r\n",
+    "a;c\n",
+    "a",
+    ",",
+    "\r",
+    '"',
+    '"x\ny",2\n',
+    '"\n\n""",',
+    'x"',
+    "é",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES)), st.sampled_from([-1, 1, 2]), st.sampled_from(",;"))
+def test_records_are_counted_alike(pieces, limit, mark):
+    data = "".join(pieces).encode()
+    found = few.scan(data, mark.encode(), limit)
+    one = tuple(int(each) for each in lines._scan(np.frombuffer(data, np.uint8), np.uint8(ord(mark)), limit))
+    assert found == one or (found is None and b'"' in data)
+
+
+def test_only_an_open_quote_is_left_to_the_kernel():
+    assert few.scan(b'a,b\n"1,2', b",", -1) is None
+    assert few.scan(b'a,b\n"1,""\n",""\n', b",", -1) == (2, 2, 0, 0, 0)
+    assert few.scan(b'a,b\n"1\n\n",2\n3\n', b",", -1) == (2, 2, 5, 1, 0), "the line is that of the file"
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), max_size=60))
+def test_words_are_numbered_alike(words):
+    words = np.array(words, np.uint64)
+    same(grouping._first_ids(words), few.first_ids(words))
+
+
+@given(st.lists(st.integers(-1, 4), max_size=40))
+def test_members_are_listed_alike(groups):
+    groups = np.array(groups, np.int32)
+    kept = groups[groups >= 0]
+    starts = np.concatenate(([0], np.cumsum(np.bincount(kept, minlength=5)))).astype(np.int64)
+    same([grouping._fill_members(groups, starts)], [few.fill_members(groups)])
+
+
+@pytest.mark.parametrize("values", [1, 3, 40])
+def test_values_are_counted_alike(either, values):
+    numbers = np.random.default_rng(values)
+    for keys in (0, 1, 50):
+        entries = keys and 200
+        key, code = numbers.integers(0, max(keys, 1), entries), numbers.integers(0, values, entries)
+        counts = counting.counts_per_key(key, code, np.ones(entries, np.int64), keys, values)
+        members = numbers.permutation(keys)[: keys * 3 // 4]
+        borders = np.sort(numbers.integers(0, len(members) + 1, 6))
+        indptr = np.concatenate(([0], borders, [len(members)])).astype(np.int64)
+        same(*either(lambda: counting.class_counts(indptr, members, counts, values)))  # noqa: B023
+        amounts = numbers.integers(0, 9, keys)
+        same(*either(lambda: [counting.class_sums(indptr, members, amounts)]))  # noqa: B023
+        amounts = numbers.random(keys)
+        same(*either(lambda: [counting.class_sums(indptr, members, amounts)]))  # noqa: B023
+
+
+COLUMN = st.sampled_from([None, "1", "2", "2.5", "7", "30"])
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(COLUMN, COLUMN, st.sampled_from([None, "x", "y", "z"])), min_size=1, max_size=40),
+    st.integers(1, 5),
+    st.sampled_from([1.0, 0.25]),
+    st.sampled_from([None, 2]),
+)
+def test_mondrian_cuts_alike(rows, k, weight, depth):
+    table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
+    first = ic.Attribute("a", "quasi", weight=weight)
+    schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), ic.Attribute("c", "quasi")])
+    policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(max_depth=depth))
+    problem = policy.problem(engine_for(table).count(schema), schema.quasi, Silent())
+    found = []
+    real = jit._is_loaded
+    for loaded in (True, False):
+        jit._is_loaded = lambda loaded=loaded: loaded
+        try:
+            found.append(policy.algorithm.assign(problem))
+        finally:
+            jit._is_loaded = real
+    assert found[0][1] == found[1][1]
+    same(found[0][:1], found[1][:1])
+
+
+def test_mondrian_cuts_a_table_alike(either, monkeypatch):
+    calls = []
+    real = few.propose
+    monkeypatch.setattr(few, "propose", lambda *given: calls.append(0) or real(*given))
+    schema = ic.Schema(quasi=["age", "sex", "admission_date", "length_of_stay"], unlisted="drop")
+    policy = ic.Policy(schema, [ic.KAnonymity(3)], ic.Mondrian(), keep_order=True)
+    one, other = either(lambda: ic.anonymize(hospital(1_500, 3), policy, force=True).table)
+    assert one.equals(other)
+    assert calls
+
+
+@pytest.mark.parametrize("with_compiler", [True, False])
+def test_a_small_table_is_released_without_the_compiler(tmp_path, with_compiler):
+    """And the file has the same bytes as with it."""
+    hospital(1_000, 2).write_csv(tmp_path / "people.csv")
+    code = (
+        ("import numba\n" if with_compiler else "")
+        + "import sys; from incrowd.cli import main\n"
+        + "try: main()\n"
+        + "finally: print('numba' in sys.modules, file=sys.stderr)"
+    )
+    options = [
+        "--qi",
+        "age,sex,admission_date,length_of_stay",
+        "--sensitive",
+        "diagnosis",
+        "--unlisted",
+        "drop",
+        "-k",
+        "5",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "anonymize", "people.csv", *options, "-o", "out.csv", "--keep-order"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip().endswith(str(with_compiler))
+    released = ic.anonymize(
+        pl.read_csv(tmp_path / "people.csv", infer_schema=False),
+        ic.Policy(
+            ic.Schema(
+                quasi=["age", "sex", "admission_date", "length_of_stay"],
+                sensitive=["diagnosis"],
+                unlisted="drop",
+            ),
+            [ic.KAnonymity(5)],
+            ic.Mondrian(),
+            keep_order=True,
+        ),
+    ).texts
+    assert (tmp_path / "out.csv").read_text() == released.write_csv(quote_style="necessary")
