@@ -1,0 +1,211 @@
+"""The examples run: in DuckDB, in a scheduler, in dbt; what is not installed here has a stand-in of a few lines."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import duckdb
+import jinja2
+import polars as pl
+import pytest
+import yaml
+
+import incrowd as ic
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+QUASI = ["age", "sex"]
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """A table in a file and in DuckDB, and its policy."""
+    table = ic.samples.hospital(300, 2)
+    schema = ic.Schema(QUASI, ["diagnosis"], unlisted="drop")
+    ic.Policy(schema, (ic.KAnonymity(4), ic.LDiversity(2))).write(tmp_path / "policy.toml")
+    table.write_csv(tmp_path / "people.csv")
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as con:
+        con.register("frame", table.to_arrow())
+        con.execute("CREATE TABLE people AS FROM frame")
+    return tmp_path
+
+
+def module(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    spec = importlib.util.spec_from_file_location(name, next(EXAMPLES.rglob(f"{name}.py")))
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.slow
+def test_a_release_inside_duckdb(clinic, monkeypatch):
+    recipe = module("duckdb_recipe", monkeypatch)
+    told = recipe.main(clinic / "clinic.duckdb", "people", "people_safe", clinic / "policy.toml")
+    assert told == "verified: the policy is satisfied"
+    with duckdb.connect(str(clinic / "clinic.duckdb")) as con:
+        assert con.execute(
+            "SELECT min(n) >= 4 FROM (SELECT count(*) n FROM people_safe GROUP BY age, sex)"
+        ).fetchone()[0]
+
+
+@pytest.mark.slow
+def test_the_nightly_job_ends_with_the_status_of_the_step_that_failed(clinic):
+    def job(policy):
+        names = [str(clinic / name) for name in ("people.csv", policy, "safe.csv")]
+        return subprocess.run(
+            [sys.executable, str(EXAMPLES / "nightly_job.py"), *names],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = job("policy.toml")
+    assert done.returncode == 0, done.stderr
+    assert '"event": "end"' in done.stderr
+    text = (clinic / "policy.toml").read_text()
+    levels = text.replace('role = "quasi"', 'role = "quasi"\nlevels = [0, 0]').replace("mondrian", "flash")
+    (clinic / "strict.toml").write_text(re.sub(r"\n(mode|choose|median|categories) = .*", "", levels))
+    assert job("strict.toml").returncode == 1
+    assert job("none.toml").returncode == 2
+
+
+class Chain:
+    """A task of the stand-in for Airflow: `a >> b` keeps the order."""
+
+    order: list[str] = []  # noqa: RUF012
+
+    def __init__(self, work, name):
+        self.work, self.name = work, name
+        Chain.order.append(name)
+
+    def __rshift__(self, other):
+        assert Chain.order.index(self.name) < Chain.order.index(other.name)
+        return other
+
+
+def airflow(monkeypatch):
+    """Stand in for Airflow: a task becomes a link of a chain, a DAG is run when it is called."""
+    sdk, errors = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.exceptions")
+    sdk.task = lambda **_: lambda work: lambda name: Chain(lambda: work(name), name)
+    sdk.dag = lambda **_: lambda made: made
+    errors.AirflowFailException = type("AirflowFailException", (Exception,), {})
+    for each in (types.ModuleType("airflow"), sdk, errors):
+        monkeypatch.setitem(sys.modules, each.__name__, each)
+    return errors.AirflowFailException
+
+
+def test_the_dag_fails_at_once_where_another_try_would_not_help(monkeypatch):
+    fail = airflow(monkeypatch)
+    monkeypatch.setattr(Chain, "order", [])
+    job = module("nightly_job", monkeypatch)
+    monkeypatch.setitem(sys.modules, "nightly_job", job)
+    module("airflow_dag", monkeypatch)
+    assert Chain.order == ["plan", "release", "verify"]
+    dag = module("airflow_dag", monkeypatch)
+    for status, error in ((0, None), (1, fail), (2, RuntimeError)):
+        monkeypatch.setattr(
+            job.subprocess, "run", lambda *_, s=status, **__: types.SimpleNamespace(returncode=s)
+        )
+        work = dag.step("release").work
+        if error is None:
+            work()
+        else:
+            with pytest.raises(error):
+                work()
+
+
+def dagster(monkeypatch):
+    """Stand in for Dagster: assets and checks stay functions."""
+    dg = types.ModuleType("dagster")
+    dg.asset = dg.asset_check = lambda **_: lambda made: made
+    dg.RetryPolicy = dg.Definitions = dg.MaterializeResult = dg.AssetCheckResult = types.SimpleNamespace
+    dg.MetadataValue = types.SimpleNamespace(path=str)
+    dg.Failure = type(
+        "Failure", (Exception,), {"__init__": lambda self, text, **more: Exception.__init__(self, text)}
+    )
+    monkeypatch.setitem(sys.modules, "dagster", dg)
+    return dg
+
+
+def test_the_asset_and_its_check_take_the_status_of_the_commands(monkeypatch):
+    dg = dagster(monkeypatch)
+    job = module("nightly_job", monkeypatch)
+    monkeypatch.setitem(sys.modules, "nightly_job", job)
+    assets = module("dagster_assets", monkeypatch)
+    called = []
+
+    def run(command, status, **_):
+        called.append(command[3])
+        return types.SimpleNamespace(returncode=status)
+
+    monkeypatch.setattr(job.subprocess, "run", lambda command, **_: run(command, 0))
+    assert assets.people_safe().metadata == {"release": "safe.csv"}
+    assert assets.policy_holds().passed
+    assert called == ["anonymize", "anonymize", "verify"]
+    monkeypatch.setattr(job.subprocess, "run", lambda command, **_: run(command, 1))
+    assert not assets.policy_holds().passed
+    with pytest.raises(dg.Failure, match="plan: the data does not satisfy"):
+        assets.people_safe()
+
+
+def macros():
+    """The tests of the dbt project as macros of plain Jinja."""
+    text = (EXAMPLES / "dbt" / "macros" / "incrowd.sql").read_text()
+    text = re.sub(r"{% test (\w+)", r"{% macro \1", text).replace("{% endtest %}", "{% endmacro %}")
+    return jinja2.Environment().from_string(text).module
+
+
+@pytest.mark.parametrize("k", [4, 200])
+def test_the_tests_of_dbt_say_what_assess_says(clinic, k):
+    people = pl.read_csv(clinic / "people.csv", infer_schema=False)
+    release = ic.anonymize(people, ic.Policy.read(clinic / "policy.toml")).table
+    alone = release.head(1).with_columns(age=pl.lit("21"))
+    starred = release.head(3).with_columns(age=pl.lit("*"), sex=pl.lit("*"))
+    sql = macros()
+    for table in (release, pl.concat([release, alone]), pl.concat([release, starred])):
+        found = ic.assess(table, ic.Schema(QUASI, ["diagnosis"]), [ic.KAnonymity(k), ic.LDiversity(2)])
+        holds = {each.model: each.holds for each in found.privacy if each.limit is not None}
+        asked = {
+            "k-anonymity": sql.k_anonymous("released", QUASI, k),
+            "l-diversity": sql.l_diverse("released", QUASI, "diagnosis", 2),
+        }
+        with duckdb.connect() as con:
+            con.register("released", table.to_arrow())
+            for model, query in asked.items():
+                assert (con.execute(query).fetchall() == []) == holds[model], model
+            for share in (0.0, 0.5):
+                few = con.execute(sql.few_suppressed("released", QUASI, share)).fetchall() == []
+                assert few == (found.suppressed_share <= share)
+
+
+def test_the_model_of_dbt_is_a_release(clinic, monkeypatch):
+    model = module("people_safe", monkeypatch).model
+    with duckdb.connect(str(clinic / "clinic.duckdb")) as con:
+        config = types.SimpleNamespace(get=lambda _: clinic / "policy.toml")
+        made = model(types.SimpleNamespace(config=Config(config), source=lambda *_: con.table("people")), con)
+        con.register("made", made)
+        assert con.execute(str(macros().k_anonymous("made", QUASI, 4))).fetchall() == []
+
+
+class Config:
+    """What dbt gives a model: called to set, asked to get."""
+
+    def __init__(self, given):
+        self.get = given.get
+
+    def __call__(self, **_):
+        return None
+
+
+def test_the_project_names_tests_that_exist_with_their_arguments():
+    project = yaml.safe_load((EXAMPLES / "dbt" / "models" / "schema.yml").read_text())
+    known = macros()
+    for test in project["models"][0]["data_tests"]:
+        for name, entry in test.items():
+            assert set(entry["arguments"]) <= set(getattr(known, name).arguments)
