@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
+from incrowd.treatments._kept import KEPT, Kept
 from incrowd.treatments.base import Batch, Coded, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
@@ -104,7 +105,7 @@ class Pseudonym(Treatment):
         """Refuse values that share a token."""
         assert secret is not None
         made = tokens(found.values, secret, self.form, self.length)
-        secret.known = found.values, made
+        secret.known = _Known(found.values, made)
         if made.n_unique() < len(found.values):
             raise ParameterError(
                 f"column {found.column!r}: two values have the same pseudonym of {self.length} characters; "
@@ -120,21 +121,44 @@ class Pseudonym(Treatment):
         """Replace the rows."""
         secret = batch.secret
         assert secret is not None
-        if secret.known is not None and len(batch.values) >= len(secret.known[0]):
+        rows = Coded.of(batch.values, secret.shared)
+        known: _Known | None = secret.known
+        if known is not None and (len(known.values) <= KEPT or len(batch.values) >= len(known.values)):
             # All of them were computed when they were checked.
-            before, made = secret.known
-
-            def known(values: pl.Series) -> pl.Series:
-                same: pl.Series = made
-                if values.equals(before):
-                    return same
-                return values.replace_strict(before, same, default=None, return_dtype=same.dtype)
-
-            found = Coded.of(batch.values, secret.shared).each(known)
+            found = rows.each(known.of)
             if found.null_count() == batch.values.null_count():
                 return found
-        rows = Coded.of(batch.values, secret.shared)
         return rows.each(lambda values: tokens(values, secret, self.form, self.length))
+
+
+class _Known:
+    """Values and their tokens, for the rows that have them."""
+
+    def __init__(self, values: pl.Series, made: pl.Series) -> None:
+        self.values = values
+        self._made = made
+        self._places: Kept | None = None
+
+    def of(self, values: pl.Series) -> pl.Series:
+        """Return the tokens of distinct values; missing where one is not known."""
+        import numpy as np
+        import polars as pl
+
+        if len(values) >= len(self.values):
+            if values.equals(self.values):
+                return self._made
+            return values.replace_strict(self.values, self._made, default=None, return_dtype=self._made.dtype)
+        # A batch of many: the values are numbered once for all of them.
+        places = self._places
+        if places is None:
+            places = Kept()
+            places.of(self.values, lambda new: np.arange(len(new)))
+            self._places = places
+        here = places.of(values, lambda new: np.full(len(new), -1))
+        found = self._made.gather(np.maximum(here, 0))
+        if (here < 0).any():
+            found = found.set(pl.Series(here < 0), None)
+        return found
 
 
 def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Series:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
+from incrowd.treatments._kept import Kept
 from incrowd.treatments._whose import whose
 from incrowd.treatments.base import LINKED, PERSON, Batch, Coded, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
 
@@ -117,11 +120,17 @@ class ShiftDates(Treatment):
 
     def _of_rows(self, people: pl.Series, shared: dict[Any, Any], secret: Secret) -> pl.Series:
         """Return the offset of each row, or what another column has found for the same rows."""
+        import polars as pl
+
         like = (self.name, self.days, self.keep_weekday)
         known = shared.get(like)
         if known is not None and len(known[0]) == len(people) and known[0].equals(people):
             return cast("pl.Series", known[1])
-        offsets = Coded.of(people, shared).each(lambda texts: self._offsets(texts, secret))
+        # By the key's copy a table has; a person's rows are in many batches.
+        kept = shared.setdefault((*like, Kept), Kept())
+        offsets = Coded.of(people, shared).each(
+            lambda texts: pl.Series(kept.of(texts, lambda new: self._offsets(new, secret)))
+        )
         shared[like] = people, offsets
         return offsets
 
@@ -129,7 +138,7 @@ class ShiftDates(Treatment):
         """Shift linked days by the offsets of their rows; they need none in the lead."""
         return self.treat(replace(lead, values=days))
 
-    def _offsets(self, people: pl.Series, secret: Secret) -> pl.Series:
+    def _offsets(self, people: pl.Series, secret: Secret) -> NDArray[np.int64]:
         """Return the offset of each person: from -most to most steps, but never none."""
         import numpy as np
         import polars as pl
@@ -140,4 +149,4 @@ class ShiftDates(Treatment):
         # The first 64 bits of each: more than enough for a range of days.
         first = np.frombuffer(digests, ">u8").reshape(-1, _WORDS)[:, 0]
         drawn = (first % np.uint64(2 * most)).astype(np.int64) - most
-        return pl.Series((drawn + (drawn >= 0)) * step, dtype=pl.Int64)
+        return (drawn + (drawn >= 0)) * step

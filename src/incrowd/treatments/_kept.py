@@ -1,0 +1,121 @@
+"""What texts became, kept from one batch of rows for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["KEPT", "Kept"]
+
+KEPT = 1 << 20
+"""Texts that are kept; with more, it begins anew."""
+_NONE = -(1 << 63)
+
+
+class _Table(NamedTuple):
+    """Numbers by the codes that the texts have in one type of categories."""
+
+    kind: pl.Series
+    """A column of the type: as long as there is one, a text keeps its code."""
+    numbers: NDArray[np.int64]
+
+
+class Kept:
+    """A whole number for each text, which is computed when a batch of rows has it for the first time.
+
+    Several threads may ask. Two that meet a new text compute the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> lengths = Kept()
+    >>> lengths.of(pl.Series(["Ann", "Bo"]), lambda new: new.str.len_bytes().cast(int).to_numpy())
+    array([3, 2])
+    >>> lengths.of(pl.Series(["Bo", "Eve"]), lambda new: print(new.to_list()) or np.array([3]))
+    ['Eve']
+    array([2, 3])
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._table: _Table | None = None
+        self._first: tuple[pl.Series, NDArray[np.int64]] | None = None
+
+    def of(self, texts: pl.Series, made: Callable[[pl.Series], NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the number of each text.
+
+        Parameters
+        ----------
+        texts
+            Distinct texts, none missing.
+        made
+            What gives the numbers of new ones.
+        """
+        import numpy as np
+        import polars as pl
+
+        if not hasattr(pl, "Categories"):
+            # Versions of Polars before 1.32 number texts anew in every batch.
+            return made(texts)
+        if self._table is None and self._first is None:
+            # There may be no second batch, as in memory.
+            found = made(texts)
+            self._first = texts, found
+            return found
+        kind = self._kind()
+        first, self._first = self._first, None
+        if first is not None:
+            before = _codes(first[0], kind)
+            self._numbers(kind, before)
+            self._keep(kind, before, first[1])
+        codes = _codes(texts, kind)
+        found = self._numbers(kind, codes)
+        new = np.flatnonzero(found == _NONE)
+        if len(new):
+            found[new] = made(texts.gather(new))
+            self._keep(kind, codes[new], found[new])
+        return found
+
+    def _kind(self) -> pl.Series:
+        """Return the type of categories in which texts have their codes; a new one where the last is full."""
+        import numpy as np
+        import polars as pl
+
+        with self._lock:
+            if self._table is None or len(self._table.numbers) > KEPT:
+                fresh = pl.Series([], dtype=pl.Categorical(pl.Categories.random()))
+                self._table = _Table(fresh, np.empty(0, np.int64))
+            return self._table.kind
+
+    def _numbers(self, kind: pl.Series, codes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return what is kept for codes."""
+        import numpy as np
+
+        with self._lock:
+            table = self._table
+            if table is None or table.kind is not kind:
+                # Another thread has begun anew meanwhile.
+                return np.full(len(codes), _NONE)
+            size = int(codes.max()) + 1 if len(codes) else 0
+            if size > len(table.numbers):
+                numbers = np.full(max(size, 2 * len(table.numbers)), _NONE)
+                numbers[: len(table.numbers)] = table.numbers
+                table = self._table = _Table(kind, numbers)
+            return table.numbers[codes]
+
+    def _keep(self, kind: pl.Series, codes: NDArray[np.uint32], numbers: NDArray[np.int64]) -> None:
+        with self._lock:
+            if self._table is not None and self._table.kind is kind:
+                self._table.numbers[codes] = numbers
+
+
+def _codes(texts: pl.Series, kind: pl.Series) -> NDArray[np.uint32]:
+    """Return the codes of texts in a type; never under the lock, since Polars may call back."""
+    return texts.cast(kind.dtype).to_physical().to_numpy()
