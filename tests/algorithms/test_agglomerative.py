@@ -98,6 +98,22 @@ def cheapest(problem: SearchProblem, k: int) -> int:
     return best
 
 
+def test_what_would_suppress_too_many_yields_to_mondrian():
+    table = hospital(3000, seed=2)
+    quasi = {
+        "age": ic.Hierarchy.intervals(5, 10, 20, 40),
+        "sex": ic.Hierarchy.flat(),
+        "zip": ZIPS,
+        "marital_status": ic.Hierarchy.flat(),
+    }
+    schema = ic.Schema(quasi=quasi, sensitive=["diagnosis"], unlisted="drop")
+    models = ["k-anonymity:5", "average-risk:0.05"]
+    # Classes that fail join one of `*` throughout, 42 records: more than none, and less than 5 %.
+    assert ic.anonymize(table, schema, models, "agglomerative").privacy.suppressed == 0
+    some = ic.anonymize(table, schema, models, "agglomerative", max_suppression=0.05)
+    assert some.privacy.suppressed == 42
+
+
 def test_two_pairs_of_ages():
     table = pl.DataFrame({"age": [30, 31, 33, 34]})
     release = ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:2", "agglomerative")

@@ -54,7 +54,8 @@ class Agglomerative(LocalAlgorithm):
     Categories without a hierarchy are released as sets, and every value of a set counts.
 
     Every step keeps k records in each class, and none makes the loss larger. Classes that fail another model
-    are joined with the nearest ones. If Mondrian's classes cost less in the end, these are taken.
+    are joined with the nearest ones. Mondrian's classes are taken if they cost less in the end, or if too
+    many records would be suppressed otherwise.
 
     Parameters
     ----------
@@ -93,9 +94,20 @@ class Agglomerative(LocalAlgorithm):
             return plain
         search = _Search(self, problem, plain[0])
         found = search.run()
-        if problem.to_be_asked:
-            found = join_failing(problem, *found, who=self.name)
-        return min(found, plain, key=lambda made: search.cost(made[0]))
+        if not problem.to_be_asked:
+            return min(found, plain, key=lambda made: search.cost(made[0]))
+        found = join_failing(problem, *found, who=self.name)
+        return min(found, plain, key=lambda made: (self._left_over(problem, *made), search.cost(made[0])))
+
+    def _left_over(self, problem: SearchProblem, class_of: NDArray[np.int32], count: int) -> int:
+        """Return how many records more than allowed have `*` throughout: they joined a class so wide."""
+        from incrowd.algorithms.lattice import Limits
+        from incrowd.recoding import Local
+
+        styles = self.styles(problem.attributes)
+        gone = Local.build(problem.frequency, class_of, count, styles, self.name).suppressed
+        limits = Limits.of(problem)
+        return max(int(problem.frequency.weights[gone].sum()) + limits.before - limits.allowed, 0)
 
 
 class _Search:
