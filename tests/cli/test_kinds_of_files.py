@@ -6,7 +6,10 @@ import ast
 import inspect
 import json
 import sys
+import tomllib
 import zipfile
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -96,6 +99,31 @@ def test_every_kind_is_one_file_and_one_line():
 
 
 @by_name
+def test_pages_and_extras_name_it(kind):
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "files.md").read_text()
+    assert [suffix for suffix in kind.suffixes if f"`{suffix}`" not in page] == []
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    if kind.extra:
+        assert f"pip install 'incrowd[{kind.extra}]'" in page
+        assert f"pip install '.[{kind.extra}]'" in (root / "docs" / "how-to" / "install.md").read_text()
+        installed = {each.partition(">")[0] for each in extras[kind.extra]}
+        assert installed == set(kind.libraries)
+        assert installed <= {each.partition(">")[0] for each in extras["test"]}
+
+
+@by_name
+def test_an_anatomy_is_of_its_kind(folder, run, kind):
+    given, ending = made(kind), kind.suffixes[0]
+    roles = ("--qi", "city", "--sensitive", "visits", "--identifying", "name,age,disease,cost", "-l", "2")
+    told = run("anatomize", given, *roles, "-o", "parts")
+    assert (told.status, f"parts/quasi{ending} and parts/sensitive{ending}" in told.out) == (0, True), (
+        told.err
+    )
+    assert {path.name for path in (folder / "parts").iterdir()} == {f"quasi{ending}", f"sensitive{ending}"}
+
+
+@by_name
 def test_its_table_is_that_of_a_csv(folder, kind):
     found, csv_format = read_table(made(kind))
     assert texts(found).equals(texts(read_table("people.csv")[0]))
@@ -169,6 +197,34 @@ def test_every_job_says_what_it_says_of_a_csv(folder, run, kind):
     first, second = told.values()
     for one, other in zip(first, second, strict=True):
         assert one == other
+
+
+@by_name
+def test_a_frame_of_many_types_is_written(tmp_path, kind):
+    table = pl.DataFrame(
+        {
+            "small": pl.Series([1, -128, None], dtype=pl.Int8),
+            "large": pl.Series([2**31, -(2**40), 2**53 - 1]),
+            "zero": [-0.0, 0.25, float("nan")],
+            "far": [1e20, 1e-20, 1 / 4],
+            "yes": [True, None, False],
+            "none": [None, None, None],
+            "kind": pl.Series(["a", None, "b"], dtype=pl.Enum(["c", "b", "a"])),
+            "money": pl.Series([Decimal("1.25"), None, Decimal("-3.50")]),
+            "day": [date(2024, 2, 29), None, date(1970, 1, 1)],
+            "text": ["=1", "007", " é"],
+        }
+    )
+    path = tmp_path / f"a{kind.suffixes[0]}"
+    write_table(table, path, path, CsvFormat())
+    found = read_table(path)[0]
+    assert [float(each) for each in found["large"]] == table["large"].to_list()
+    assert found["far"].to_list() == table["far"].to_list()
+    assert found["text"].to_list() == table["text"].to_list()
+    assert found["none"].null_count() == 3
+    again = tmp_path / f"b{kind.suffixes[0]}"
+    write_table(found, again, again, CsvFormat())
+    assert texts(read_table(again)[0]).equals(texts(found))
 
 
 @by_name

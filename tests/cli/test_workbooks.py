@@ -305,3 +305,9 @@ def test_a_sheet_that_is_full_is_told(tmp_path, monkeypatch):
         write_table(pl.DataFrame({"n": range(5)}), out, out, CsvFormat())
     write_table(pl.DataFrame({"n": range(4)}), out, out, CsvFormat())
     assert Path(out).exists()
+
+
+def test_a_row_without_a_value_is_not_written(tmp_path):
+    out = tmp_path / "a.xlsx"
+    with pytest.raises(TableError, match="a row has no value at all"):
+        write_table(pl.DataFrame({"n": [1.5, float("nan")], "t": ["a", None]}), out, out, CsvFormat())

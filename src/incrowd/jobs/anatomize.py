@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import InfeasibleError, ParameterError, SchemaError, TableError, named
 from incrowd.io.addresses import file_path
+from incrowd.io.kinds.files import kind_of
 from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_models, as_schema
 from incrowd.jobs.assess import Assessment, assess_table
@@ -95,6 +97,8 @@ class Anatomy(InNotebooks):
     ) -> None:
         """Write ``quasi.csv`` and ``sensitive.csv`` into a folder, both or none.
 
+        They end as the file does that the table came from, as ``quasi.dta``, if it is of another kind.
+
         With `escape_formulas` texts that a spreadsheet would run as formulas get ``'`` in front.
 
         Raises
@@ -105,7 +109,7 @@ class Anatomy(InNotebooks):
         from incrowd.io.targets import Outputs
 
         with Outputs(self.source, force=force) as outputs:
-            self.write_to(outputs_of(outputs, folder), escape_formulas=escape_formulas)
+            self.write_to(outputs_of(outputs, folder, self.source), escape_formulas=escape_formulas)
 
     def write_to(self, targets: tuple[Target, Target], *, escape_formulas: bool = False) -> None:
         """Write the two files to where `outputs_of` said."""
@@ -119,10 +123,12 @@ class Anatomy(InNotebooks):
             write_file(frame, target, csv_format)
 
 
-def outputs_of(outputs: Outputs, folder: str | os.PathLike[str]) -> tuple[Target, Target]:
-    """Take note of the two files that `Anatomy.write` makes in a folder."""
+def outputs_of(outputs: Outputs, folder: str | os.PathLike[str], source: object) -> tuple[Target, Target]:
+    """Take note of the two files that `Anatomy.write` makes in a folder, of a table from some source."""
+    given = Path(source) if isinstance(source, str | os.PathLike) else Path()
+    ending = ".csv" if kind_of(given) is None else given.suffix.lower()
     quasi, sensitive = (
-        outputs.add(file_path(folder) / f"{name}.csv", parents=True) for name in ("quasi", "sensitive")
+        outputs.add(file_path(folder) / f"{name}{ending}", parents=True) for name in ("quasi", "sensitive")
     )
     return quasi, sensitive
 

@@ -22,7 +22,12 @@ __all__ = ["anatomize"]
 def anatomize(
     data: options.Data,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for quasi.csv and sensitive.csv; made if need be.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder for quasi.csv and sensitive.csv (or as DATA ends); made if need be.",
+        ),
     ],
     source: options.CsvOptions,
     columns: options.TreatedColumns,
@@ -46,7 +51,7 @@ def anatomize(
 
     models = limits.models()
     written = outputs.outputs_of(data, policy=columns.policy, force=force)
-    targets = outputs_of(written, output)
+    targets = outputs_of(written, output, data)
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format = source.read(data)
@@ -61,7 +66,7 @@ def anatomize(
         outputs.print_json(anatomy.to_dict())
         return
     show_anatomy(console(), anatomy)
-    LOG.say(f"written: {output}/quasi.csv and {output}/sensitive.csv, every model holds")
+    LOG.say(f"written: {targets[0]} and {targets[1]}, every model holds")
 
 
 def show_anatomy(out: Console, anatomy: Anatomy) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from incrowd.engines.base import NOT_THE_SAME
 from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError, exists_already
+from incrowd.io.kinds.files import kind_of
 from incrowd.io.targets import refuse_other_files, seal_of, writing
 
 __all__ = ["replace_folder"]
@@ -68,7 +69,7 @@ def _refuse(frame: Any, target: str) -> None:
             f"{target}: Spark Connect cannot rename folders; write the table with Spark, and check what was "
             "written with assess"
         )
-    if target.lower().endswith((".csv", ".csv.gz")):
+    if target.lower().endswith((".csv", ".csv.gz")) or kind_of(Path(target)) is not None:
         raise TableError(f"{target}: a table on Spark is written as a folder of Parquet; name it so")
     folded = {name.lower() for name in frame.columns}
     if len(folded) < len(frame.columns) and session.conf.get("spark.sql.caseSensitive") != "true":

@@ -79,6 +79,11 @@ class Excel(Kind):
             selectors.decimal().cast(pl.Float64),
             selectors.datetime().dt.replace_time_zone(None).dt.cast_time_unit("ms"),
         ).with_columns(selectors.float().fill_nan(None))
+        if plain.select(pl.all_horizontal(pl.all().is_null()).any()).item():
+            raise TableError(
+                f"{target}: a row has no value at all, and programs pass such rows of a sheet over; write "
+                ".csv or .parquet, or release another column"
+            )
         return pl.DataFrame([_prepared(column, about.get(column.name)) for column in plain])
 
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
 from incrowd.io.addresses import require_regular
+from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
 
@@ -116,8 +117,8 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
     for name in meant.columns:
         if not _same(meant[name], found[name]):
             raise TableError(
-                f"{target}: column {name!r} does not read back the same, so nothing is kept; write .parquet, "
-                "or turn the column into texts"
+                f"{target}: column {name!r} does not read back the same, so nothing is kept; look for blanks "
+                "at the end of texts, control characters and long numbers, or write .parquet"
             )
 
 
@@ -132,6 +133,7 @@ def _texts(series: pl.Series) -> pl.Series:
     import polars as pl
 
     if series.dtype.is_float():
+        series = without_negative_zero(series)
         return series.cast(pl.String).str.strip_suffix(".0")
     if isinstance(series.dtype, pl.Datetime):
         return series.dt.replace_time_zone(None).dt.to_string("%Y-%m-%dT%H:%M:%S%.f")

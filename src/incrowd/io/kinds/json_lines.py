@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,7 +38,7 @@ class JsonLines(Kind):
         except pl.exceptions.PolarsError:
             raise _unreadable(path, data) from None
         for name, dtype in table.schema.items():
-            if dtype.is_float() and (table[name].abs() >= _EXACT).any():
+            if dtype.is_float() and (table[name].abs() >= _EXACT).any() and _has_long(data, name):
                 raise TableError(
                     f"{path}: column {name!r} has fractions and numbers of more than 15 digits, which a JSON "
                     "reader rounds; write its numbers as texts"
@@ -65,6 +66,16 @@ class JsonLines(Kind):
     def write(self, table: pl.DataFrame, place: Path, kept: Kept | None) -> None:
         """Write a file; see `Kind.write`."""
         table.write_ndjson(place)
+
+
+def _has_long(data: bytes, name: str) -> bool:
+    """Say whether a column has a whole number that a float may not hold."""
+    return any(
+        re.search(
+            re.escape(json.dumps(name, ensure_ascii=plain).encode()) + rb"\s*:\s*-?[0-9]{16,}\s*[,}]", data
+        )
+        for plain in (True, False)
+    )
 
 
 def _unreadable(path: Path, data: bytes) -> TableError:

@@ -199,7 +199,7 @@ def _narrow(numbers: pl.Series) -> pl.Series:
     """Return whole numbers of 32 bits where they fit, else doubles."""
     import polars as pl
 
-    if numbers.dtype.is_integer() and (numbers.abs() <= _WHOLE).all():
+    if numbers.dtype.is_integer() and (numbers.cast(pl.Float64).abs() <= _WHOLE).all():
         return numbers.cast(pl.Int32)
     return numbers.cast(pl.Float64)
 
