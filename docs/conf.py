@@ -20,6 +20,7 @@ extensions = [
     "sphinx_copybutton",
     "myst_parser",
     "charts",
+    "gallery",
     "offline",
     "public_names",
     "walks",

@@ -118,7 +118,7 @@ def test_the_policy_page_names_every_builder():
 
 
 QUICK = ("README.md", "docs/index.md", "docs/definitions.md", "docs/people.md", "docs/treatments.md")
-SLOW = ("docs/databases.md", "docs/policy.md", "docs/scale.md", "docs/verify.md")
+SLOW = ("docs/databases.md", "docs/gallery.md", "docs/policy.md", "docs/scale.md", "docs/verify.md")
 SPARK = (pytest.mark.slow, pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
 RUN = [
     *QUICK,
@@ -290,7 +290,10 @@ def test_a_text_is_of_the_block_right_above_it_alone():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("walk", "charts"), [("mondrian", 3), ("find-yourself", 1)])
+@pytest.mark.parametrize(
+    ("walk", "charts"),
+    [("mondrian", 3), ("find-yourself", 1), pytest.param("learning", 2, marks=pytest.mark.slow)],
+)
 def test_the_walks_run(walk, charts, monkeypatch, tmp_path):
     """Cell by cell, in one scope; its charts are Vega-Lite, and nothing of a run is stored in the file."""
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import re
+import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -66,7 +67,12 @@ class Chart(SphinxDirective):
         blocks = PYTHON.findall("".join(lines[: self.lineno]))
         scope, done = self.env.temp_data.setdefault("python of the page", ({}, []))
         for block in blocks[len(done) :]:
-            with contextlib.redirect_stdout(io.StringIO()):
+            # What the page writes is not kept.
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                contextlib.chdir(folder),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
                 evaluate(block, scope, docname)
             done.append(block)
         return dict(scope)
