@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from incrowd.cli import options
+from incrowd.cli import completing, options
 from incrowd.cli.commands import commands
 from incrowd.cli.flattening import Commands
 from incrowd.cli.helping import CommandHelp, GroupHelp
@@ -134,6 +134,7 @@ def _leave_the_rest() -> None:
 
 
 def _run(watch: Interruption) -> None:
+    completing.begin()
     LOG.begin(sys.argv[1:])
     warnings.formatwarning = lambda message, *_: f"incrowd: {message}\n"
     try:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from incrowd.algorithms import ALGORITHMS
+from incrowd.cli import completing
 from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.table.wildcards import WILDCARDS
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import treatment_texts
 
@@ -160,6 +162,7 @@ Models = Annotated[
         metavar="NAME:PARAMETERS",
         help="A privacy model, e.g. k-anonymity:5 or t-closeness:t=0.3,distance=equal; again for more. "
         "Known: " + ", ".join(MODELS.names()) + "; `incrowd list models` tells their parameters.",
+        autocompletion=completing.names(MODELS.names()),
     ),
 ]
 AlgorithmName = Annotated[
@@ -170,6 +173,7 @@ AlgorithmName = Annotated[
         help="Search algorithm, e.g. optimal:metric=discernibility,budget=30s. Known: "
         + ", ".join(ALGORITHMS.names())
         + "; `incrowd list algorithms` tells their parameters.",
+        autocompletion=completing.names(ALGORITHMS.names()),
     ),
 ]
 Suppression = Annotated[
@@ -200,6 +204,7 @@ WildcardName = Annotated[
         "--wildcards",
         metavar="MEANING",
         help="What a * or a missing cell matches: value (itself), matches-any or conservative (nothing).",
+        autocompletion=completing.names(WILDCARDS),
     ),
 ]
 Seed = Annotated[

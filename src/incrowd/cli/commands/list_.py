@@ -8,6 +8,7 @@ import typer
 
 from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import options, outputs
+from incrowd.cli.completing import names
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
@@ -30,7 +31,9 @@ _LISTS: dict[str, Registry[Any]] = {
 
 
 def list_(
-    what: Annotated[str, typer.Argument(metavar="|".join(_LISTS), help="What to list.")],
+    what: Annotated[
+        str, typer.Argument(metavar="|".join(_LISTS), help="What to list.", autocompletion=names([*_LISTS]))
+    ],
     json: options.Json = False,
 ) -> None:
     """List what is built in, with parameters and sources."""
