@@ -1,0 +1,26 @@
+# incrowd in a container, for machines without Python:
+#   docker build -t incrowd .
+#   docker run --rm --network none -v "$PWD:/data" incrowd demo -o demo
+FROM python:3.11-slim AS wheel
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY src ./src
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel .
+
+FROM python:3.11-slim
+# Which extras are installed, e.g. --build-arg EXTRAS=[report,postgres]
+ARG EXTRAS=
+COPY --from=wheel /wheel /wheel
+RUN pip install --no-cache-dir "$(echo /wheel/*.whl)$EXTRAS" && rm -r /wheel
+# The kernels are compiled once, here. Everybody may read and write them, whoever runs the container.
+ENV NUMBA_CACHE_DIR=/kernels
+RUN mkdir /kernels \
+    && incrowd demo --rows 2000 -o /tmp/demo \
+    && rm -r /tmp/demo \
+    && chmod -R a+rwX /kernels
+# Files that it writes belong to this user, unless `docker run --user` names another.
+RUN useradd --create-home --uid 1000 incrowd
+USER incrowd
+WORKDIR /data
+ENTRYPOINT ["incrowd"]
+CMD ["--help"]
