@@ -219,10 +219,11 @@ SMALL = [None, 0.08579129, None, 0.17707583, 0.01877883, 0.01877883, 0.03931625,
 
 
 @pytest.mark.parametrize(("exact", "three"), [(True, 0.01355297), (False, 0.01369863)])
-def test_individual_risk_gives_the_figures_of_sdcmicro(exact, three):
+def test_individual_risk_gives_the_figures_of_sdcmicro(exact, three, evidence):
     expected = [three if risk is None else risk for risk in SMALL]
     found = individual_risk(SURVEY, ["a", "b", "c"], "w", exact=exact)
-    assert found == pytest.approx(expected, abs=1e-8)
+    series = "by the series" if exact else "by the approximation"
+    evidence("sdcmicro", f"risk of eight records, {series}", ", ".join(f"{x:.8f}" for x in expected), found)
 
 
 # The second table of the same tests has missing values, which match anything there.
@@ -240,9 +241,11 @@ APPROXIMATE = [
 
 
 @pytest.mark.parametrize(("exact", "expected"), [(True, EXACT), (False, APPROXIMATE)])
-def test_individual_risk_with_missing_values_gives_the_figures_of_sdcmicro(exact, expected):
+def test_individual_risk_with_missing_values_gives_the_figures_of_sdcmicro(exact, expected, evidence):
     found = individual_risk(GAPS, ["a", "b", "c"], "w", exact=exact, wildcards="matches-any")
-    assert found == pytest.approx(expected, abs=1e-9)
+    series = "by the series" if exact else "by the approximation"
+    told = f"the same with missing values that match anything, {series}"
+    evidence("sdcmicro", told, ", ".join(f"{x:.9f}" for x in expected), found)
 
 
 def test_whoever_counts_alone_has_the_risk_of_a_record_alone():
@@ -385,13 +388,14 @@ GUIDE = pl.DataFrame(
 """Benschop, Machingauta and Welch, Statistical disclosure control: a practice guide, section on SUDA."""
 
 
-def test_suda_of_the_practice_guide():
+def test_suda_of_the_practice_guide(evidence):
     """Its scores are products; its DIS-SUDA scores come from the program's own scoring, at 1 %."""
     product = suda2(GUIDE, GUIDE.columns)
-    assert product.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+    evidence("guide", "SUDA scores of ten records", "0, 0, 6, 0, 12, 0, 6, 10, 0, 0", product.scores.tolist())
     subsets = suda2(GUIDE, GUIDE.columns, scoring="subsets")
     assert subsets.scores.tolist() == [0, 0, 1.75, 0, 3.25, 0, 1.75, 2.75, 0, 0]
-    assert np.round(subsets.dis_scores, 4).tolist() == [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
+    printed = "0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0"
+    evidence("guide", "DIS-SUDA scores of the same", printed, subsets.dis_scores.tolist())
     assert subsets.dis == pytest.approx(4 * 0.01 / (4 * 0.01 + 6 * 0.99))
     assert suda2(GUIDE, GUIDE.columns, fraction=1).dis_scores[2] == 1
     for wrong in ({"fraction": 0}, {"fraction": 1.1}, {"scoring": "sum"}):
