@@ -85,4 +85,7 @@ evidence: $(VENV)/.installed-test ## write docs/evidence.md from the tests that 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test slow explore fuzz lint bench gallery site package docs evidence clean
+pictures: $(VENV)/.installed-test ## take the pictures of the studio anew, in a browser
+	INCROWD_WRITE_PICTURES=1 $(BIN)/python -m pytest -q tests/studio/test_studio_for_all.py -k pictures
+
+.PHONY: help demo test slow explore fuzz lint bench gallery site package docs evidence pictures clean

@@ -1,0 +1,270 @@
+"""The page for everybody: by keyboard, read by axe-core, on small screens; and the pictures of the docs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from incrowd.samples import hospital
+from studio_browser import Visit
+
+pytestmark = pytest.mark.slow
+
+AXE = "4.12.1"
+AXE_IS = "s7iGf5GaVMxEG0ENN9x+xTr7GFZCb1ZP/1uATUpCEK2X78nDB3RwbtFCo9pGAf9ru+VwoQ464DkaLEeRM08wJA=="
+"""What npm publishes as that version: SHA-512."""
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+PICTURES = Path(__file__).parents[2] / "docs" / "_static" / "studio"
+WRITES = os.environ.get("INCROWD_WRITE_PICTURES") == "1"
+MOST_STEPS = 400
+"""Presses of Tab after which something cannot be reached."""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory) -> str:
+    """axe-core of npm, whose package is checked before it is run."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    got = subprocess.run(
+        ["npm", "pack", f"axe-core@{AXE}"], cwd=folder, capture_output=True, check=False, timeout=300
+    )
+    if got.returncode:
+        pytest.skip("npm does not reach its registry")
+    package = folder / f"axe-core-{AXE}.tgz"
+    assert base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode() == AXE_IS
+    with tarfile.open(package) as packed:
+        script = packed.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+def show(visit: Visit, width: int, theme: str, height: int = 1000) -> None:
+    """Give the window another width, and the system another theme."""
+    visit.browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+    )
+    visit.browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    )
+    visit.until(lambda: visit.browser.execute_script("return innerWidth") == width, "the width")
+    dark = theme == "dark"
+    visit.until(lambda: bool(visit.all("body.body--dark")) is dark, "the theme")
+
+
+@pytest.fixture
+def any_screen(visit):
+    yield visit
+    visit.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    visit.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def settled(visit: Visit) -> None:
+    """Wait until nothing moves any more: a colour that changes is measured as any in between."""
+    visit.until(
+        lambda: visit.browser.execute_script(
+            "return document.getAnimations().every(a => a.playState !== 'running'"
+            " || a.effect.getComputedTiming().iterations === Infinity)"
+        ),
+        "the end of what moves",
+    )
+
+
+def released(visit: Visit, tmp_path: Path) -> None:
+    """Go so far that every step can be seen, each with what it shows when it is used."""
+    hospital(400).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    visit.reads("400 rows, 4 columns")
+    visit.go(4)
+    visit.mark("add-attacker")
+    visit.wait("[data-attacker]")
+    visit.go(6)
+    visit.mark("run")
+    visit.wait("[data-mark=verdict]")
+
+
+def use(visit: Visit, step: int) -> None:
+    """Show all of a step."""
+    visit.go(step)
+    if step == 3:
+        visit.click('[aria-label="Open *"], [aria-label="Close *"]')
+        visit.wait("[data-mark=histogram]")
+    if step == 4:
+        visit.mark("measure")
+        visit.wait("[data-mark=measured] table")
+    if step == 5:
+        visit.fill("[data-field=sizes]", "3, 11")
+        visit.mark("compare")
+        visit.wait("[data-mark=front]")
+        visit.mark("lattice")
+        visit.wait("[data-mark=nodes-front]")
+    if step == 7:
+        visit.wait("[data-mark=before] table")
+        visit.mark("attack")
+        visit.wait("[data-mark=attacked] table")
+
+
+def problems(visit: Visit, axe: str) -> list[str]:
+    visit.browser.execute_script("if (!window.axe) { const s = document.createElement('script');"
+                                 "s.textContent = arguments[0]; document.head.append(s); }", axe)  # fmt: skip
+    found = visit.browser.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1];
+        axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']}).then(
+            found => done(JSON.stringify(found.violations.map(each =>
+                `${each.id}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200)).join(' | ')}`))),
+            error => done(JSON.stringify([String(error)])));
+        """,
+        RULES,
+    )
+    return json.loads(found)
+
+
+def test_axe_finds_nothing_in_any_step_on_any_screen(any_screen, axe, tmp_path):
+    visit = any_screen
+    visit.browser.set_script_timeout(120)
+    released(visit, tmp_path)
+    # What it would find is found: a picture without a text.
+    visit.browser.execute_script("document.querySelector('main').append(new Image())")
+    assert [each.partition(":")[0] for each in problems(visit, axe)] == ["image-alt"]
+    visit.browser.execute_script("document.querySelector('main > img').remove()")
+    found = {}
+    for step in range(1, 9):
+        use(visit, step)
+        for width, theme in ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "light"), (390, "dark")):
+            show(visit, width, theme)
+            settled(visit)
+            found[step, width, theme] = problems(visit, axe)
+            # Nothing stands beside the page; what is wider scrolls for itself.
+            wide = visit.browser.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, (step, width)
+        show(visit, 1440, "light")
+    assert {place: told for place, told in found.items() if told} == {}
+
+
+def test_the_whole_way_goes_by_the_keyboard_alone(visit):
+    from selenium.webdriver.common.keys import Keys
+
+    def focused():
+        return visit.browser.switch_to.active_element
+
+    def tab_to(selector: str):
+        """Press Tab until something has the focus, and say whether it can be seen."""
+        for _ in range(MOST_STEPS):
+            focused().send_keys(Keys.TAB)
+            if visit.browser.execute_script(
+                "return document.activeElement.closest(arguments[0]) !== null", selector
+            ):
+                return focused()
+        raise AssertionError(f"Tab does not reach {selector}")
+
+    def press(selector: str) -> None:
+        visit.wait(selector)
+        tab_to(selector).send_keys(Keys.ENTER)
+
+    def following(title: str) -> None:
+        press("[data-mark=next]")
+        visit.reads(title)
+
+    press("[data-mark=sample]")
+    visit.reads("2,000 rows, 12 columns")
+    following("What is each column?")
+    role = tab_to('[data-column="8"] [data-field=role]')
+    role.send_keys(Keys.ENTER)
+    visit.wait(".q-menu .q-item")
+
+    def on(option: str) -> bool:
+        return any(option in each.text for each in visit.all(".q-menu .q-manual-focusable--focused"))
+
+    for _ in range(10):
+        if on("insensitive"):
+            break
+        focused().send_keys(Keys.ARROW_DOWN)
+    focused().send_keys(Keys.ENTER)
+    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the role")
+    following("How are values generalized?")
+    visit.wait("[data-mark=tree] .tree-row")
+    following("What must the release satisfy?")
+    following("What would be lost?")
+    following("Make the release")
+    press("[data-mark=run]")
+    visit.wait("[data-mark=verdict]")
+    press("[data-mark=look]")
+    visit.reads("Rows 1 to 8")
+    following("Take it with you")
+    target = visit.downloads / "release.csv"
+    target.unlink(missing_ok=True)
+    press("[data-mark=get-release]")
+    visit.until(lambda: target.exists() and target.stat().st_size, "the release")
+    assert len(target.read_text().splitlines()) == 2_001
+
+
+def test_what_has_the_focus_can_be_seen(visit):
+    from selenium.webdriver.common.keys import Keys
+
+    visit.mark("sample")
+    visit.reads("2,000 rows, 12 columns")
+    for step in (1, 2, 4):
+        visit.go(step)
+        for _ in range(12):
+            visit.browser.switch_to.active_element.send_keys(Keys.TAB)
+            seen = visit.browser.execute_script(
+                """
+                const e = document.activeElement, box = e.getBoundingClientRect();
+                return e === document.body || (box.bottom > 0 && box.top < innerHeight);
+                """
+            )
+            assert seen
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "height"), [("limits", 4, 900), ("explore", 5, 900), ("look", 7, 1_300)]
+)
+def test_the_pictures_of_the_docs(any_screen, tmp_path, name, step, height):
+    visit = any_screen
+    hospital(2_000).select("age", "sex", "zip", "diagnosis").write_csv(tmp_path / "people.csv")
+    visit.fill("[data-field=path]", str(tmp_path / "people.csv"))
+    visit.mark("open")
+    visit.reads("2,000 rows, 4 columns")
+    if step == 7:
+        visit.go(6)
+        visit.mark("run")
+        visit.mark("look")
+        visit.wait("[data-mark=before] table")
+    else:
+        use_for_picture(visit, step)
+    show(visit, 1_000, "light", height)
+    # The path of the table is that of this run.
+    visit.browser.execute_script(
+        "for (const e of document.querySelectorAll('header span')) if (e.textContent.includes('people.csv'))"
+        " e.textContent = 'people.csv'; document.activeElement.blur(); scrollTo(0, 0);"
+    )
+    settled(visit)
+    taken = visit.browser.get_screenshot_as_png()
+    page = PICTURES / f"{name}.png"
+    if WRITES:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page.write_bytes(taken)
+    # Letters are drawn unlike on every machine, so the size is what is compared: width and height of the PNG.
+    assert page.read_bytes()[16:24] == taken[16:24], "run `make pictures`"
+    assert f"_static/studio/{name}.png" in (PICTURES.parents[1] / "studio.md").read_text()
+
+
+def use_for_picture(visit: Visit, step: int) -> None:
+    visit.go(step)
+    if step == 4:
+        visit.mark("measure")
+        visit.wait("[data-mark=measured] table")
+    else:
+        visit.mark("compare")
+        visit.wait("[data-mark=front]")
