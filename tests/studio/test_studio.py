@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shlex
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -267,6 +268,30 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
     (tmp_path / "policy.toml").write_bytes((visit.downloads / "policy.toml").read_bytes())
     run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
     assert rows_of(tmp_path / "release.csv") == released
+    assert studio.errors.read_text() == ""
+
+
+@pytest.mark.slow
+def test_a_table_of_a_database_is_opened_and_released(visit, tmp_path, studio):
+    with sqlite3.connect(tmp_path / "people.db") as connection:
+        connection.execute("CREATE TABLE people (age INTEGER, sex TEXT, zip TEXT)")
+        rows = hospital(300).select("age", "sex", "zip").rows()
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    connection.close()
+    visit.click(".q-expansion-item:has([data-field=address]) .q-item")
+    visit.fill("[data-field=address]", f"sqlite:///{tmp_path}/people.db")
+    visit.mark("open-table")
+    visit.reads("write the name of a table")
+    visit.fill("[data-field=table]", "people")
+    visit.mark("open-table")
+    visit.reads("300 rows, 3 columns")
+    visit.go(6)
+    visit.mark("run")
+    visit.mark("look")
+    visit.reads("Rows of a database have no order")
+    visit.go(8)
+    assert "--table people" in visit.wait("[data-mark=command]").text
+    assert len(visit.take("get-release", "release.csv").read_text().splitlines()) == 301
     assert studio.errors.read_text() == ""
 
 

@@ -200,6 +200,12 @@ def test_a_wrong_call_is_refused_before_anything_is_served(tmp_path, monkeypatch
         return refused(*arguments, monkeypatch=monkeypatch, capsys=capsys)
 
     assert "there is no such file" in told(str(tmp_path / "none.csv"))
+    assert "--table is for databases" in told(str(tmp_path), "--table", "people")
+    assert "--table needs the address" in told("--table", "people")
+    assert "name of a table" in told(f"sqlite:///{tmp_path}/people.db")
+    refused_password = told("postgresql://me:hidden@host/db", "--table", "people")
+    assert "leave the password out" in refused_password
+    assert "hidden" not in refused_password
     (tmp_path / "p.toml").write_text(
         "version = 2\n[columns.a]\nrole = '?'\n[[models]]\nmodel = 'k-anonimity'\n"
     )

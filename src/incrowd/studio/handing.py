@@ -34,6 +34,8 @@ def command(work: Work) -> str:
     options = {"policy": _POLICY, "output": release_name(work), **_format(work.csv_format)}
     if work.population is not None:
         options["population"] = work.population
+    if work.source.table is not None:
+        options["table"] = work.source.table
     words = ["incrowd", "anonymize", work.source.name]
     words += [word for name, value in options.items() for word in (_option(name), value)]
     return shlex.join([*words, *([_option("stream")] if _opened(work) else [])])
@@ -42,6 +44,8 @@ def command(work: Work) -> str:
 def script(work: Work) -> str:
     """Return the Python script that makes the release again, beside the policy file."""
     assert work.source is not None
+    if work.source.database is not None:
+        return _database_script(work)
     lines = ["import incrowd as ic", "", f"policy = ic.Policy.read({_POLICY!r})"]
     given = ""
     table = repr(work.source.name)
@@ -62,10 +66,25 @@ def script(work: Work) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _database_script(work: Work) -> str:
+    assert work.source is not None
+    given = "" if work.population is None else f", population={work.population!r}"
+    lines = [
+        "import incrowd as ic",
+        "",
+        f"policy = ic.Policy.read({_POLICY!r})",
+        f"with ic.Database({work.source.name!r}) as database:",
+        f"    release = ic.anonymize(database.table({work.source.table!r}), policy{given})",
+        f"    release.write({release_name(work)!r})",
+        "print(*release.sentences(), sep='\\n')",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _opened(work: Work) -> bool:
     """Say whether a single file is opened to stream; folders always are."""
     assert work.source is not None
-    return work.streams and not is_scan(work.source.path)
+    return work.source.database is None and work.streams and not is_scan(work.source.path)
 
 
 def _format(csv_format: CsvFormat | None) -> dict[str, str]:

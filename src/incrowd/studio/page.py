@@ -20,7 +20,8 @@ from incrowd.studio.steps.look import Look
 from incrowd.studio.steps.roles import Roles
 from incrowd.studio.steps.run import Run
 from incrowd.studio.steps.table import Table
-from incrowd.studio.work import Source, Work
+from incrowd.studio.tables import Source, in_database
+from incrowd.studio.work import Work
 
 __all__ = ["Page", "show"]
 
@@ -35,7 +36,7 @@ T = TypeVar("T")
 _STEPS = (Roles, Hierarchies, Limits, Explore, Run, Look, HandOver)
 
 
-def show(data: Path | None, policy: tuple[dict[str, Any], Path] | None) -> None:
+def show(data: Path | tuple[str, str] | None, policy: tuple[dict[str, Any], Path] | None) -> None:
     """Show the page to a new window."""
     ui.colors(
         primary="#1a5a9e", secondary="#44546a", accent="#7a4a00", negative="#b3261e", positive="#1b7a3d"
@@ -60,7 +61,7 @@ class Page:
         self._steps: list[Any] = [self._table, *(step(self) for step in _STEPS)]
         self._running: set[Watched] = set()
 
-    def show(self, data: Path | None) -> None:
+    def show(self, data: Path | tuple[str, str] | None) -> None:
         """Draw everything, and open the table that the command named."""
         ui.context.client.on_delete(self.close)
         with ui.header().classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
@@ -88,7 +89,12 @@ class Page:
             self.enable()
             self._tabs.set_value(Table.name)
         if data is not None:
-            ui.timer(0, lambda: self._table.open(Source(data.absolute(), str(data))), once=True)
+            ui.timer(0, lambda: self._table.open(self._source_of(data)), once=True)
+
+    def _source_of(self, data: Path | tuple[str, str]) -> Source:
+        if isinstance(data, Path):
+            return Source(data.absolute(), str(data))
+        return in_database(*data, self.work.place(""))
 
     def close(self) -> None:
         """Stop what runs, and forget the table."""

@@ -27,7 +27,7 @@ _RECONNECT = 30.0
 
 
 def serve(
-    data: Path | None,
+    data: Path | tuple[str, str] | None,
     policy: tuple[dict[str, Any], Path] | None,
     host: str,
     port: int,
@@ -40,7 +40,7 @@ def serve(
     Parameters
     ----------
     data
-        The table that every window begins with.
+        The table that every window begins with: a path, or the address of a database and a table of it.
     policy
         A policy file as plain data, and its path.
     host, port
@@ -87,7 +87,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def _serve(
     private: Path,
-    data: Path | None,
+    data: Path | tuple[str, str] | None,
     policy: tuple[dict[str, Any], Path] | None,
     listening: socket.socket,
     host: str,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from incrowd.errors import InputError, TableError
+from incrowd.errors import InputError, ParameterError, TableError
 from incrowd.io.columns import columns_named
+from incrowd.progress import check, interrupting
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from incrowd.io.addresses import Address
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
 
-__all__ = ["Column", "Source", "counted", "read"]
+__all__ = ["Column", "Source", "copied", "counted", "in_database", "read"]
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,16 @@ class Source:
         How a command names it.
     sample
         Whether it is the built-in sample.
+    database, table
+        The database and its table, where the rows come from one; `path` is then a folder for a copy, which
+        is looked at.
     """
 
     path: Path
     name: str
     sample: bool = False
+    database: Address | None = None
+    table: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,56 @@ def read(
         return open_table(source.path, csv_format, stream=streams, progress=progress)
     except InputError as error:
         raise type(error)(str(error).replace(str(source.path), source.name)) from None
+
+
+def in_database(address: str, table: str, copy: Path) -> Source:
+    """Return a table of a database as a source.
+
+    Raises
+    ------
+    InputError
+        When that is no address, or it holds a password, which a command would show.
+    """
+    from incrowd.io.addresses import Address
+
+    found = Address(address)
+    try:
+        secret = urlsplit(found.url).password
+    except ValueError:
+        secret = None
+    if secret is not None:
+        raise ParameterError(
+            "leave the password out of the address: put it into PGPASSWORD or the password file, since the "
+            "address is part of the command that makes the release again"
+        )
+    if not table:
+        raise ParameterError("write the name of a table of the database, as people or schema.people")
+    return Source(copy, found.url, database=found, table=table)
+
+
+def copied(source: Source, progress: Progress) -> None:
+    """Copy the rows of a table of a database into the source's folder, some at a time.
+
+    Raises
+    ------
+    InputError
+    """
+    from incrowd.engines.sql.databases import Database
+    from incrowd.engines.sql.dialects.base import cast_all
+
+    assert source.database is not None
+    assert source.table is not None
+    progress.stage("fetch")
+    source.path.mkdir(0o700)
+    with Database(source.database) as database, interrupting(progress, database.interrupt):
+        table = database.table(source.table)
+        names = table.columns
+        columns = table.read(names)
+        listed = ", ".join(f"{columns[name].plain} AS c{place}" for place, name in enumerate(names))
+        kinds = [columns[name].plain_dtype for name in names]
+        for number, rows in enumerate(table.batches(f"SELECT {listed} FROM {table.source}")):
+            cast_all(rows, names, kinds).write_parquet(source.path / f"{number:06d}.parquet")
+            check(progress)
 
 
 def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:

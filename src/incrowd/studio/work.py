@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,9 +20,10 @@ from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
+from incrowd.progress import Silent
 from incrowd.studio.advice import Change, advise
 from incrowd.studio.cancelling import Within
-from incrowd.studio.tables import Column, Source, counted, read
+from incrowd.studio.tables import Column, Source, copied, counted, read
 from incrowd.studio.trees import TreeEditor
 from incrowd.table.schema import OPEN_ROLE
 
@@ -133,10 +135,12 @@ class Work:
         self.account: dict[str, Any] = {}
         self.infeasible = False
         self.population: str | None = None
+        self._session = ExitStack()
 
     def close(self) -> None:
         """Forget everything, and remove the window's files."""
         self.table = self._rows = self.release = self.assessment = None
+        self._session.close()
         self._private.remove()
 
     # --- the table --------------------------------------------------------------------------------
@@ -171,6 +175,8 @@ class Work:
         ------
         InputError
         """
+        if source.database is not None:
+            copied(source, progress or Silent())
         many = is_scan(source.path)
         large = source.path.is_file() and source.path.stat().st_size > _STREAMED
         streams = many or (large and kind_of(source.path) is None)
@@ -184,6 +190,7 @@ class Work:
         self.streams, self._rows, self.height = streams, lazy, height
         self.columns, self.choices = columns, choices
         self.assessment = self.release = None
+        self._session.close()
 
     def _choices(self, rows: pl.LazyFrame, height: int, source: Source) -> Choices:
         """Take the policy that was given where it fits, else draft one."""
@@ -266,6 +273,19 @@ class Work:
 
     # --- what is done with it ---------------------------------------------------------------------
 
+    @contextmanager
+    def _asked(self) -> Iterator[Any]:
+        """Open what is searched: the table, or that of the database, of which `table` is a copy."""
+        assert self.source is not None
+        if self.source.database is None:
+            yield self.table
+            return
+        from incrowd.engines.sql.databases import Database
+
+        assert self.source.table is not None
+        with Database(self.source.database) as database:
+            yield database.table(self.source.table)
+
     @property
     def _beside(self) -> dict[str, Any]:
         """What every search is given beside table and policy."""
@@ -307,6 +327,7 @@ class Work:
         """Forget what the choices before led to."""
         self.release = self.assessment = None
         self.infeasible = False
+        self._session.close()
 
     def assess(self, progress: Progress) -> Assessment:
         """Measure the table as it stands against the models.
@@ -319,14 +340,15 @@ class Work:
 
         assert self.choices is not None
         policy = self.policy()
-        found = assess(
-            self.table,
-            policy.schema,
-            policy.models,
-            population=self.population,
-            progress=progress,
-            wildcards=policy.wildcards,
-        )
+        with self._asked() as table:
+            found = assess(
+                table,
+                policy.schema,
+                policy.models,
+                population=self.population,
+                progress=progress,
+                wildcards=policy.wildcards,
+            )
         self.assessment = found
         return found
 
@@ -341,11 +363,17 @@ class Work:
 
         assert self.choices is not None
         self.infeasible = False
-        try:
-            found = anonymize(self.table, self.policy(), progress=progress, **self._beside)
-        except InfeasibleError:
-            self.infeasible = True
-            raise
+        self._session.close()
+        with ExitStack() as session:
+            try:
+                found = anonymize(
+                    session.enter_context(self._asked()), self.policy(), progress=progress, **self._beside
+                )
+            except InfeasibleError:
+                self.infeasible = True
+                raise
+            # The release of a database is written from the snapshot that was counted.
+            self._session = session.pop_all()
         # Figures are measured when they are first asked for: here, and not while the page waits.
         progress.stage("report")
         self.account = found.document()
@@ -368,7 +396,8 @@ class Work:
             within = Within(progress, change.told)
             try:
                 policy = Policy.from_dict(change.document, choices.folder, _MADE)
-                anonymize(self.table, policy, progress=within, **self._beside)
+                with self._asked() as table:
+                    anonymize(table, policy, progress=within, **self._beside)
             except (InfeasibleError, InputError):
                 return False
             return True
@@ -385,7 +414,8 @@ class Work:
         from incrowd.jobs.anonymize import explore
 
         assert self.choices is not None
-        return explore(self.table, self.policy(), progress=progress, **self._beside)
+        with self._asked() as table:
+            return explore(table, self.policy(), progress=progress, **self._beside)
 
     def fidelity(self) -> Fidelity:
         """Compare distributions and associations in the release with those in the table."""
@@ -450,6 +480,11 @@ class Work:
         chosen = [ALGORITHMS.parse(name) for name in algorithms]
         return compare(self.table, self.policy(), chosen, k=sizes, progress=progress, **self._beside)
 
+    @property
+    def same_rows(self) -> bool:
+        """Whether rows before and after can be told to be the same: those of a database have no order."""
+        return self.source is not None and self.source.database is None
+
     def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return some rows of the table, and the same rows of the release; columns that stay last."""
         import polars as pl
@@ -457,6 +492,8 @@ class Work:
         assert self.release is not None
         before = self.rows(start, count)
         texts = self.release.texts
+        if not self.same_rows:
+            return before, _slice(texts.batches(), start, count)
         if isinstance(texts, Files):
             # In their order before they were put in a random one.
             lazy = texts.frame if texts.shuffled is None else texts.shuffled.frame
@@ -469,6 +506,20 @@ class Work:
             after = texts[places.filter(pl.col("row").is_in(wanted)).sort("row")["place"].to_list()]
         left_out = [name for name in before.columns if name not in after.columns]
         return before.select(columns_named([*after.columns, *left_out])), after
+
+
+def _slice(batches: Iterator[pl.DataFrame], start: int, count: int) -> pl.DataFrame:
+    """Return some of the rows that come in batches."""
+    import polars as pl
+
+    found = []
+    for batch in batches:
+        part = batch.slice(min(start, batch.height), count)
+        start, count = max(start - batch.height, 0), count - part.height
+        found.append(part)
+        if not count:
+            break
+    return pl.concat(found)
 
 
 def _reasons(draft: Draft) -> dict[str, str]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from incrowd.cli import options
+from incrowd.cli.parsing import file_or_address
 
 __all__ = ["studio"]
 
 
 def studio(
     data: Annotated[
-        Path | None,
+        Any,
         typer.Argument(
-            metavar="[DATA]", help="A CSV or Parquet file, a folder or a pattern; without one the page asks."
+            metavar="[DATA]",
+            parser=file_or_address,
+            help="A file, a folder or a pattern, or the address of a database; without one the page asks.",
         ),
     ] = None,
+    table: options.Table = None,
     policy: options.PolicyFile = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
     host: Annotated[
@@ -35,11 +38,14 @@ def studio(
 
     The page leaves a policy file, a command and a script that make the same release without it.
     """
-    from incrowd.errors import TableError
+    from pathlib import Path
+
+    from incrowd.errors import ParameterError, TableError
     from incrowd.io.streams import is_scan
     from incrowd.jobs.policy import Policy
     from incrowd.jobs.policy_file import read_toml
     from incrowd.studio.server import serve
+    from incrowd.studio.tables import in_database
     from incrowd.studio.work import answered
 
     given = None
@@ -48,6 +54,16 @@ def studio(
         # A draft may have open questions, which the page asks. The rest of it has to be right.
         Policy.from_dict(answered(document), policy.parent, str(policy))
         given = document, policy
-    if data is not None and not (is_scan(data) or data.exists()):
-        raise TableError(f"{data}: there is no such file")
-    serve(data, given, host, port, browser=not no_browser, tell=typer.echo)
+    place: Path | tuple[str, str] | None = data
+    if isinstance(data, Path):
+        if table is not None:
+            raise ParameterError("--table is for databases; leave it out")
+        if not (is_scan(data) or data.exists()):
+            raise TableError(f"{data}: there is no such file")
+    elif data is not None:
+        # Refused here already where it is no address of a table, or holds a password.
+        place = data.url, table or ""
+        in_database(*place, Path())
+    elif table is not None:
+        raise ParameterError("--table needs the address of its database before it")
+    serve(place, given, host, port, browser=not no_browser, tell=typer.echo)

@@ -45,11 +45,14 @@ class Look:
         with marked(words("ul", ""), "sentences"):
             for sentence in document["sentences"]:
                 words("li", sentence)
-        heading("The same rows before and after", 3)
-        note(
-            "Here they stand side by side for you. In the release the rows come in another order, unless "
-            "you keep theirs."
-        )
+        heading("The same rows before and after" if self.page.work.same_rows else "Rows before and after", 3)
+        if self.page.work.same_rows:
+            note(
+                "Here they stand side by side for you. In the release the rows come in another order, unless "
+                "you keep theirs."
+            )
+        else:
+            note("Rows of a database have no order: those after are rows of the release, but not the same.")
         self._from = 0
         with ui.row():
             back = ui.button("Rows before", on_click=lambda: self._turn(-_ROWS))

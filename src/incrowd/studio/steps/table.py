@@ -12,7 +12,7 @@ from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, problem
-from incrowd.studio.work import Source
+from incrowd.studio.tables import Source, in_database
 
 __all__ = ["Table"]
 
@@ -54,6 +54,8 @@ class Table:
                     marked(ui.button("Open", on_click=self._open_path), "open").props("no-caps")
                     sample = ui.button("Try the built-in sample", on_click=self._open_sample)
                     marked(sample, "sample").props("no-caps outline")
+                with ui.expansion("A table of a database").props("dense").classes("w-full"):
+                    self._database()
                 with ui.expansion("If a CSV is read wrongly").props("dense").classes("w-full"):
                     self._formats()
             with ui.column().classes("box"):
@@ -62,6 +64,25 @@ class Table:
         self._told = ui.column().classes("w-full")
         if self.page.work.table is not None:
             self._show_table()
+
+    def _database(self) -> None:
+        address = ui.input("Address of the database").classes("w-full")
+        told = "postgresql://user@host/db, sqlite:////path or duckdb:////path; no password"
+        hinted(address.props("outlined dense data-field=address"), told)
+        table = ui.input("Name of the table").classes("w-full")
+        table.props("outlined dense data-field=table")
+
+        async def read() -> None:
+            try:
+                place = self.page.work.place("")
+                source = in_database((address.value or "").strip(), (table.value or "").strip(), place)
+            except InputError as error:
+                self._tell(str(error))
+                return
+            await self.open(source)
+
+        marked(ui.button("Open the table", on_click=read), "open-table").props("no-caps outline")
+        note("Its rows are copied into the private folder to be looked at. The search asks the database.")
 
     def _formats(self) -> None:
         def delimiter(event: Any) -> None:
