@@ -63,6 +63,20 @@ def test_points_stand_between_the_ends_of_the_picture():
     assert exploring.place(7, [7]) == 50
 
 
+def test_a_level_is_told_with_what_a_value_becomes_there(window):
+    found = window.examples(["age", "zip", "sex"])
+    frequent = max((count, value) for value, count in window.counts("age").items())[1]
+    assert found["age"][0] == frequent
+    assert found["age"][-1] == "*"
+    assert exploring.cell_at(1, found["age"]) == f"1: {found['age'][1]}"
+    assert exploring.cell_at(99, found["sex"]) == "99: *"
+    assert exploring.cell_at(2, None) == "2"
+    window.choices.columns["age"]["treat"] = {"round": 5}
+    assert "age" not in window.examples(["age", "sex"])
+    points = {"1": exploring.Point("", 0.25, 0.5, None), "2": exploring.Point("", 0.5, 0.2, None)}
+    assert exploring.ends(points) == "Risk from 20.0% on the left to 50.0%, loss from 0.25 below to 0.5."
+
+
 @pytest.mark.parametrize(
     ("model", "value", "nearest", "last"),
     [

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Point",
+    "cell_at",
+    "ends",
     "free_levels",
     "of_lattice",
     "of_runs",
@@ -66,6 +68,22 @@ def of_lattice(space: SolutionSpace) -> dict[str, Point]:
         risk = node.classes / max(space.records - node.suppressed, 1)
         points[str(number)] = Point(told, node.score, risk, levels)
     return points
+
+
+def cell_at(level: int, example: Sequence[str] | None) -> str:
+    """Say what a level is, with what a value becomes there: ``2: [20-39]``."""
+    if not example:
+        return str(level)
+    return f"{level}: {example[min(level, len(example) - 1)]}"
+
+
+def ends(points: Mapping[str, Point]) -> str:
+    """Say from where to where the axes go."""
+    losses, risks = ([each.loss for each in points.values()], [each.risk for each in points.values()])
+    return (
+        f"Risk from {min(risks):.1%} on the left to {max(risks):.1%}, loss from {min(losses):.4g} below to "
+        f"{max(losses):.4g}."
+    )
 
 
 def place(value: float, among: Sequence[float]) -> float:

@@ -96,6 +96,13 @@ class TreeEditor:
         tree = self.tree
         return {node: tree.labels[node] for node in np.flatnonzero(tree.heights > 0).tolist()}
 
+    def most_frequent(self) -> tuple[str, ...] | None:
+        """Return the most frequent value that the tree knows, and the groups above it up to the root."""
+        known = self.tree.ranks
+        counts = ((count, value) for value, count in self._counts.items() if value in known)
+        best = max(counts, default=None)
+        return None if best is None else self.tree.path(known[best[1]])
+
     def level(self, level: int) -> list[tuple[str, int]]:
         """Return the cells of a level in the order of the tree, each with its records."""
         tree = self.tree

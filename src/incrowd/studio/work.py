@@ -252,6 +252,21 @@ class Work:
         builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
         return TreeEditor(builder.build(list(counts), name), counts)
 
+    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return what the most frequent value of each column becomes, level by level.
+
+        Columns whose tree is only known later are left out.
+        """
+        found = {}
+        for name in names:
+            try:
+                editor = self.editor(name)
+            except InputError:
+                continue
+            if (path := editor.most_frequent()) is not None:
+                found[name] = path
+        return found
+
     def keep_tree(self, name: str, tree: Hierarchy) -> None:
         """Make a tree the hierarchy of a column; it is kept among the window's files."""
         path = self.place(".json")

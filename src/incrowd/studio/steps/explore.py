@@ -64,7 +64,10 @@ class Explore:
         self._draw_lattice()
 
     def _search(self, watched: Watched) -> Any:
-        return self.page.work.explore(watched)
+        work = self.page.work
+        space = work.explore(watched)
+        watched.stage("examples")
+        return space, work.examples(space.names)
 
     def _work(self, watched: Watched) -> Any:
         sizes = []
@@ -107,6 +110,7 @@ class Explore:
                 )
                 x, y = exploring.place(point.risk, risks), exploring.place(point.loss, losses)
                 button.style(f"left: {x:.2f}%; bottom: {y:.2f}%")
+        note(exploring.ends(points))
 
     def _choice(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
         """Show a list of the points, for who cannot hit a number."""
@@ -158,8 +162,9 @@ class Explore:
         self.page.changed()
         self._tell_levels()
 
-    def _show_lattice(self, space: Any) -> None:
+    def _show_lattice(self, found: Any) -> None:
         self._nodes.clear()
+        space, examples = found
         points = exploring.of_lattice(space)
         with self._nodes:
             proved = "none loses less" if space.proved else "others may lose less"
@@ -169,12 +174,17 @@ class Explore:
             )
             self._front(points, "nodes-front", self._take_node)
             rows = [
-                (number, *point.of.values(), f"{point.loss:.4g}", f"{point.risk:.1%}")
+                (
+                    number,
+                    *(exploring.cell_at(level, examples.get(name)) for name, level in point.of.items()),
+                    f"{point.loss:.4g}",
+                    f"{point.risk:.1%}",
+                )
                 for number, point in points.items()
             ]
             names = ("", *(f"level of {name}" for name in space.names), space.metric, "mean risk")
-            grid("Nodes of the lattice", names, rows, numbers=range(1, len(names)))
-            note("Level 0 is the value as it is. Every level above covers more.")
+            grid("Nodes of the lattice", names, rows, numbers=(len(names) - 2, len(names) - 1))
+            note("Level 0 is the value as it is. Beside a level stands what the most frequent value becomes.")
             self._choice(points, "node", self._take_node)
 
     def _take_node(self, levels: Any) -> None:
