@@ -79,7 +79,14 @@ def test_an_error_of_a_job_that_nobody_cancelled_gets_out():
         job.check()
 
 
-@pytest.mark.parametrize("algorithm", [each for each in ic.ALGORITHMS if each.name not in ONE_PASS])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        pytest.param(each, marks=[pytest.mark.slow] if each.name in ("oka", "clustering") else [])
+        for each in ic.ALGORITHMS
+        if each.name not in ONE_PASS
+    ],
+)
 def test_every_search_is_cancelled_at_its_first_word(algorithm):
     table = hospital(1_000)
     settings = {"target": "diagnosis"} if "target" in algorithm.needed() else {}
@@ -151,7 +158,14 @@ def make(kind: str, path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("engine", ["memory", "files", "sqlite"])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("memory", marks=pytest.mark.slow),
+        pytest.param("files", marks=pytest.mark.slow),
+        "sqlite",
+    ],
+)
 def test_a_job_is_cancelled_at_each_word_on_every_engine_and_leaves_nothing(tmp_path, monkeypatch, engine):
     temporary = tmp_path / "temporary"
     temporary.mkdir()

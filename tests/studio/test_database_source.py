@@ -40,6 +40,7 @@ def rows_of(path) -> list[str]:
     return sorted(path.read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_a_table_of_a_database_is_looked_at_searched_in_place_and_made_again(window, address, tmp_path):
     source = in_database(address, "all people", window.place(""))
     window.open(source, None, Watched())
