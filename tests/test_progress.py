@@ -17,7 +17,7 @@ from incrowd.samples import hospital, hospital_policy
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t WHERE n < 0"
 ONE_PASS = ("random", "microaggregation")
 """Searches that are one pass over the records, and have nothing to say."""
-LONG = 120.0
+LONG = 60.0
 """Seconds after which a job that should have been cancelled is taken for one that goes on."""
 
 
@@ -69,6 +69,29 @@ def test_what_is_waited_for_is_given_up_and_its_error_does_not_get_out():
         assert given_up.wait(LONG)
     with pytest.raises(SystemExit), interrupting(job, given_up.set):
         raise SystemExit(130)
+
+
+def test_a_block_within_a_block_gives_up_its_own_alone():
+    job, outer, inner = Cancellable(), threading.Event(), threading.Event()
+    timer = threading.Timer(0.1, job.cancel)
+    timer.start()
+
+    def wait() -> None:
+        with interrupting(job, inner.set):
+            assert inner.wait(LONG)
+
+    ended: list[bool] = []
+
+    def run() -> None:
+        with pytest.raises(Cancelled), interrupting(job, outer.set):
+            wait()
+        ended.append(True)
+
+    running = threading.Thread(target=run, daemon=True)
+    running.start()
+    running.join(LONG)
+    timer.join()
+    assert ended == [True]
 
 
 def test_an_error_of_a_job_that_nobody_cancelled_gets_out():

@@ -54,8 +54,7 @@ class Cancellable:
     def __init__(self) -> None:
         self._asked = threading.Event()
         self._lock = threading.Lock()
-        self._waiting: list[tuple[Callable[[], None], threading.Event]] = []
-        self._threads: list[threading.Thread] = []
+        self._waiting: list[_Waiting] = []
 
     @property
     def cancelled(self) -> bool:
@@ -66,8 +65,8 @@ class Cancellable:
         """Ask the job to stop: at its next word, and at once where it waits for what can be given up."""
         with self._lock:
             self._asked.set()
-            for interrupt, over in self._waiting:
-                self._begin(interrupt, over)
+            for waiting in self._waiting:
+                waiting.begin()
 
     def check(self) -> None:
         """Go on, or end the job.
@@ -82,12 +81,11 @@ class Cancellable:
     @contextmanager
     def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
         """Call `interrupt` when the job is cancelled in this block; see the function of this name."""
-        over = threading.Event()
-        waiting = (interrupt, over)
+        waiting = _Waiting(interrupt)
         with self._lock:
             self._waiting.append(waiting)
             if self._asked.is_set():
-                self._begin(interrupt, over)
+                waiting.begin()
         try:
             yield
         except Exception:
@@ -95,25 +93,37 @@ class Cancellable:
             self.check()
             raise
         finally:
-            over.set()
             with self._lock:
                 self._waiting.remove(waiting)
-                threads, self._threads = self._threads, []
-            for thread in threads:
-                thread.join()
+            waiting.end()
         self.check()
 
-    def _begin(self, interrupt: Callable[[], None], over: threading.Event) -> None:
-        def go() -> None:
-            # A block may ask one thing after the other.
-            while not over.is_set():
-                with contextlib.suppress(Exception):
-                    interrupt()
-                over.wait(_AGAIN)
 
-        thread = threading.Thread(target=go, name="incrowd-cancels", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+class _Waiting:
+    """A block that may wait for others, and the thread that gives up what it waits for."""
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Interrupt, again and again: a block may ask one thing after the other."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._go, name="incrowd-cancels", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Stop interrupting, and wait until that is over: what follows is not meant."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _go(self) -> None:
+        while not self._over.is_set():
+            with contextlib.suppress(Exception):
+                self._interrupt()
+            self._over.wait(_AGAIN)
 
 
 def check(progress: Progress) -> None:

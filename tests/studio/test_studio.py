@@ -394,6 +394,12 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     visit.until(
         lambda: visit.text().count("quasi-identifier\n") >= len(visit.all("[data-column]")), "the roles"
     )
+    visit.go(3)
+    visit.choose("[data-field=column]", MARKUP)
+    visit.until(lambda: visit.all(f'[aria-label="Choose {MARKUP}1"]'), "the tree")
+    assert f"{MARKUP}1" in visit.wait("[data-mark=tree]").text
+    visit.go(4)
+    visit.mark("add-attacker")
     visit.go(6)
     visit.mark("run")
     visit.mark("look")

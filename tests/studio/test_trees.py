@@ -34,6 +34,13 @@ def test_each_node_says_what_share_of_the_records_is_below_it(editor):
     assert TreeEditor(editor.tree, {}).root().share == 0
 
 
+def test_groups_are_offered_and_of_many_the_highest(editor):
+    assert list(editor.groups().values()) == ["*", "Europe", "Asia"]
+    editor.merge([node(editor, "Paris"), node(editor, "Rome")], "near")
+    assert list(editor.groups(most=3).values()) == ["*", "Europe", "Asia"]
+    assert list(editor.groups().values()) == ["*", "Europe", "near", "Asia"]
+
+
 def test_values_that_it_does_not_know_are_named_and_put_below_a_group(editor):
     assert editor.unknown() == {"Quito": 10, "Lima": 2}
     editor.add_unknown(0)

@@ -91,10 +91,12 @@ class TreeEditor:
         """Return the root."""
         return self._line(0)
 
-    def groups(self) -> dict[int, str]:
-        """Return the nodes that others stand below, the root first."""
+    def groups(self, most: int = 500) -> dict[int, str]:
+        """Return the nodes that others stand below, the root first; of very many those that are highest."""
         tree = self.tree
-        return {node: tree.labels[node] for node in np.flatnonzero(tree.heights > 0).tolist()}
+        inner = np.flatnonzero(tree.heights > 0)
+        highest = inner[np.argsort(tree.depths[inner], kind="stable")][:most]
+        return {node: tree.labels[node] for node in sorted(highest.tolist())}
 
     def most_frequent(self) -> tuple[str, ...] | None:
         """Return the most frequent value that the tree knows, and the groups above it up to the root."""
