@@ -224,7 +224,7 @@ def found_in(tree: ast.AST) -> list[int]:
         if node.func.attr == "col" and owner in ("pl", "nw"):
             plain = all(isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args)
             wrong = not plain or any(map(by_name, node.args))
-        elif node.func.attr in _TAKES_NAMES and owner not in ("np", "numpy"):
+        elif node.func.attr in _TAKES_NAMES and owner not in ("np", "numpy", "ui"):
             wrong = any(map(by_name, node.args))
         else:
             wrong = False

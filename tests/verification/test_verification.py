@@ -17,11 +17,13 @@ from policy_texts import K2, SIMPLE, WORKED, WORKED_TREE, entry, only, policy_te
 
 
 def test_shares_no_code_with_the_rest_but_the_errors():
-    imported = set()
+    imported, reads_files = set(), ("labels.py", "other_kinds.py", "workbook.py")
     for file in Path(package.__file__).parent.glob("*.py"):
+        # What DuckDB does not read is turned into Parquet with Polars, and judged like any other file.
+        readers = {"polars"} if file.name in reads_files else set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                imported |= {alias.name for alias in node.names}
+                imported |= {alias.name for alias in node.names} - readers
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, "relative imports could hide where they lead"
                 imported.add(node.module)
