@@ -67,9 +67,9 @@ main()
     ("work", "number", "word"),
     [
         ("kernel", signal.SIGINT, "interrupted"),
-        ("threads", signal.SIGTERM, "terminated"),
+        pytest.param("threads", signal.SIGTERM, "terminated", marks=pytest.mark.slow),
         ("query", signal.SIGINT, "interrupted"),
-        ("frame", signal.SIGTERM, "terminated"),
+        pytest.param("frame", signal.SIGTERM, "terminated", marks=pytest.mark.slow),
         ("swallowed", signal.SIGTERM, "terminated"),
     ],
 )

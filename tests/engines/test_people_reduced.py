@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from crossed import quick
+from crossed import crossed, quick
 from database_tables import as_held, holding, statement
 from incrowd.engines import EngineSettings, FetchedEngine, FilesEngine, SparkEngine, engine_for
 from people_readings import counted_people, crowd, told_of_people
@@ -196,8 +196,7 @@ NAMED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ["duckdb", "relation", "sqlite", "postgresql"])
-@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize(("kind", "place"), crossed(NAMED, ["duckdb", "relation", "sqlite", "postgresql"]))
 def test_what_means_nobody_is_read_by_databases_as_in_memory(place, kind, request):
     if place == "sqlite" and kind in ("day", "moment", "truth", "decimal", "small number"):
         pytest.skip("SQLite has no such values")

@@ -131,6 +131,7 @@ def test_spark_blocks_checked_in_parts(spark, monkeypatch, tmp_path):
     release.unpersist()
 
 
+@pytest.mark.slow
 def test_spark_blocks_know_who_is_suppressed_and_who_means_nobody(spark):
     table = TABLE.with_columns(
         pl.when(pl.col("row") % 7 == 0).then(pl.lit("*")).otherwise(pl.col(name).cast(pl.String)).alias(name)

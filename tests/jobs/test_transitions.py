@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
 
 JOBS = ["a"] * 60 + ["b"] * 30 + ["c"] * 10 + [None] * 5
 RAW = pl.DataFrame({"age": 1, "job": JOBS, "site": [("n", "s", None)[n % 3] for n in range(105)]})
@@ -97,7 +98,7 @@ def test_matrix_counts_estimates_and_errors_are_those_of_their_definitions(kind,
             assert error == pytest.approx(math.sqrt(variance), abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", MATRICES)
+@pytest.mark.parametrize("kind", quick(MATRICES, next(iter(MATRICES))))
 def test_estimates_spread_around_the_frequencies_before_as_their_errors_say(kind):
     raw = RAW.drop_nulls("job")
     times, before = 120, Counter(raw["job"])

@@ -196,7 +196,9 @@ def _comparison(names, limit, values, spread=0.0):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("names", "values"), [("abc", 28), ("abcde", 60)])
+@pytest.mark.parametrize(
+    ("names", "values"), [("abc", 28), pytest.param("abcde", 60, marks=pytest.mark.slow)]
+)
 def test_one_page_is_one_page_whatever_is_compared(tmp_path, names, values):
     limits = list(range(4, 4 + 4 * values, 4))
     target = tmp_path / "report.pdf"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 
 import incrowd as ic
+from crossed import quick
 from incrowd.report.pages import to_html, to_json, write_report
 from incrowd.samples import diagnosis_hierarchy, hospital
 
@@ -135,7 +136,10 @@ JOBS = ic.Hierarchy.from_nested(
 RAW = ["98765432", "98,765,432", "RAREVILLE", "ODDVILLE", "SPYMASTER", "POPESS", "NAME0", "XX"]
 
 
-@pytest.mark.parametrize("algorithm", [ic.Mondrian(), ic.Optimal(), ic.Clustering(), ic.CellSuppression()])
+@pytest.mark.parametrize(
+    "algorithm",
+    quick([ic.Mondrian(), ic.Optimal(), ic.Clustering(), ic.CellSuppression()], ic.Mondrian(), ic.Optimal()),
+)
 def test_no_raw_value_is_in_any_report(tmp_path, algorithm):
     table = planted()
     schema = ic.Schema(

@@ -463,6 +463,7 @@ def test_two_windows_do_not_mix(visit, studio, downloads):
     assert "2,000 rows" in visit.text()
 
 
+@pytest.mark.slow
 def test_a_search_can_be_cancelled_and_another_one_started(visit, tmp_path):
     # So many that the search takes far longer than it takes to cancel it.
     hospital(20_000).write_csv(tmp_path / "people.csv")

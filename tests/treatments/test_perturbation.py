@@ -12,6 +12,7 @@ from hypothesis import given as tried
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from incrowd.kernels.mdav import mdav_groups
 from incrowd.kernels.swapping import swapped_ranks
 from incrowd.table.treated_columns import as_texts
@@ -400,8 +401,7 @@ def test_groups_that_do_not_leave_as_they_are_are_refused(role):
 WHOLE = ["rank-swap:0.5", "microaggregate:3", "record-swap:0.5", "round:7,how=controlled"]
 
 
-@pytest.mark.parametrize("treatment", WHOLE)
-@pytest.mark.parametrize("kind", ["lazy", "csv", "folder"])
+@pytest.mark.parametrize(("treatment", "kind"), crossed(WHOLE, ["lazy", "csv", "folder"]))
 def test_rows_that_stream_are_treated_as_a_whole(tmp_path, treatment, kind):
     raw = pl.DataFrame({"age": [1] * 30, "pay": range(30), "n": range(30)})
     schema = ic.Schema(["age"], ["pay"], insensitive=["n"], treatments={"pay": treatment})
