@@ -146,6 +146,16 @@ def test_a_release_is_that_of_a_csv_cell_for_cell(folder, run, kind):
 
 
 @by_name
+def test_a_script_of_sql_is_not_written_for_it(folder, run, kind):
+    """DuckDB alone could not read the file."""
+    out = f"out{kind.suffixes[0]}"
+    assert run("anonymize", "people.csv", "--policy", "policy.toml", "-o", out).status == 0
+    told = run("verify", out, "--policy", "policy.toml", "--emit-sql", "checks.sql")
+    assert (told.status, "DuckDB does not read this kind by itself" in told.err) == (2, True)
+    assert not (folder / "checks.sql").exists()
+
+
+@by_name
 def test_nothing_raw_is_in_a_release(folder, kind):
     given = made(kind)
     release = ic.anonymize(given, ic.Policy.read("policy.toml"))

@@ -167,6 +167,27 @@ def test_the_sheet_is_chosen(tmp_path, run_command):
     assert (told.status, "there is no sheet 'Peple'; it has 'people', 'Other'" in told.err) == (2, True)
 
 
+def test_the_verifier_reads_the_sheet(tmp_path, run_command):
+    path = workbook(tmp_path / "a.xlsx", also=TWO)
+    (tmp_path / "policy.toml").write_text(
+        "version = 2\n[[models]]\nmodel = 'k-anonymity'\nk = 2\n[columns.age]\nrole = 'quasi'\n"
+    )
+    out = tmp_path / "out.xlsx"
+    told = run_command(
+        "anonymize", path, "--sheet", "people", "--qi", "age", "-k", "2", "--unlisted", "drop", "-o", out
+    )
+    assert told.status == 0, told.err
+    call = ("verify", out, "--policy", tmp_path / "policy.toml", "--against", path)
+    told = run_command(*call)
+    assert (
+        told.status,
+        "there are 2 sheets with cells, and not one; choose one with --sheet" in told.err,
+    ) == (2, True)
+    assert run_command(*call, "--sheet", "people").status == 0
+    told = run_command(*call, "--sheet", "Peple")
+    assert (told.status, "0 sheets of the name 'Peple'" in told.err) == (2, True)
+
+
 def test_empty_sheets_and_charts_are_passed_over(tmp_path):
     path = workbook(tmp_path / "a.xlsx", also=[("Sheet2", []), ("Sheet3", [])], then=lambda book, _: None)
     assert read_table(path)[0].height == 4

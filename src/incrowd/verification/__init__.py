@@ -68,6 +68,7 @@ def verify(  # noqa: PLR0913
     encoding: str | None = None,
     names: Sequence[str] = (),
     escaped: bool = False,
+    sheet: str | None = None,
 ) -> Verification:
     """Check a release against its policy, and its raw table where that is given.
 
@@ -100,6 +101,8 @@ def verify(  # noqa: PLR0913
         The columns of a raw CSV file that has no header.
     escaped
         Whether the release is a CSV with ``'`` in front of texts that a spreadsheet would run as formulas.
+    sheet
+        The sheet that is read of Excel workbooks, where one has several.
 
     Returns
     -------
@@ -136,7 +139,7 @@ def verify(  # noqa: PLR0913
             f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
             f"({setting('against', '--against')})"
         )
-    csv_format = CsvFormat(delimiter, encoding)
+    csv_format = CsvFormat(delimiter, encoding, sheet=sheet)
     with PrivateFolder() as scratch, reworded(Path(title_of(given))):
         con = connect(scratch, in_order=against is not None)
         try:
@@ -166,7 +169,7 @@ def verify(  # noqa: PLR0913
             if beside is not None:
                 raw = load(
                     con, "raw", beside, against_table, [column.name for column in policy.columns],
-                    CsvFormat(delimiter, encoding, tuple(names)), scratch, everything=True,
+                    CsvFormat(delimiter, encoding, tuple(names), sheet=sheet), scratch, everything=True,
                 )  # fmt: skip
                 raw = _respell(con, raw, policy)
                 if row_map is not None:

@@ -15,6 +15,7 @@ from incrowd.verification.classes import count_records, fetch_row, group, writte
 from incrowd.verification.databases import is_address
 from incrowd.verification.forms import follower_sql, form_of
 from incrowd.verification.models import SLACK, needs_values
+from incrowd.verification.other_kinds import is_other_kind
 from incrowd.verification.policy import UNRELEASED, Column, Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.script import (
@@ -77,6 +78,11 @@ def checks_as_sql(
     file, policy_file = Path(path), Path(policy_path)
     if not file.is_file():
         raise ParameterError(f"{file}: a script checks one CSV or Parquet file, and this is none")
+    if is_other_kind(file):
+        raise ParameterError(
+            f"{file}: a script checks one CSV or Parquet file, and DuckDB does not read this kind by itself; "
+            "write the release as .csv or .parquet, too"
+        )
     policy = read_policy(policy_file)
     refuse_unwritten(policy)
     with PrivateFolder() as scratch, reworded(file):

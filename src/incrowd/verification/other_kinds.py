@@ -13,11 +13,21 @@ from incrowd.verification.labels import labelled, special_missing
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_parquet"]
+__all__ = ["as_parquet", "is_other_kind"]
 
 
-def as_parquet(path: Path, scratch: Path) -> Path | None:
+def is_other_kind(path: Path) -> bool:
+    """Say whether a file is named for a kind that is neither CSV nor Parquet."""
+    return path.suffix.lower() in _READERS
+
+
+def as_parquet(path: Path, scratch: Path, sheet: str | None = None) -> Path | None:
     """Copy a file of another kind, told by its name, into a Parquet file in a private folder.
+
+    Parameters
+    ----------
+    sheet
+        The sheet that is read of a workbook; of other files it says nothing.
 
     Returns
     -------
@@ -37,7 +47,7 @@ def as_parquet(path: Path, scratch: Path) -> Path | None:
         why = "is no file" if path.exists() else "No such file or directory"
         raise TableError(f"{path}: the file cannot be read ({why})")
     copy = scratch / f"{secrets.token_hex(8)}.parquet"
-    table = read(path)
+    table = _excel(path, sheet) if read is _excel else read(path)
     if not table.width:
         raise TableError(f"{path}: the file has no columns")
     table.write_parquet(copy)
@@ -66,10 +76,10 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise TableError(f"{path}: the file cannot be read as JSON lines") from None
 
 
-def _excel(path: Path) -> pl.DataFrame:
+def _excel(path: Path, sheet: str | None = None) -> pl.DataFrame:
     from incrowd.verification.workbook import workbook
 
-    return workbook(path)
+    return workbook(path, sheet)
 
 
 def _stata(path: Path) -> pl.DataFrame:

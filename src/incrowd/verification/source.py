@@ -54,12 +54,15 @@ class CsvFormat:
         The columns of a file that has no header.
     escaped
         Whether texts that a spreadsheet would run as formulas have ``'`` in front.
+    sheet
+        The sheet of a workbook.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     names: tuple[str, ...] = ()
     escaped: bool = False
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         mark = self.delimiter
@@ -169,7 +172,7 @@ def open_file(
     TableError
         The file cannot be read, or two columns have the same name.
     """
-    copy = as_parquet(path, scratch)
+    copy = as_parquet(path, scratch, csv_format.sheet)
     if copy is not None:
         return _parquet(con, copy)
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from incrowd.errors import TableError
+from incrowd.errors import TableError, setting
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,8 +22,8 @@ _DAYS = {*range(14, 23), *range(45, 48)}
 """Formats of days and times that every workbook has."""
 
 
-def workbook(path: Path) -> pl.DataFrame:
-    """Read the only sheet with cells; its first row names the columns.
+def workbook(path: Path, asked: str | None = None) -> pl.DataFrame:
+    """Read the sheet that is asked for, or the only one with cells; its first row names the columns.
 
     Raises
     ------
@@ -32,11 +32,16 @@ def workbook(path: Path) -> pl.DataFrame:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            sheets = [rows for part in _parts(archive) if (rows := _rows(archive, part))]
+            parts = [part for name, part in _parts(archive) if asked in (None, name)]
+            sheets = [rows for part in parts if (rows := _rows(archive, part))]
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, ValueError, IndexError, OverflowError):
         raise TableError(f"{path}: the file cannot be read as an Excel workbook") from None
     if len(sheets) != 1:
-        raise TableError(f"{path}: {len(sheets)} sheets have cells, and not one; save the table alone")
+        which = "with cells" if asked is None else f"of the name {asked!r} with cells"
+        raise TableError(
+            f"{path}: there are {len(sheets)} sheets {which}, and not one; choose one with "
+            + setting("sheet=...", "--sheet")
+        )
     names = sheets[0].pop(min(sheets[0]))
     columns = sorted({place for row in sheets[0].values() for place in row} | set(names))
     if not sheets[0] or any(not isinstance(names.get(place), str) for place in columns):
@@ -88,13 +93,18 @@ def _name(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _parts(archive: zipfile.ZipFile) -> list[str]:
-    """List the parts that are sheets of cells."""
-    return [
-        posixpath.normpath(posixpath.join("/xl", each.attrib["Target"]))[1:]
+def _parts(archive: zipfile.ZipFile) -> list[tuple[str, str]]:
+    """List the sheets of cells, each with its name and its part."""
+    parts = {
+        each.attrib["Id"]: posixpath.normpath(posixpath.join("/xl", each.attrib["Target"]))[1:]
         for each in _elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")
         if each.attrib["Type"].endswith("/worksheet")
-    ]
+    }
+    found = []
+    for each in _elements(archive, "xl/workbook.xml", "sheet"):
+        number = next(value for key, value in each.attrib.items() if key.endswith("}id"))
+        found += [(each.attrib["name"], parts[number])] if number in parts else []
+    return found
 
 
 def _rows(archive: zipfile.ZipFile, part: str) -> dict[int, dict[int, Any]]:

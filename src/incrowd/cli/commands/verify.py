@@ -48,6 +48,7 @@ def verify(
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Encoding of a CSV; UTF-8 by default.")
     ] = None,
+    sheet: options.Sheet = None,
     escape_formulas: Annotated[
         bool, typer.Option("--escape-formulas", help="The CSV was written with --escape-formulas.")
     ] = False,
@@ -88,6 +89,7 @@ def verify(
         encoding=encoding,
         names=listed(names),
         escaped=escape_formulas,
+        sheet=sheet,
     )
     if script is not None:
         _write_script(script, named(released), policy, delimiter, encoding)
