@@ -98,10 +98,7 @@ def test_every_entry_is_in_the_reference(registry):
 def test_the_policy_page_shows_a_policy_that_loads(tmp_path):
     (tmp_path / "hierarchies").mkdir()
     (tmp_path / "hierarchies" / "disease.txt").write_text("Any\n\tflu\n\tcold\n")
-    short, text = blocks("docs/policy.md", "toml")
-    assert [str(model) for model in Policy.from_dict(tomllib.loads(short), tmp_path).models] == [
-        "k-anonymity(k=5)"
-    ]
+    [text] = blocks("docs/policy.md", "toml")
     policy = Policy.from_dict(tomllib.loads(text), tmp_path)
     assert [str(model) for model in policy.models] == [
         "k-anonymity(k=5)",
