@@ -256,7 +256,7 @@ def _draw_admission_types(rng: np.random.Generator, diagnosis: Ints) -> Ints:
 
 def _draw_admission_days(rng: np.random.Generator, diagnosis: Ints, admission_type: Ints) -> Ints:
     """Draw days since FIRST_DAY, by season, weekday and growth."""
-    days = np.arange(FIRST_DAY, LAST_DAY + 1)
+    days = np.arange(FIRST_DAY, LAST_DAY + np.timedelta64(1, "D"))
     month = days.astype("datetime64[M]").astype(np.int64) % 12
     weekday = (days.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday
     growth = 1 + _GROWTH * np.arange(len(days)) / 365.25
@@ -281,12 +281,13 @@ def _latest_births() -> Ints:
 
     It is the same day of the year `age` years ago; where that was no leap year, 28 February for the 29th.
     """
-    days = np.arange(FIRST_DAY, LAST_DAY + 1)
+    days = np.arange(FIRST_DAY, LAST_DAY + np.timedelta64(1, "D"))
     months = days.astype("datetime64[M]")
     day_of_month = (days - months.astype("datetime64[D]")).astype(np.int64)
-    then = months[None, :] - 12 * np.arange(ELDEST + 2)[:, None]
+    back = (12 * np.arange(ELDEST + 2)).astype("timedelta64[M]")
+    then = months[None, :] - back[:, None]
     start = then.astype("datetime64[D]").astype(np.int64)
-    end = (then + 1).astype("datetime64[D]").astype(np.int64)
+    end = (then + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64)
     earliest: Ints = np.minimum(start + day_of_month, end - 1)
     return earliest
 
