@@ -96,6 +96,11 @@ def test_values_are_counted_alike(either, values):
         borders = np.sort(numbers.integers(0, len(members) + 1, 6))
         indptr = np.concatenate(([0], borders, [len(members)])).astype(np.int64)
         same(*either(lambda: counting.class_counts(indptr, members, counts, values)))  # noqa: B023
+        ranks = numbers.integers(0, values, keys).astype(np.uint8)
+        single = counting.Counts(np.arange(keys + 1), ranks.astype(np.int32), np.ones(keys, np.int64))
+        one, other = either(lambda: counting.row_counts(indptr, members, ranks, values))  # noqa: B023
+        same(one, other)
+        same(one, counting.class_counts(indptr, members, single, values))
         amounts = numbers.integers(0, 9, keys)
         same(*either(lambda: [counting.class_sums(indptr, members, amounts)]))  # noqa: B023
         amounts = numbers.random(keys)

@@ -19,6 +19,7 @@ __all__ = [
     "counts_per_key",
     "picked",
     "room_for",
+    "row_counts",
 ]
 
 
@@ -57,8 +58,28 @@ def _count(start, stop, indptr, members, keys, values, sparse, found):
 
 
 @compiled
-def _compact(sparse, found, compact):
-    for group in range(found.size):
+def _count_rows(start, stop, indptr, members, ranks, values, sparse, found):
+    codes, counts = sparse.codes, sparse.counts
+    tally = np.zeros(values, np.int64)
+    for group in range(start, stop):
+        base = indptr[group]
+        touched = 0
+        for position in range(base, indptr[group + 1]):
+            code = ranks[members[position]]
+            if tally[code] == 0:
+                codes[base + touched] = code
+                touched += 1
+            tally[code] += 1
+        sort_run(codes, base, base + touched)
+        for i in range(base, base + touched):
+            counts[i] = tally[codes[i]]
+            tally[codes[i]] = 0
+        found[group] = touched
+
+
+@compiled
+def _compact(start, stop, sparse, found, compact):
+    for group in range(start, stop):
         base = sparse.indptr[group]
         target = compact.indptr[group]
         for i in range(found[group]):
@@ -99,6 +120,30 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     return compacted(sparse, found)
 
 
+def row_counts(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], ranks: NDArray[np.integer], values: int
+) -> Counts:
+    """Count the values of each class's rows: `class_counts` of members that have one value each.
+
+    Parameters
+    ----------
+    indptr, members
+        int64[classes + 1] and int64[...]: the rows of each class.
+    ranks
+        int[rows]: the code of each row's value.
+    values
+        Number of possible codes.
+    """
+    ranks = ranks.astype(np.int32, copy=False)
+    if so_few(len(members)):
+        ones = np.ones(len(members), np.int64)
+        return Counts(*few.class_counts(indptr, ranks[members], ones, values))
+    sparse = _empty(indptr)
+    found = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_count_rows, indptr, indptr, members, ranks, values, sparse, found)
+    return compacted(sparse, found)
+
+
 def room_for(work: NDArray[np.int64], values: int) -> Counts:
     """Make room for the counts of classes, none of which has more codes than entries or values.
 
@@ -119,7 +164,7 @@ def compacted(sparse: Counts, found: NDArray[np.int64]) -> Counts:
     if ends[-1] == sparse.indptr[-1]:
         return sparse._replace(indptr=ends)
     compact = _empty(ends)
-    _compact(sparse, found, compact)
+    over_ranges(_compact, sparse.indptr, sparse, found, compact)
     return compact
 
 

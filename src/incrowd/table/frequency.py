@@ -545,13 +545,9 @@ def _people(table: FrequencyTable, found: PersonGroups) -> FrequencyTable:
 
 def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:
     """Count a column of ranks per key."""
-    from incrowd.kernels.counting import Counts, class_counts
+    from incrowd.kernels.counting import row_counts
 
-    rows = len(ranks)
-    single = Counts(
-        np.arange(rows + 1, dtype=np.int64), ranks.astype(np.int32, copy=False), np.ones(rows, np.int64)
-    )
-    return class_counts(*grouped, single, size)
+    return row_counts(*grouped, ranks, size)
 
 
 def _combined(grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.integer]]]) -> JointCounts:
