@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
 import incrowd as ic
+from incrowd.engines import MemoryEngine
 from incrowd.jobs.results import Results
 from incrowd.privacy import TCloseness
 from incrowd.samples import hospital
@@ -41,6 +43,37 @@ def test_a_release_measures_what_was_asked_and_the_rest_when_it_is_read(watched,
     assert release.privacy.privacy == release.privacy.privacy
     assert len(watched) == found, "measured once"
     assert {each.model for each in release.privacy.privacy} == {each.model for each in release.before.privacy}
+
+
+@pytest.mark.parametrize(
+    ("roles", "model", "looked_at"),
+    [
+        ({}, ic.KAnonymity(5), False),
+        ({}, ic.LDiversity(2), True),
+        ({"person": ["patient_id"]}, ic.KAnonymity(5), True),
+    ],
+)
+def test_a_file_is_counted_by_what_its_verdict_looks_at(monkeypatch, tmp_path, roles, model, looked_at):
+    schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"], unlisted="drop", **roles)
+    release = ic.anonymize(hospital(300, 1), schema, model)
+    counted = []
+    real = MemoryEngine.count
+
+    def count(self, schema, **options):
+        counted.append([each.name for each in schema.sensitive])
+        return real(self, schema, **options)
+
+    monkeypatch.setattr(MemoryEngine, "count", count)
+    release.write(tmp_path / "release.csv")
+    assert counted == [["diagnosis"] if looked_at else []]
+
+
+def test_a_file_that_fails_is_not_kept(tmp_path):
+    release = ic.anonymize(hospital(300, 1), SCHEMA, ic.KAnonymity(5))
+    changed = replace(release, table=release.table.head(290), _texts=None)
+    with pytest.raises(ic.InfeasibleError, match="k-anonymity"):
+        changed.write(tmp_path / "release.csv")
+    assert not (tmp_path / "release.csv").exists()
 
 
 def test_a_copy_has_all_figures(watched):

@@ -24,6 +24,7 @@ from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.privacy import IdentityModel
 from incrowd.table import markup
 from incrowd.table.documents import envelope, to_json
 from incrowd.table.wildcards import wildcard_sentence
@@ -385,16 +386,20 @@ class Release:
 
     def _judge(self, written: Any) -> None:
         """Measure what was written, and refuse it where it does not satisfy the policy."""
-        judge(self._measured(written), self.policy)
+        judge(self._measured(written, judged_alone=True), self.policy)
 
-    def _measured(self, written: Any) -> Assessment:
+    def _measured(self, written: Any, *, judged_alone: bool = False) -> Assessment:
+        schema = self.policy.schema
+        made_from: tuple[FrequencyTable, Recoding] | None = (self.frequency, self.recoding)
+        if judged_alone and _by_sizes_alone(self.policy):
+            schema, made_from = schema.with_attributes(schema.having("quasi")), None
         return assess_table(
             written,
-            self.policy.schema,
+            schema,
             self.policy.models,
             population=self.population,
             driver_keys=self.driver_keys,
-            made_from=(self.frequency, self.recoding),
+            made_from=made_from,
             wildcards=self.policy.wildcards,
         )
 
@@ -450,6 +455,13 @@ class Release:
                 write_row_map(internal / ROW_MAP, self.order, self.privacy.records)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
+
+
+def _by_sizes_alone(policy: Policy) -> bool:
+    """Say whether verdicts follow from the quasi-identifiers: no sensitive value, person or weight counts."""
+    # Population counts by weights, people and households are carried over, which compares all values.
+    carried = any(policy.schema.having(role) for role in ("person", "household", "weight"))
+    return not carried and all(isinstance(model, IdentityModel) for model in policy.models)
 
 
 def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:

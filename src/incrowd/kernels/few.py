@@ -76,7 +76,7 @@ def fill_members(group_of: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def class_counts(
-    indptr: NDArray[np.int64], codes: NDArray[np.int32], counts: NDArray[np.int64], values: int
+    indptr: NDArray[np.int64], codes: NDArray[np.integer], counts: NDArray[np.int64], values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Add up counts per class; ``indptr[c]`` is where the entries of class c begin. Gives a `Counts`."""
     classes = len(indptr) - 1
