@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import stat
@@ -14,7 +15,9 @@ import numba
 import pytest
 
 import incrowd
-from incrowd.kernels import cache
+from incrowd.cli.tables import progress
+from incrowd.kernels import cache, jit
+from incrowd.kernels.compiling import on_compiling
 
 DATA = "age,zip\n" + "".join(f"{20 + i % 7},{i % 3}\n" for i in range(30))
 SETTINGS = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
@@ -112,6 +115,31 @@ def test_kept_code_is_loaded_without_all_that_the_compiler_knows(tmp_path):
     assert first.stdout.split(") ") == ["(2, 2, 0, 0, 0", "True\n"]
     assert second.stdout.split(") ") == ["(2, 2, 0, 0, 0", "False\n"]
     assert cache._TRIED[0] <= numba.version_info.short <= cache._TRIED[1], "try kept code with this version"
+
+
+def test_who_waits_is_told_once_that_it_compiles(tmp_path, monkeypatch):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def doubled(number):
+        return number + number
+
+    with progress():
+        assert jit.compiled(doubled)(2) == 4
+        assert jit.compiled(doubled)(2.5) == 5
+    assert screen.getvalue().count("compiling loops") == 1
+    with progress():
+        assert jit.compiled(doubled)(2) == 4
+    assert screen.getvalue().count("compiling loops") == 1, "found, and not compiled"
+    assert not on_compiling
+
+
+class Screen(io.StringIO):
+    """What says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbled" * 9, None], ids=["empty", "garbled", "one bit"])

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from incrowd.cli.interruption import JOBS
 from incrowd.cli.logs import LOG, LoggedProgress
+from incrowd.kernels.compiling import on_compiling
 from incrowd.privacy import MODELS
 from incrowd.progress import Cancellable, Progress, Silent
 from incrowd.table.documents import figure
@@ -376,5 +377,23 @@ def _shown() -> Iterator[Progress]:
     from rich.progress import Progress as RichProgress
 
     columns = (SpinnerColumn(), TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as rich:
+    out = Console(stderr=True)
+    with RichProgress(*columns, console=out, transient=True) as rich, _told_of_compiling(out):
         yield _Bar(rich)
+
+
+@contextmanager
+def _told_of_compiling(out: Console) -> Iterator[None]:
+    """Say it once when loops are compiled, since the first job takes seconds longer than all others."""
+
+    def tell() -> None:
+        if tell in on_compiling:
+            on_compiling.remove(tell)
+            out.print("incrowd: compiling loops; later runs find them compiled")
+
+    on_compiling.append(tell)
+    try:
+        yield
+    finally:
+        if tell in on_compiling:
+            on_compiling.remove(tell)

@@ -20,6 +20,8 @@ from numba import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 
+from incrowd.kernels.compiling import on_compiling
+
 __all__ = ["keep_machine_code"]
 
 _DIGEST = hashlib.sha256().digest_size
@@ -116,6 +118,13 @@ class _KernelCache(FunctionCache):
         self._cache_file = _SealedFile(self._cache_path, f"{self._impl.filename_base}.sealed", _sources())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._found(sig, target_context)
+        if found is None:
+            for tell in tuple(on_compiling):
+                tell()
+        return found
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
         try:
             if not _TRIED[0] <= numba.version_info.short <= _TRIED[1]:
                 return super().load_overload(sig, target_context)

@@ -1,0 +1,10 @@
+"""Who is told that loops are compiled, since the first job takes seconds longer than all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["on_compiling"]
+
+on_compiling: list[Callable[[], None]] = []
+"""Called when a loop is compiled because its code is not kept yet."""
