@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.algorithms import SearchProblem
-from incrowd.algorithms.lattice import Budget, Limits
+from incrowd.algorithms.lattice import Budget, Limits, limits
 from incrowd.engines import engine_for
 
 
@@ -56,3 +57,14 @@ def test_budgets_are_read_once():
     assert ic.Optimal().limits(asked).budget == Budget()
     assert [Budget(nodes=5).begin().spent(looked) for looked in (4, 5)] == [False, True]
     assert Budget(seconds=0).begin().spent(0)
+
+
+def test_what_is_spent_of_a_budget_is_what_progress_tells(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    by_time, by_nodes = Budget(seconds=20).begin(), Budget(nodes=40).begin()
+    assert [Budget().begin().reached(10**9), by_nodes.reached(10)] == [(0, 1000), (250, 1000)]
+    now[0] = 115.0
+    assert by_time.reached(10**9) == (750, 1000)
+    now[0] = 121.0
+    assert [by_time.reached(0), by_nodes.reached(41)] == [(1000, 1000)] * 2

@@ -385,7 +385,7 @@ class _Downward:
         while self.waiting and not self._spent():
             nodes = self._guessed()
             self._learn(nodes or self._below())
-            self.explorer.problem.progress.advance(self.explorer.looked, lattice.size)
+            self.explorer.problem.progress.advance(*self.deadline.reached(self.explorer.looked))
         # Where anonymous nodes have only anonymous ones above them, none was missed once nothing waits.
         return not self.waiting and self.explorer.settles
 

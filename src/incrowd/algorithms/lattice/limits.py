@@ -14,13 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Deadline", "Limits"]
 
+_STEPS = 1_000
+"""Parts of a budget that progress counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """When a search that has begun is to stop."""
 
     nodes: float
+    start: float
     end: float
+
+    def reached(self, looked: int) -> tuple[int, int]:
+        """Return how much of the budget is spent, and how much there is, for `Progress.advance`."""
+        if self.spent(looked):
+            return _STEPS, _STEPS
+        share = max(looked / self.nodes, (time.monotonic() - self.start) / (self.end - self.start))
+        return int(share * _STEPS), _STEPS
 
     def spent(self, looked: int) -> bool:
         """Say whether a search that has looked at so many nodes is to stop."""
@@ -50,7 +61,8 @@ class Budget:
 
     def begin(self) -> Deadline:
         """Start the clock."""
-        return Deadline(self.nodes, time.monotonic() + self.seconds)
+        start = time.monotonic()
+        return Deadline(self.nodes, start, start + self.seconds)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
