@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
@@ -86,7 +86,9 @@ class Draft:
         return [guess.name for guess in self.guesses if guess.repeated and guess.role != "person"]
 
 
-def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] = ()) -> Draft:
+def draft_policy(
+    table: pl.DataFrame, source: str, null_values: tuple[str, ...] = (), *, ask: bool = True
+) -> Draft:
     """Draft a policy file with comments.
 
     Parameters
@@ -97,6 +99,8 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
         Name of the table's file, for the head line.
     null_values
         Texts that mean missing.
+    ask
+        Whether what cannot be known is a question. If not, such a column is left out of every release.
 
     Raises
     ------
@@ -128,11 +132,22 @@ def draft_policy(table: pl.DataFrame, source: str, null_values: tuple[str, ...] 
             if text not in sure
         ]
     guesses = with_person([guess_role(column) for column in profiles])
+    if not ask:
+        guesses = tuple(map(_unasked, guesses))
     fillers = list(dict.fromkeys(fillers))
     released = [guess.name for guess in guesses if guess.role not in UNRELEASED]
     telling = determined(table, released)
     text = _written(guesses, profiles, source, missing, fillers, telling)
     return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling))
+
+
+def _unasked(guess: Guess) -> Guess:
+    """Leave a column out where there is a question about it."""
+    spelled = len(guess.ways) > 1 and guess.role not in UNRELEASED
+    if guess.role != OPEN_ROLE and not spelled:
+        return guess
+    why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
+    return replace(guess, role="identifying", hierarchy=None, recipe="", reason=f"{why}: {guess.reason}")
 
 
 def _written(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from incrowd.errors import InputError
+from incrowd.jobs.value_forms import is_postal, reaching
 from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import probable_fillers
 from incrowd.table.recognition import Recognized, recognize, recognize_digits
@@ -30,14 +31,8 @@ _SAMPLE = 2_000
 """Distinct texts whose form is looked at."""
 _CODE = re.compile(r"(?=[^\s]*[0-9])[A-Za-z0-9_./:#-]{2,40}")
 _WORDY = 5
-_REACHING = (
-    ("addresses of mail", re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")),
-    ("addresses of the web", re.compile(r"(https?://|www\.)\S+")),
-    ("addresses of computers", re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")),
-    ("numbers of phones", re.compile(r"(?=.*[ ()+])\+?[(0-9][0-9 ()/.-]{6,18}[0-9]")),
-    ("social security numbers", re.compile(r"[0-9]{3}-[0-9]{2}-[0-9]{4}")),
-    ("numbers of accounts", re.compile(r"[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{2,4}){3,8}")),
-)
+_CHECKED = 9
+"""Digits from which whole numbers may have check digits."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,8 @@ class Profile:
         Whether the texts are digits (and dashes) alone.
     reaches
         What most texts look like that reaches or names a person, such as addresses of mail; else empty.
+    postal
+        Whether the texts have a form that postal codes alone have.
     prose
         Whether the texts are long, of several words, and mostly distinct.
     sequence
@@ -92,6 +89,7 @@ class Profile:
     codes: bool = False
     digits: bool = False
     reaches: str = ""
+    postal: bool = False
     prose: bool = False
     sequence: bool = False
     spread: tuple[float, float] = (0.0, 0.0)
@@ -181,9 +179,8 @@ def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> di
     matching = np.mean([_CODE.fullmatch(text) is not None for text in sample]) * (decimal < 0.5)
     return {
         "codes": bool(matching > 0.97 and (usual > 0.9 or lengths.mean() > 6)),
-        "reaches": next(
-            (what for what, form in _REACHING if np.mean([bool(form.fullmatch(t)) for t in sample]) > 0.8), ""
-        ),
+        "reaches": reaching(sample),
+        "postal": is_postal(sample),
         "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
         "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
         "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(held, 1)),
@@ -203,9 +200,18 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
     gapless = bool(whole and numbers[-1] - numbers[0] + 1 == len(numbers) and numbers[0] in (0, 1))
     digits = np.floor(np.log10(np.maximum(np.abs(numbers), 1))).astype(np.int64) + 1
     usual = int(np.median(digits))
+    steady = usual if whole and (digits == usual).mean() > 0.99 else 0
+    sample = _some_texts(domain, usable) if steady >= _CHECKED else []
     return {
+        "reaches": reaching(sample),
         "whole": whole,
         "sequence": once and gapless and len(numbers) > 5,
         "spread": (float(low), float(high)),
-        "width": usual if whole and (digits == usual).mean() > 0.99 else 0,
+        "width": steady,
     }
+
+
+def _some_texts(domain: Domain, usable: NDArray[np.bool_]) -> list[str]:
+    """Return some of the texts of a domain, evenly from all."""
+    places = np.flatnonzero(usable)
+    return [str(domain.values[place]) for place in places[:: max(len(places) // _SAMPLE, 1)].tolist()]

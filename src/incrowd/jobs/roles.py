@@ -211,6 +211,8 @@ def _telling(column: Profile) -> Guess | None:
     """Recognize what tells people apart by its values alone."""
     if column.reaches:
         return Guess(column.name, "identifying", f"the values look like {column.reaches}; {column.counted}")
+    if column.postal:
+        return _quasi(column, f"the values look like postal codes; {column.counted}")
     if column.known <= _FEW_ROWS:
         return None
     if column.prose:
@@ -313,7 +315,7 @@ def _recipe(column: Profile) -> tuple[dict[str, object] | None, str]:
         if not widths:
             return {"flat": True}, "too few different numbers for intervals: the value or nothing"
         return {"intervals": widths}, "numbers go into nested intervals of these widths"
-    if column.distinct > _MANY and (column.digits or column.codes):
+    if column.distinct > _MANY and (column.digits or column.codes or column.postal):
         return {"prefix": True}, "codes are masked from the right, one character a level"
     if column.distinct > _MANY:
         return None, (

@@ -1,4 +1,5 @@
-"""What the names of columns say, in six languages: English, German, French, Spanish, Portuguese, Italian.
+"""What the names of columns say, in seven languages: English, German, French, Spanish, Portuguese, Italian,
+Turkish.
 
 A word with a star at its end also begins longer words: ``geburt*`` is in ``Geburtsdatum``.
 """
@@ -37,6 +38,7 @@ PERSONAL = words_of(
     steuerid codicefiscale email mail emailaddress correo courriel phone telephone telefon* telefono
     telefone mobile handy movil celular cellulare fax address adresse anschrift direccion indirizzo
     endereco domicilio street strasse rue calle rua url ip ipaddress license licence licenseplate
+    tckn tckimlik tckimlikno kimlikno soyad soyadi eposta pasaport plaka imza
     plate kennzeichen mrn uuid guid signature photo
     """
 )
@@ -44,7 +46,7 @@ PERSONAL = words_of(
 
 NAMES = words_of(
     """
-    name names nom nome nombre
+    name names nom nome nombre isim ismi ad adi
     """
 )
 """Words for names of people, and of everything else, too."""
@@ -54,7 +56,7 @@ PEOPLE = words_of(
     patient* subject subjects subjid usubjid pid person* participant* proband* member mitglied*
     customer* client* kunde* employee* mitarbeiter* student* schueler* user users respondent*
     individual* paciente* paziente* cliente* persona* utente* usuario* usager* assure* versichert*
-    borrower* applicant* voter* resident* inmate*
+    borrower* applicant* voter* resident* inmate* hasta hastano musteri* ogrenci* calisan* uye kisi
     """
 )
 """Words for people."""
@@ -62,7 +64,7 @@ PEOPLE = words_of(
 IDS = words_of(
     """
     id ids ident identifier key rownames row rowid index nr no num nbr number nummer numero numer
-    lfdnr matricule kennung code
+    lfdnr matricule kennung code numara numarasi kodu
     """
 )
 """Words that end the name of an identifier."""
@@ -71,18 +73,19 @@ QUASI = {
     "age": words_of(
         """
         age ages alter altersgruppe altersklasse edad eta idade agegroup agegr agegrp aagegr
-        ageband
+        ageband yas yasi yasgrubu
         """
     ),
     "birth": words_of(
         """
         birth birthday birthdate birthyear born dob yob dateofbirth geb gebdat geburt* naissance
-        nacimiento nascita nascimento
+        nacimiento nascita nascimento dogum*
         """
     ),
     "sex": words_of(
         """
-        sex gender female male weiblich maennlich geschlecht sexe sexo genero sesso genre
+        sex gender female male weiblich maennlich geschlecht sexe sexo genero sesso genre cinsiyet
+        cinsiyeti
         """
     ),
     "place": words_of(
@@ -93,6 +96,7 @@ QUASI = {
         wohnort municipio pays pais paese departement departamento district bezirk landkreis
         kreis neighborhood neighbourhood borough precinct quartier stadtteil location lat lon lng
         long latitude longitude residence wohnsitz
+        sehir sehri il ili ilce ilcesi ulke ulkesi mahalle semt postakodu
         """
     ),
     "origin": words_of(
@@ -100,34 +104,36 @@ QUASI = {
         race ethnic ethnicity ethnie hispanic nationality nationalitat nationalite nationalitaet
         staatsangehorigkeit staatsangehoerigkeit citizenship citizen nacionalidad nazionalita
         nacionalidade herkunft raza raca razza religion konfession religione religiao
+        uyruk uyrugu irk din dini etnik koken
         """
     ),
     "marital status": words_of(
         """
         marital married maritalstatus familienstand zivilstand civil etatcivil estadocivil
-        statocivile spouse
+        statocivile spouse medeni medenihal medenidurum
         """
     ),
     "profession": words_of(
         """
         occupation job profession beruf workclass ocupacion profesion professione profissao
-        metier taetigkeit tatigkeit jobtitle
+        metier taetigkeit tatigkeit jobtitle meslek meslegi
         """
     ),
     "education": words_of(
         """
         education educ edu degree bildung bildungsgrad ausbildung schulabschluss abschluss
-        educacion educacao istruzione diplome estudios escolaridade
+        educacion educacao istruzione diplome estudios escolaridade egitim egitimi
+        ogrenim
         """
     ),
     "household": words_of(
         """
-        household haushalt* children kinder kids enfants hijos figli filhos
+        household haushalt* children kinder kids enfants hijos figli filhos hane* cocuk*
         """
     ),
     "language": words_of(
         """
-        language lang sprache muttersprache langue idioma lingua
+        language lang sprache muttersprache langue idioma lingua dil dili
         """
     ),
 }
@@ -141,7 +147,7 @@ SENSITIVE = words_of(
     results ergebnis* befund* income incomes einkommen gehalt lohn salary salaire revenu salario
     ingresos reddito stipendio renda wage wages cost costs kosten charge charges debt debts schulden
     score crime offence offense conviction vote wahl party stay outcome readmitted death died
-    comorbidity
+    comorbidity tani tanisi teshis* hastalik hastaligi ilac tedavi* maas maasi gelir geliri ucret borc
     """
 )
 """Words for what people do not want known."""
@@ -150,6 +156,7 @@ _NEUTRAL = words_of(
     """
     cat category class code codes data date datum day desc fecha fips fl flag general group grp
     gruppe id level month name nbr no nr num number of status text time title txt type value x y year
+    tarih tarihi durum durumu grubu
     """
 )
 """Words after which a name still says what it said before them: ``birth_date``, ``education-num``."""
@@ -169,7 +176,7 @@ def tokens(column: str) -> list[str]:
     >>> tokens("preOp_Größe2"), tokens("USUBJID")
     (['pre', 'op', 'grosse'], ['usubjid'])
     """
-    plain = unicodedata.normalize("NFKD", column.replace("ß", "ss"))
+    plain = unicodedata.normalize("NFKD", column.replace("ß", "ss").replace("ı", "i"))
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", plain)]
 

@@ -34,6 +34,13 @@ def init(
         Path | None, typer.Option("-o", "--output", help="The policy file; standard output by default.")
     ] = None,
     null_value: options.NullValues = None,
+    no_questions: Annotated[
+        bool,
+        typer.Option(
+            "--no-questions",
+            help="Leave out every column that there would be a question about; the draft runs.",
+        ),
+    ] = False,
     force: options.Force = False,
 ) -> None:
     """Draft a policy: guessed roles and hierarchies, and questions.
@@ -46,7 +53,7 @@ def init(
     written = outputs.outputs_of(data, force=force)
     target = outputs.added(written, output)
     table, _ = source.read(data)
-    draft = draft_policy(table, data.name, tuple(null_value or ()))
+    draft = draft_policy(table, data.name, tuple(null_value or ()), ask=not no_questions)
     if target is None:
         typer.echo(draft.text, nl=False)
     else:
