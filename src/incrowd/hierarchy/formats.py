@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.errors import HierarchyError, TableError, quoted
+from incrowd.hierarchy.foreign import is_amnesia, read_amnesia, read_hrc
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 from incrowd.io.addresses import file_path, require_regular
 
@@ -25,7 +26,7 @@ _LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     """Read a hierarchy file by its suffix; see `Hierarchy.read`."""
-    readers = {".txt": _read_indented, ".csv": _read_arx, ".json": _read_json}
+    readers = {".txt": _read_text, ".csv": _read_arx, ".json": _read_json, ".hrc": read_hrc}
     readers |= {".yaml": _read_yaml, ".yml": _read_yaml}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -93,6 +94,10 @@ def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
             place.write_bytes(data)
     except TableError as error:
         raise HierarchyError(str(error)) from None
+
+
+def _read_text(text: str, source: str) -> Hierarchy:
+    return read_amnesia(text, source) if is_amnesia(text) else _read_indented(text, source)
 
 
 def _read_indented(text: str, source: str) -> Hierarchy:

@@ -1,4 +1,4 @@
-"""Files of hierarchies, read a second time: tab-indented text, ARX CSV, nested JSON and YAML.
+"""Files of hierarchies, read a second time: tab-indented text, ARX CSV, nested JSON and YAML, ARGUS, Amnesia.
 
 They are read as the rest of the package reads them:
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from incrowd.verification.trees import Tree, TreeError
 
 __all__ = ["tree_in"]
 
+_HEAD = re.compile(r"distinct\s*\nname\b")
+"""Begins a hierarchy of Amnesia."""
 _LARGEST = 1 << 28
 _LARGEST_YAML = 1 << 24
 """Bytes of a file that is read; of YAML a second goes by for every quarter of a million."""
@@ -38,7 +41,8 @@ def tree_in(path: Path) -> Tree:
         It cannot be read, or holds no tree.
     """
     readers: dict[str, Callable[[str, Path], Tree]] = {
-        ".txt": _indented,
+        ".txt": lambda text, path: (_amnesia if _HEAD.match(text) else _indented)(text, path),
+        ".hrc": _code_list,
         ".csv": _arx,
         ".json": _json,
         ".yaml": _yaml,
@@ -95,6 +99,39 @@ def _indented(text: str, path: Path) -> Tree:
         if depth > len(above):
             raise HierarchyError(f"{path}, line {number}: indented too deep")
         above[depth:] = [pen.add(label, above[depth - 1] if depth else -1, f"line {number}")]
+    return pen.tree
+
+
+def _code_list(text: str, path: Path) -> Tree:
+    """Read a code list of ARGUS: each ``@`` is a level; the total above several codes is called ``*``."""
+    pen = _Pen(path)
+    codes = [each for each in map(str.strip, text.splitlines()) if each]
+    several = sum(not each.startswith("@") for each in codes) > 1
+    above = [pen.add("*", -1, "the total")] if several else []
+    for number, each in enumerate(codes, start=1):
+        code = each.lstrip("@")
+        depth = len(each) - len(code) + several
+        if depth > len(above):
+            raise HierarchyError(f"{path}, code {number}: too deep")
+        above[depth:] = [pen.add(code.strip(), above[depth - 1] if depth else -1, f"code {number}")]
+    return pen.tree
+
+
+def _amnesia(text: str, path: Path) -> Tree:
+    """Read lines ``parent has child child``; whoever is nobody's child is the root."""
+    pen = _Pen(path)
+    split = [line.split() for line in text.splitlines()]
+    families = {words[0]: words[2:] for words in split if words[1:2] == ["has"]}
+    children = [child for each in families.values() for child in each]
+    roots = families.keys() - set(children)
+    if len(roots) != 1 or len(set(children)) < len(children):
+        raise HierarchyError(f"{path}: no tree: each label but one needs one parent")
+    nodes = {root: pen.add(root, -1, "the root") for root in roots}
+    open_ = list(nodes)
+    for parent in open_:
+        for child in families.get(parent, ()):
+            nodes[child] = pen.add(child, nodes[parent], f"below {parent!r}")
+            open_.append(child)
     return pen.tree
 
 

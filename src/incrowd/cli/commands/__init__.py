@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["PURPOSES", "commands"]
 
 PURPOSES = {
-    "Start": ("demo", "studio", "init", "list", "hierarchy", "completion"),
+    "Start": ("demo", "studio", "init", "arx", "list", "hierarchy", "completion"),
     "Release": ("anonymize", "apply", "anatomize", "randomize"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare"),

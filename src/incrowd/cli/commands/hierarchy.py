@@ -19,7 +19,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="DGH text (.txt, depth by tabs), ARX (.csv, leaf first), nested JSON or YAML (.json, .yaml).",
+        help="DGH text (.txt, depth by tabs), ARX (.csv, leaf first), nested JSON or YAML (.json, .yaml), "
+        "a code list of ARGUS (.hrc), a hierarchy of Amnesia (.txt).",
     ),
 ]
 
