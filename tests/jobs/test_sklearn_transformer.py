@@ -137,6 +137,7 @@ def test_y_may_be_protected():
         Anonymizer(models, protect_y=True).fit(NUMBERS)
 
 
+@pytest.mark.slow
 def test_people_are_counted_where_rows_say_whose_they_are_also_in_a_pipeline():
     person = np.repeat(np.arange(30), 4)
     estimator = Anonymizer("k-anonymity:6").fit(NUMBERS, person=person)
