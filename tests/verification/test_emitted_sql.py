@@ -295,3 +295,18 @@ def test_a_file_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "p.toml").write_text(policy_text([entry("q", "quasi")], [K2]))
     with pytest.raises(ic.ParameterError, match="a CSV in UTF-8"):
         checks_as_sql(tmp_path / "t.csv", tmp_path / "p.toml", encoding="cp1252")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("number", "1e3 +1000 -0e9"), ("date", "2020-01-02T10:00 2020-01-03")]
+)
+def test_declared_numbers_and_dates_may_be_written_freely(tmp_path, kind, values):
+    rows = [f"a,{value}" for value in values.split()]
+    (tmp_path / "t.csv").write_text("\n".join(["q,s", *rows, "a,"]) + "\n")
+    columns = [entry("q", "quasi"), entry("s", "sensitive", f"kind = '{kind}'")]
+    (tmp_path / "p.toml").write_text(policy_text(columns, ['model = "l-diversity"\nl = 2']))
+    script = checks_as_sql(tmp_path / "t.csv", tmp_path / "p.toml")
+    assert verify(tmp_path / "t.csv", tmp_path / "p.toml").ok
+    assert verdict(script)
+    (tmp_path / "t.csv").write_text("\n".join(["q,s", *rows, "a,text"]) + "\n")
+    assert failed(script) == [f"the values are {kind}s"]

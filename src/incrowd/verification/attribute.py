@@ -222,10 +222,15 @@ class Attribute:
         self._height = height
         return height
 
-    def kind_tests(self) -> tuple[str, str]:
-        """Write whether a cell's text is a plain number, and whether it is a day."""
-        day = f"regexp_full_match({self.cell}, {literal(_DAY)}) AND TRY_CAST({self.cell} AS DATE) IS NOT NULL"
-        return f"regexp_full_match({self.cell}, {literal(_PLAIN)})", day
+    def kind_tests(self, *, declared: bool) -> dict[str, str]:
+        """Write whether a cell's text is a number, and whether it is a date; declared ones are freer."""
+        number, date, day = _PLAIN, _DAY, f"TRY_CAST({self.cell} AS DATE)"
+        if declared:
+            number, date, day = _NUMBER, _MOMENT, f"TRY_CAST(left({self.cell}, 10) AS DATE)"
+        return {
+            "number": f"regexp_full_match({self.cell}, {literal(number)})",
+            "date": f"regexp_full_match({self.cell}, {literal(date)}) AND {day} IS NOT NULL",
+        }
 
     def _find_kind(self) -> str:
         asked, name = self.column.kind, self.column.name

@@ -189,12 +189,16 @@ class ScriptedAttribute(Attribute):
         """Write a check that the values are still what they were taken for: numbers, days or texts."""
         if self._stored != "text" or self.has_leaves or self.column.kind == "category":
             return
+        asked = self.column.kind
+        fits = self.kind_tests(declared=asked != "auto")
         numbers, days = (
-            f"(SELECT count(*) = count(*) FILTER ({fits}) AND count(*) > 0 FROM main.member "
+            f"(SELECT count(*) = count(*) FILTER ({fits[kind]}) AND count(*) > 0 FROM main.member "
             f"WHERE {self.cell} IS NOT NULL)"
-            for fits in self.kind_tests()
+            for kind in ("number", "date")
         )
-        taken = {"number": numbers, "date": f"({days} AND NOT {numbers})"}
+        taken = {"number": numbers, "date": days if asked == "date" else f"({days} AND NOT {numbers})"}
+        if asked != "auto":
+            taken[asked] = f"({taken[asked]} OR (SELECT count({self.cell}) = 0 FROM main.member))"
         kind = taken.get(self._kind, f"NOT ({numbers} OR {days})")
         told = {"number": "numbers", "date": "dates"}.get(self._kind, "texts")
         self.con.check(f"the values are {told}", self.column.name, f"{kind}::INTEGER", "reached = 1", 1)
