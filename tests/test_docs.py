@@ -130,14 +130,28 @@ RUN = [
 ]
 
 
+def _spark_goes_to(session, folder: str) -> str:
+    """Let paths of Spark without a folder be in one; return where they were. Its JVM began elsewhere."""
+    context = session.sparkContext
+    hadoop = context._jvm.org.apache.hadoop.fs
+    system = hadoop.FileSystem.get(context._jsc.hadoopConfiguration())
+    before = system.getWorkingDirectory().toString()
+    system.setWorkingDirectory(hadoop.Path(folder))
+    return before
+
+
 @pytest.mark.parametrize("page", RUN)
 def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     # Tables on the pages are as wide as a terminal that many have.
     monkeypatch.setenv("COLUMNS", "100")
     if page == "docs/spark.md":
-        request.getfixturevalue("spark")
+        session = request.getfixturevalue("spark")
+        before = _spark_goes_to(session, str(tmp_path))
+        request.addfinalizer(lambda: _spark_goes_to(session, before))
     scope = page_runner.run(page, text_of(page))
+    if page == "docs/spark.md":
+        assert (tmp_path / "safe" / "_SUCCESS").is_file()
     if page == "README.md":
         assert scope["release"].privacy.smallest >= 5
         assert (tmp_path / "out" / "release.csv").is_file()
