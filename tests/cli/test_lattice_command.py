@@ -53,6 +53,16 @@ def test_the_lattice_is_shown_and_written(run, lattice_files, tmp_path):
     assert run("lattice", data, "--hierarchies", folder, "-k", "3", "-o", "l.txt").status == 2
 
 
+def test_rounds_are_told_beside_the_node_of_the_search(run, lattice_files, tmp_path):
+    data, folder = lattice_files
+    made = run(
+        "anonymize", data, "--hierarchies", folder, "--unlisted", "drop", "-k", "3", "--max-suppression", "1",
+        "--algorithm", "optimal:recode_suppressed=true", "-o", str(tmp_path / "o.csv"),
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    assert " rounds of levels; without them levels: age=" in made.out
+
+
 def test_a_node_is_taken_on_the_command_line(run, lattice_files, tmp_path):
     data, folder = lattice_files
     common = ("anonymize", data, "--hierarchies", folder, "--unlisted", "drop", "-k", "3")

@@ -43,7 +43,10 @@ def show_release_summary(out: Console, release: Release) -> None:
     # One line of a terminal for most tables.
     out.print(f"Classes: {before.classes:,} before, {after.classes:,} after; {told}.")
     if release.lattice is not None:
-        out.print(search_text(release.lattice))
+        # Rounds have levels of their own: those of the search are what the release would be without.
+        decided = release.recoding.decisions()
+        rounds = f"{decided['rounds']:,} rounds of levels; without them " if "rounds" in decided else ""
+        out.print(rounds + search_text(release.lattice))
 
 
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:
