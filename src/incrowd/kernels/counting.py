@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels import few
-from incrowd.kernels.jit import compiled, over_ranges, so_few
+from incrowd.kernels.jit import compiled, inner, over_ranges, so_few
 from incrowd.kernels.sorting import sort_run
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "picked",
     "room_for",
     "row_counts",
+    "take_out",
 ]
 
 
@@ -33,6 +34,15 @@ class Counts(NamedTuple):
     indptr: NDArray[np.int64]
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
+
+
+@inner
+def take_out(tally, codes, counts, base, touched):
+    """Sort the codes that were tallied, from a place on, write their counts, and leave the tally empty."""
+    sort_run(codes, base, base + touched)
+    for i in range(base, base + touched):
+        counts[i] = tally[codes[i]]
+        tally[codes[i]] = 0
 
 
 @compiled
@@ -50,10 +60,7 @@ def _count(start, stop, indptr, members, keys, values, sparse, found):
                     codes[base + touched] = code
                     touched += 1
                 tally[code] += keys.counts[entry]
-        sort_run(codes, base, base + touched)
-        for i in range(base, base + touched):
-            counts[i] = tally[codes[i]]
-            tally[codes[i]] = 0
+        take_out(tally, codes, counts, base, touched)
         found[group] = touched
 
 
@@ -70,10 +77,7 @@ def _count_rows(start, stop, indptr, members, ranks, values, sparse, found):
                 codes[base + touched] = code
                 touched += 1
             tally[code] += 1
-        sort_run(codes, base, base + touched)
-        for i in range(base, base + touched):
-            counts[i] = tally[codes[i]]
-            tally[codes[i]] = 0
+        take_out(tally, codes, counts, base, touched)
         found[group] = touched
 
 

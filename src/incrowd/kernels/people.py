@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts, class_sums, compacted, room_for
+from incrowd.kernels.counting import Counts, class_sums, compacted, room_for, take_out
 from incrowd.kernels.hashing import scattered
 from incrowd.kernels.jit import compiled, inner, over_ranges
-from incrowd.kernels.sorting import sort_run
 
 __all__ = [
     "Entries",
@@ -257,10 +256,7 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
                         into[base + touched] = code
                         touched += 1
                     tally[code] += 1
-        sort_run(into, base, base + touched)
-        for i in range(base, base + touched):
-            counts[i] = tally[into[i]]
-            tally[into[i]] = 0
+        take_out(tally, into, counts, base, touched)
         found[group] = touched
 
 
