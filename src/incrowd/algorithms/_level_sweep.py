@@ -101,7 +101,7 @@ class _LevelSweep:
         """Go through the nodes; what would be `*` throughout counts as left."""
         problem, frequency = self.problem, self.frequency
         ladders = [
-            [level_rung(self.keys, j, int(low) + step) for step in range(len(cells))]
+            [level_rung(self.keys, j, int(low) + step, each) for step, each in enumerate(cells)]
             for j, (low, cells) in enumerate(zip(self.lattice.lows, self.cells, strict=True))
         ]
         nodes = max(_WORK // max(frequency.keys, 1), 1)

@@ -14,6 +14,7 @@ from incrowd.kernels.grouping import group_codes
 if TYPE_CHECKING:
     from incrowd.algorithms._sets import PricedKeys
     from incrowd.progress import Progress
+    from incrowd.recoding.cells import ValueCells
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Rung", "Sweep", "level_rung", "sweep", "swept"]
@@ -119,18 +120,17 @@ def _rungs(keys: PricedKeys, j: int) -> list[Rung]:
     """Return the rungs of an attribute, the finest first: levels of a hierarchy, or halves of halves."""
     domain = keys.frequency.domains[j]
     if domain.hierarchy is not None:
-        return [level_rung(keys, j, level) for level in range(domain.height + 1)]
+        from incrowd.recoding import level_cells
+
+        return [level_rung(keys, j, level, level_cells(domain, level)) for level in range(domain.height + 1)]
     if domain.ordered:
         return _halves(keys, j)
     codes = keys.frequency.codes[j].astype(np.int64)
     return [Rung(0, codes, 0.0), Rung(1, np.zeros_like(codes), float(keys.costs.whole[j]))]
 
 
-def level_rung(keys: PricedKeys, j: int, level: int) -> Rung:
-    """Return the rung of a level of an attribute's hierarchy."""
-    from incrowd.recoding import level_cells
-
-    cells = level_cells(keys.frequency.domains[j], level)
+def level_rung(keys: PricedKeys, j: int, level: int, cells: ValueCells) -> Rung:
+    """Return the rung of a level of an attribute's hierarchy, given its cells."""
     codes = keys.frequency.codes[j]
     lost = np.asarray(cells.loss)[np.asarray(cells.entry)][codes] * int(keys.costs.whole[j])
     return Rung(level, np.asarray(cells.entry)[codes].astype(np.int64), _mean(lost, keys.frequency))
