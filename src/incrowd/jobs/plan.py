@@ -11,6 +11,7 @@ from incrowd.jobs.anonymize import begun
 from incrowd.jobs.checks import telling_columns
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.linked import with_histories
+from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import treatment_entries
 from incrowd.progress import Silent
@@ -19,7 +20,6 @@ from incrowd.table.markup import InNotebooks
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
-    from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
     from incrowd.table.domain import Domain
     from incrowd.table.schema import Attribute
@@ -100,10 +100,7 @@ class Plan(InNotebooks):
         """Return plain data for JSON: no value of the table is in it."""
         return {
             **envelope("plan"),
-            "algorithm": str(self.policy.algorithm),
-            "models": [str(model) for model in self.policy.models],
-            "max_suppression": self.policy.max_suppression,
-            "wildcards": self.policy.wildcards,
+            **terms_of(self.policy),
             "output": self.policy.output,
             "keep_order": self.policy.keep_order,
             "records": self.records,

@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["POLICY_VERSION", "Policy", "hierarchy_files", "toml_key", "toml_settings", "toml_value"]
+__all__ = [
+    "POLICY_VERSION",
+    "Policy",
+    "hierarchy_files",
+    "terms_of",
+    "toml_key",
+    "toml_settings",
+    "toml_value",
+]
 
 POLICY_VERSION = 2
 """Of version 1 are files from before the rows came in a random order by default."""
@@ -271,6 +279,16 @@ class Policy:
                     tree.write(folder / name)
         with writing(target) as place:
             place.write_text(self.to_toml(files), encoding="utf-8")
+
+
+def terms_of(policy: Policy) -> dict[str, Any]:
+    """Return what was asked, as reports of a release begin: algorithm, models, limit and wildcards."""
+    return {
+        "algorithm": str(policy.algorithm),
+        "models": [str(model) for model in policy.models],
+        "max_suppression": policy.max_suppression,
+        "wildcards": policy.wildcards,
+    }
 
 
 def hierarchy_files(path: Path) -> list[Path]:

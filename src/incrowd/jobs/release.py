@@ -18,7 +18,7 @@ from incrowd.jobs.blanked import blanked_sentence
 from incrowd.jobs.checks import judge
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.people import of_people, people_entry, people_sentences
-from incrowd.jobs.policy import Policy
+from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
@@ -128,10 +128,7 @@ class Release:
         """Return plain data for JSON: no value of the table is in it."""
         return {
             **envelope("release"),
-            "algorithm": str(self.policy.algorithm),
-            "models": [str(model) for model in self.policy.models],
-            "max_suppression": self.policy.max_suppression,
-            "wildcards": self.policy.wildcards,
+            **terms_of(self.policy),
             "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
             "before": self.before.to_dict(cells=False),
             "after": self.privacy.to_dict(cells=False),

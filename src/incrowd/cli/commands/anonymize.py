@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -106,27 +106,18 @@ def anonymize(
             keep_order=policy.keep_order or keep_order,
             seed=policy.seed if seed is None else seed,
         )
+        settings: dict[str, Any] = {
+            "levels": search.fixed_levels(),
+            "population": population,
+            "csv_format": csv_format,
+            "progress": shown,
+            "force": force,
+        }
         if dry_run:
-            found = plan(
-                rows,
-                policy,
-                levels=search.fixed_levels(),
-                population=population,
-                csv_format=csv_format,
-                progress=shown,
-                force=force,
-            )
+            found = plan(rows, policy, **settings)
             _tell(found, [output, into, report, save_policy, recoding, row_map], json=json)
             return
-        release = release_of(
-            rows,
-            policy,
-            levels=search.fixed_levels(),
-            population=population,
-            csv_format=csv_format,
-            progress=shown,
-            force=force,
-        )
+        release = release_of(rows, policy, **settings)
         shown.stage("write")
         _write_confidential(release, policy_file, recoding_folder, map_file)
         if page is not None:

@@ -33,6 +33,7 @@ from incrowd.jobs.distributed.cuts import BLOCK, Cut, cut_tree, join_failing
 from incrowd.jobs.distributed.people import WholePeople, listed_people, people_of_blocks, person_columns
 from incrowd.jobs.distributed.rows import FIGURES, added, alone, encode_batches, losses, recode_block
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
+from incrowd.jobs.policy import terms_of
 from incrowd.jobs.set_limit import check_values
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import refuse_untreatable
@@ -143,10 +144,7 @@ class DistributedRelease(InNotebooks):
         """Return plain data for JSON: no value of the table is in it."""
         return {
             **envelope("release"),
-            "algorithm": str(self.policy.algorithm),
-            "models": [str(model) for model in self.policy.models],
-            "max_suppression": self.policy.max_suppression,
-            "wildcards": self.policy.wildcards,
+            **terms_of(self.policy),
             **({"treatments": list(self.treatments)} if self.treatments else {}),
             "blocks": {"count": self.blocks, "largest": self.sizes[0], "smallest": self.sizes[-1]},
             "after": self.privacy.to_dict(cells=False),
