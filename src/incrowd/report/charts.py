@@ -104,73 +104,86 @@ def against(
     algorithms
         All algorithms of a page, so that each has one colour in all of its charts.
     """
-    alt = _altair()
     done = [run for run in runs if run.utility is not None and getattr(run, limit) is not None]
     if not done:
         raise ParameterError(f"no run with a limit {limit} gave a release, so there is nothing to draw")
     names = list(dict.fromkeys(algorithms or (run.algorithm for run in done)))
-    values = sorted({getattr(run, limit) for run in done})
-    panels = []
-    for measure in shown:
-        rows = []
-        figures = [measure.of(run)[0] for run in done]
-        # Times differ by orders of magnitude between algorithms. A logarithmic axis has no place for nothing,
-        # so a band ends there at half the least figure.
-        wide = measure.title == "seconds" and max(figures) > 20 * min(figures) > 0
-        for run in done:
-            figure, spread = measure.of(run)
-            rows.append(
-                {
-                    "algorithm": run.algorithm,
-                    "limit": getattr(run, limit),
-                    "figure": figure,
-                    "low": max(figure - spread, min(figures) / 2 if wide else 0.0),
-                    "high": figure + spread,
-                }
-            )
-        kind = "log" if limit == "k" and values[0] > 0 else "linear"
-        scale = (
-            alt.Scale(type=kind, base=2, nice=False) if kind == "log" else alt.Scale(nice=False, zero=False)
-        )
-        # Many values would be a grid of lines without labels; then the axis chooses its own.
-        marks = {"values": values} if len(values) <= _MOST_TICKS else {"tickCount": 6}
-        across = alt.X(
-            "limit:Q",
-            scale=scale,
-            axis=alt.Axis(
-                title=limit, format="~g", labelFlush=False, labelOverlap="greedy", labelSeparation=3, **marks
+    alt = _altair()
+    panels = [
+        _panel(done, limit, measure, names).properties(
+            width=width,
+            height=height,
+            title=alt.TitleParams(
+                f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title,
+                fontSize=10, anchor="start", fontWeight="bold", font=_FONT,
             ),
         )
-        up = alt.Scale(type="log") if wide else alt.Scale(zero=True)
-        form = "~g" if measure.title == "seconds" else "~s"
-        title = f"{measure.title} (log scale)" if wide else measure.title
-        ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
-        axis = alt.Axis(title=None, format=form, **ticks)
-        legend = alt.Legend(values=[name for name in names if any(run.algorithm == name for run in done)])
-        colour = alt.Color(
-            "algorithm:N", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])), legend=legend
-        )
-        shape = alt.Shape(
-            "algorithm:N", scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])), legend=legend
-        )
-        base = alt.Chart(alt.Data(values=rows))
-        band = base.mark_area(opacity=0.2).encode(
-            x=across, y=alt.Y("low:Q", scale=up, axis=axis), y2="high:Q", color=colour
-        )
-        line = base.mark_line(strokeWidth=1.5).encode(
-            x=across, y=alt.Y("figure:Q", scale=up, axis=axis), color=colour
-        )
-        point = base.mark_point(filled=True, size=28, opacity=1).encode(
-            x=across, y=alt.Y("figure:Q", scale=up, axis=axis), color=colour, shape=shape
-        )
-        panels.append(
-            alt.layer(band, line, point).properties(
-                width=width,
-                height=height,
-                title=alt.TitleParams(title, fontSize=10, anchor="start", fontWeight="bold", font=_FONT),
-            )
-        )
+        for measure in shown
+    ]  # fmt: skip
     return _themed(alt.hconcat(*panels, spacing=14))
+
+
+def _panel(runs: Sequence[ComparisonRun], limit: str, measure: Measure, algorithms: Sequence[str]) -> Any:
+    """Draw one measure against a limit: per algorithm a line, its points, and a band of its spread."""
+    alt = _altair()
+    across, up = _limit_axis(runs, limit), _measure_axis(runs, measure)
+    present = {run.algorithm for run in runs}
+    legend = alt.Legend(values=[name for name in algorithms if name in present])
+
+    def told_apart(channel: Any, marks: Sequence[str]) -> Any:
+        scale = alt.Scale(domain=list(algorithms), range=list(marks[: len(algorithms)]))
+        return channel("algorithm:N", scale=scale, legend=legend)
+
+    colour, shape = told_apart(alt.Color, COLOURS), told_apart(alt.Shape, SHAPES)
+    base = alt.Chart(alt.Data(values=_points(runs, limit, measure)))
+    band = base.mark_area(opacity=0.2).encode(x=across, y=alt.Y("low:Q", **up), y2="high:Q", color=colour)
+    figure = alt.Y("figure:Q", **up)
+    line = base.mark_line(strokeWidth=1.5).encode(x=across, y=figure, color=colour)
+    point = base.mark_point(filled=True, size=28, opacity=1)
+    return alt.layer(band, line, point.encode(x=across, y=figure, color=colour, shape=shape))
+
+
+def _points(runs: Sequence[ComparisonRun], limit: str, measure: Measure) -> list[dict[str, Any]]:
+    """Return a row per run: the limit, the figure and the ends of its band."""
+    # A logarithmic axis has no place for nothing, so a band ends there at half the least figure.
+    floor = min(measure.of(run)[0] for run in runs) / 2 if _spans_magnitudes(runs, measure) else 0.0
+    rows = []
+    for run in runs:
+        figure, spread = measure.of(run)
+        ends = {"low": max(figure - spread, floor), "high": figure + spread}
+        rows.append({"algorithm": run.algorithm, "limit": getattr(run, limit), "figure": figure, **ends})
+    return rows
+
+
+def _spans_magnitudes(runs: Sequence[ComparisonRun], measure: Measure) -> bool:
+    """Tell whether an axis has to be logarithmic: times of algorithms differ by orders of magnitude."""
+    figures = [measure.of(run)[0] for run in runs]
+    return measure.title == "seconds" and max(figures) > 20 * min(figures) > 0
+
+
+def _limit_axis(runs: Sequence[ComparisonRun], limit: str) -> Any:
+    alt = _altair()
+    values = sorted({getattr(run, limit) for run in runs})
+    logarithmic = limit == "k" and values[0] > 0
+    scale = alt.Scale(type="log", base=2, nice=False) if logarithmic else alt.Scale(nice=False, zero=False)
+    # Many values would be a grid of lines without labels; then the axis chooses its own.
+    marks = {"values": values} if len(values) <= _MOST_TICKS else {"tickCount": 6}
+    axis = alt.Axis(
+        title=limit, format="~g", labelFlush=False, labelOverlap="greedy", labelSeparation=3, **marks
+    )
+    return alt.X("limit:Q", scale=scale, axis=axis)
+
+
+def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> dict[str, Any]:
+    """Return scale and axis of a measure, which its line, points and band share."""
+    alt = _altair()
+    wide = _spans_magnitudes(runs, measure)
+    ticks = {"values": [10.0**power for power in range(-6, 7)]} if wide else {"tickCount": 5}
+    form = "~g" if measure.title == "seconds" else "~s"
+    return {
+        "scale": alt.Scale(type="log") if wide else alt.Scale(zero=True),
+        "axis": alt.Axis(title=None, format=form, **ticks),
+    }
 
 
 class Recoded(Protocol):

@@ -13,9 +13,10 @@ from incrowd.errors import ParameterError
 from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report import charts
+from incrowd.report.details import Row, number, tables_of
 from incrowd.report.document import ComparisonRun
 from incrowd.report.typesetting import check_typesetter, typeset
-from incrowd.table.documents import figure, to_json
+from incrowd.table.documents import to_json
 
 __all__ = ["SUFFIXES", "to_html", "to_json", "write_report"]
 
@@ -50,142 +51,6 @@ def write_report(document: Mapping[str, Any], path: str | os.PathLike[str], *, f
 # --- what a page shows, whatever it is written in -----------------------------------------------------
 
 
-def _number(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return value
-    return figure(value)
-
-
-Row = list[str]
-
-
-def _tables(document: Mapping[str, Any]) -> list[tuple[str, Row, list[Row]]]:
-    """Return every table of the details: title, header, rows."""
-    found: list[tuple[str, Row, list[Row]]] = []
-    if document["kind"] == "comparison":
-        header = [
-            "algorithm",
-            *document["limits"],
-            "runs",
-            "seconds",
-            "LM per record",
-            "MD",
-            "classes",
-            "suppressed",
-            "problem",
-        ]
-        rows = []
-        for run in document["runs"]:
-            utility = run.get("utility", {})
-            rows.append(
-                [
-                    run["algorithm"],
-                    *(_number(run.get(limit)) for limit in document["limits"]),
-                    _number(run.get("runs", 1)),
-                    *(
-                        _number(figure)
-                        for figure in (run.get("seconds"), utility.get("loss"), utility.get("distortion"))
-                    ),
-                    _number(run.get("classes")),
-                    _number(run.get("suppressed")),
-                    run.get("problem", ""),
-                ]
-            )
-        return [("All settings", header, rows)]
-    rows = [[column["name"], column["role"]] for column in document["columns"]["released"]]
-    found.append(("Columns", ["column", "role"], rows))
-    if document["attributes"]:
-        rows = [[each["name"], each["how"], _number(each["suppressed"])] for each in document["attributes"]]
-        found.append(
-            ("How the quasi-identifiers were recoded", ["quasi-identifier", "recoding", "suppressed"], rows)
-        )
-    when = list(document["classes"])
-    rows = [
-        [name, *(_number(document["classes"][each][key]) for each in when)]
-        for name, key in (
-            ("equivalence classes", "count"), ("smallest class", "smallest"), ("largest class", "largest"),
-            ("mean size", "mean"), ("records alone in their class", "unique"),
-        )
-    ]  # fmt: skip
-    found.append(("Classes", ["", *when], rows))
-    if people := document.get("people"):
-        rows = [
-            [name, *(_number(people[each][key]) for each in people)]
-            for name, key in (
-                ("people", "people"), ("people in the smallest class", "smallest"),
-                ("people in the largest class", "largest"), ("mean", "mean"),
-                ("people alone in a class", "alone"), ("people without a row left", "suppressed"),
-                ("rows that do not say whose they are", "unnamed"),
-            )
-        ]  # fmt: skip
-        found.append(("People", ["", *people], rows))
-    models = {name: None for each in when for name in document["risk"][each]}
-    rows = [
-        [
-            f"{model}, {figure.replace('_', ' ')}",
-            *(_number(document["risk"][each].get(model, {}).get(figure)) for each in when),
-        ]
-        for model in models
-        for figure in document["risk"][when[-1]].get(model, {})
-    ]
-    found.append(("Risk models", ["", *when], rows))
-    if document["loss"]:
-        figures = {"value": "value", "normalized": "0 to 1"}
-        if any("weighted" in each for each in document["loss"]):
-            figures["weighted"] = "weighted"
-        rows = [
-            [each["metric"], *(_number(each.get(figure)) for figure in figures)] for each in document["loss"]
-        ]
-        found.append(("Loss", ["metric", *figures.values()], rows))
-    rows = [
-        [each["model"], _settings(each), each["attribute"] or "", each["quantity"], _number(each["reached"])]
-        for each in [*document["models"], *document["measured"]]
-    ]
-    found.append(("Every privacy model", ["model", "settings", "attribute", "measures", "reached"], rows))
-    if document["front"]:
-        rows = [
-            [
-                " ".join(map(str, node["levels"])),
-                _number(node["score"]),
-                _number(node["risk"]),
-                _number(node["suppressed"]),
-            ]
-            for node in document["front"]
-        ]
-        found.append(
-            (
-                "Recodings that none beats in loss and mean risk",
-                ["levels", "loss", "mean risk", "suppressed"],
-                rows,
-            )
-        )
-    if document["policy"]:
-        policy = document["policy"]
-        rows = [["models", "; ".join(policy["models"])]]
-        rows += [
-            [name.replace("_", " "), _number(policy[name])]
-            for name in ("algorithm", "max_suppression", "output", "keep_order", "wildcards")
-        ]
-        rows += [
-            [
-                f"column {each['name']}",
-                f"{each['role']}, {each['kind']}"
-                + (f", hierarchy: {each['hierarchy']}" if each["hierarchy"] else ""),
-            ]
-            for each in policy["columns"]
-        ]
-        found.append(("Policy", ["", ""], rows))
-    return found
-
-
-def _settings(model: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in model["settings"].items())
-
-
 def _asked(document: Mapping[str, Any]) -> list[Row]:
     """Return a row per model that was asked for: what, reached, asked, verdict, weakest class."""
     rows = []
@@ -202,8 +67,8 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
         rows.append(
             [
                 f"{each['model']}{about}",
-                f"{each['quantity']} {_number(each['reached'])}",
-                f"{each['sign']} {_number(each['asked'])}",
+                f"{each['quantity']} {number(each['reached'])}",
+                f"{each['sign']} {number(each['asked'])}",
                 "holds" if each["holds"] else "fails",
                 example,
             ]
@@ -283,7 +148,7 @@ def to_html(document: Mapping[str, Any]) -> str:
         )
         parts += ["<h2>In pictures</h2>", f'<div class="charts">{"".join(figures)}</div>']
     parts.append("<h2>In full</h2>")
-    for title, header, rows in _tables(document):
+    for title, header, rows in tables_of(document):
         parts.append(
             f"<details{' open' if document['kind'] == 'comparison' else ''}>"
             f"<summary>{html.escape(title)}</summary>{_html_table(title, header, rows)}</details>"
@@ -346,9 +211,9 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
     pictures = _comparison_pictures(document) if comparison else _pictures(document)
     with PrivateFolder() as folder:
         drawn = []
-        for number, (alt, draw) in enumerate(pictures):
-            charts.save(draw(), folder / f"chart{number}.pdf")
-            drawn.append({"file": f"chart{number}.pdf", "alt": alt})
+        for place, (alt, draw) in enumerate(pictures):
+            charts.save(draw(), folder / f"chart{place}.pdf")
+            drawn.append({"file": f"chart{place}.pdf", "alt": alt})
         page = {
             "title": document["title"],
             "notice": _notice(document),
@@ -360,7 +225,7 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             "across": 1 if comparison else 2,
             "tables": [
                 {"title": title, "header": header, "rows": rows}
-                for title, header, rows in _tables(document)
+                for title, header, rows in tables_of(document)
                 if rows
             ],
             "made": "Made with "
