@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.privacy import PrivacyModel
+    from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.wildcards import Wildcards
 
@@ -124,23 +125,19 @@ def anonymize(  # noqa: PLR0913
     InfeasibleError
         When the table cannot satisfy the policy; nothing is released.
     """
-    from incrowd.table.classes import EquivalenceClasses
-
     if isinstance(schema, Policy):
         policy = schema
     else:
-        schema = as_schema(schema, " or a Policy")
-        chosen = Mondrian() if algorithm is None else as_algorithm(algorithm)
         policy = Policy(
-            schema,
+            as_schema(schema, " or a Policy"),
             as_models(models),
-            chosen,
-            max_suppression,
-            output,
-            keep_order,
-            seed,
-            set_limit,
-            wildcards,
+            Mondrian() if algorithm is None else as_algorithm(algorithm),
+            max_suppression=max_suppression,
+            output=output,
+            keep_order=keep_order,
+            seed=seed,
+            set_limit=set_limit,
+            wildcards=wildcards,
         )
     if levels:
         policy = policy.with_levels(levels)
@@ -154,22 +151,26 @@ def anonymize(  # noqa: PLR0913
         if not _divisible(table, policy, population):
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
-    engine, frequency, population = start.engine, start.frequency, start.population
+    return _released(start, policy, clock, driver_keys, force=force)
+
+
+def _released(
+    start: Started, policy: Policy, clock: Clock, driver_keys: int, *, force: bool = False
+) -> Release:
+    """Search a recoding of a counted table, apply it, and judge what leaves."""
+    from incrowd.table.classes import EquivalenceClasses
+
+    engine = start.engine
     leaving = policy.schema.after_treatment()
     telling: Sequence[str] = ()
     if policy.keep_order:
-        telling = telling_columns(engine, leaving, frequency, force=force)
+        telling = telling_columns(engine, leaving, start.frequency, force=force)
     with clock.stage("assess"):
-        classes = EquivalenceClasses.of_keys(frequency)
+        classes = EquivalenceClasses.of_keys(start.frequency)
         before = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
     start = start.prepared(policy)
-    with clock.stage("search"):
-        solution = _search(start, policy, clock)
-    recoding = solution.recoding
-    check_cells(recoding, policy.schema.null_values)
-    check_sets(recoding, start.frequency, start.schema.quasi, policy.set_limit)
     frequency = start.frequency
-    recoding = replace(recoding, treated=start.treating.decided)
+    recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
         leaves = start.treating.rows(engine)
         released = leaves.apply(leaving, frequency, recoding)
@@ -179,7 +180,7 @@ def anonymize(  # noqa: PLR0913
             released,
             policy.schema,
             policy.models,
-            population=population,
+            population=start.population,
             driver_keys=driver_keys,
             progress=clock.progress,
             made_from=(frequency, recoding),
@@ -199,8 +200,8 @@ def anonymize(  # noqa: PLR0913
         utility=measure_all(frequency, recoding),
         seconds=clock.seconds,
         csv_format=start.csv_format,
-        population=population,
-        lattice=solution.lattice,
+        population=start.population,
+        lattice=lattice,
         frequency=frequency,
         sources=start.sources,
         driver_keys=driver_keys,
@@ -209,6 +210,15 @@ def anonymize(  # noqa: PLR0913
         notes=tuple(repeated_ids(engine, policy.schema)),
         _texts=None if table is released else released,
     )
+
+
+def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:
+    """Search a recoding, refuse one whose cells must not leave, and note in it what treatments decided."""
+    with clock.stage("search"):
+        solution = _search(start, policy, clock)
+    check_cells(solution.recoding, policy.schema.null_values)
+    check_sets(solution.recoding, start.frequency, start.schema.quasi, policy.set_limit)
+    return replace(solution.recoding, treated=start.treating.decided), solution.lattice
 
 
 def _divisible(table: Any, policy: Policy, population: Any) -> bool:

@@ -10,38 +10,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
+from incrowd.errors import TableError, named, setting
 from incrowd.io.shuffle import RandomOrder
-from incrowd.jobs.both_people import Both, people_of_both
-from incrowd.jobs.carried import Carried, Labels, labels_of, numbered
+from incrowd.jobs.batch import REASONS, Earlier, counted_batch, counted_release, fate_of, is_surveyed
+from incrowd.jobs.both_people import Both
+from incrowd.jobs.carried import Carried, Labels
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.survey import survey_sentences
-from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.jobs.types import with_types
-from incrowd.recoding import (
-    SUPPRESSED,
-    Recoding,
-    check_cells,
-)
+from incrowd.recoding import Recoding, check_cells
 from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.documents import envelope
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
-from incrowd.table.union import Part, Shown, key_of_rows, together
+from incrowd.table.union import Part, key_of_rows, together
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
 
 __all__ = ["AppliedBatch", "apply_recoding"]
-
-_REASONS = ("", "outside", "too small", "suppressed")
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ class AppliedBatch(InNotebooks):
         if self._reason_of_row is None:
             raise TableError("the rows of this batch are not in memory, so they have no numbers")
         found = np.flatnonzero(self._reason_of_row)
-        reasons = [_REASONS[reason] for reason in self._reason_of_row[found]]
+        reasons = [REASONS[reason] for reason in self._reason_of_row[found]]
         return pl.DataFrame({"row": found + 1, "reason": pl.Series(reasons, dtype=pl.String)})
 
     def write(
@@ -212,110 +205,46 @@ def apply_recoding(
         When the models fail even if all new rows are suppressed, or when more rows would have to be
         suppressed than the policy allows.
     """
-    from incrowd.engines import engine_for, loaded
-
     named_files = (recoding, table, previous_release, previous_table, previous_row_map)
     given = tuple(each for each in named_files if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
-    came = engine_for(table := loaded(table, csv_format))
-    schema = (policy := with_histories(policy, searching=False)).schema
-    if previous_release is None and (previous_table is not None or previous_row_map is not None):
-        raise ParameterError(
-            "an earlier raw table and its row map tell of an earlier release; name it "
-            f"({setting('previous_release=', '--previous-release')})"
-        )
-    if previous_release is not None:
-        refuse_perturbed(schema, "apply with an earlier release")
-    (leaving := schema.after_treatment()).released(came.columns)
-    _refuse_unfit(recoding, policy)
-    treating = Treating.of(came, schema, recoding.treated)
-    engine = treating.counted
-    # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
-    kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
-    plainly = Schema.of(
-        [
-            *(
-                replace(attribute.as_counted().as_texts(), kind=kind, output=None, weight=1.0, levels=None)
-                for attribute, kind in zip(schema.quasi, kinds, strict=True)
-            ),
-            *(each.as_counted() for each in schema.sensitive),
-            *(each for role in ("person", "household", "weight") for each in schema.having(role)),
-        ],
-        null_values=schema.null_values,
-    )
-    frequency = engine.count(plainly, joint=any(model.is_joint for model in policy.models))
-    refuse_unlinked(schema, several=frequency.people is not None or previous_release is not None)
+    policy = with_histories(policy, searching=False)
+    earlier = Earlier.named(previous_release, previous_table, previous_row_map, policy)
+    batch = counted_batch(table, recoding, policy, csv_format)
+    refuse_unlinked(policy.schema, several=batch.frequency.people is not None or bool(earlier.parts))
     if policy.keep_order:
-        telling_columns(engine, leaving, frequency, force=force)
-    labels, covered = labels_of(recoding, frequency)
-    shown: Shown = [numbered(column) for column in labels]
-    starred = _all_starred(labels)
-    before = [] if previous_release is None else [_written(loaded(previous_release), policy)]
-    of_both = None
-    if before and (schema.person or (_surveyed(schema) and previous_table is not None)):
-
-        def treated(engine: Engine) -> Engine:
-            return Treating.of(engine, schema, recoding.treated).counted
-
-        of_both = people_of_both(table, previous_table, previous_row_map, before[0][2], schema, treated)
-    people = None if of_both is None else of_both.people_of_each
-    small = _failing((shown, covered & ~starred, frequency), before, policy, people)
-    kept = covered & ~starred & ~small
-    outside, too_small, gone = (int(frequency.weights[each].sum()) for each in (~covered, small, ~kept))
-    suppressed = frequency.suppressed + gone
-    _check_share(suppressed, outside, too_small, frequency.rows, policy)
-    carried = Carried.build(recoding.domains, frequency, labels, kept)
-    check_cells(carried, schema.null_values)
-    released = treating.rows(engine).apply(_as_counted(leaving, plainly), frequency, carried)
+        telling_columns(batch.engine, batch.leaving, batch.frequency, force=force)
+    both = earlier.people_with(batch, policy, recoding)
+    fate = fate_of(batch, earlier, policy, both)
+    carried = Carried.build(recoding.domains, batch.frequency, batch.labels, fate.kept)
+    check_cells(carried, policy.schema.null_values)
+    released = batch.released(carried)
     made_from: tuple[FrequencyTable, Recoding] | None = None
-    if of_both is not None:
-        made_from = _both([(shown, kept, frequency), *before], schema, of_both)
-    elif _is_carried(schema) and not before:
-        made_from = frequency, carried
+    if both is not None:
+        made_from = _both([(batch.shown, fate.kept, batch.frequency), *earlier.parts], policy.schema, both)
+    elif _is_carried(policy.schema) and not earlier.parts:
+        made_from = batch.frequency, carried
     judged = _judged(released, previous_release, policy, made_from)
     if not policy.keep_order:
-        released = engine.reordered(released, RandomOrder())
-    reasons = np.append(np.where(small, 2, np.where(covered, np.where(starred, 3, 0), 1)), 3)
-    rows = frequency.row_keys
-    table = with_types(engine, released, styled(policy), frequency, carried, recoding)
+        released = batch.engine.reordered(released, RandomOrder())
+    rows = batch.frequency.row_keys
+    table = with_types(batch.engine, released, styled(policy), batch.frequency, carried, recoding)
     return AppliedBatch(
-        table,
-        policy,
-        frequency.rows,
-        outside,
-        too_small,
-        suppressed,
-        judged,
-        previous_release,
-        csv_format,
-        (*given, *engine.sources),
-        _reason_of_row=None if rows is None else reasons.astype(np.int8)[rows],
+        table=table,
+        policy=policy,
+        records=batch.frequency.rows,
+        outside=fate.outside,
+        too_small=fate.too_small,
+        suppressed=fate.suppressed,
+        privacy=judged,
+        previous_release=previous_release,
+        csv_format=csv_format,
+        sources=(*given, *batch.engine.sources),
+        _reason_of_row=None if rows is None else fate.reasons()[rows],
         _made_from=made_from,
         _texts=None if table is released else released,
     )
-
-
-def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
-    """Refuse a recoding of other columns, and models that a batch cannot be judged by."""
-    names = [attribute.name for attribute in policy.schema.quasi]
-    if [domain.name for domain in recoding.domains] != names:
-        raise ParameterError(
-            f"the recoding is one of {named(domain.name for domain in recoding.domains)}, and the "
-            f"policy's quasi-identifiers are {named(names)}"
-        )
-    for model in policy.models:
-        if model.needs_population:
-            raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
-
-
-def _surveyed(schema: Schema) -> bool:
-    return bool(schema.household or schema.weights)
-
-
-def _is_carried(schema: Schema) -> bool:
-    """Say whether what is measured of a batch needs more of its rows than what was released."""
-    return bool(schema.person) or _surveyed(schema) or any(each.perturbed for each in schema.sensitive)
 
 
 def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
@@ -323,7 +252,7 @@ def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[Frequency
     from incrowd.engines.surveyed import of_rows
 
     counted, keys = together(parts, schema, known.people_of_each)
-    if _surveyed(schema):
+    if is_surveyed(schema):
         rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
         counted = of_rows(rows, schema, known.weights, known.homes, known.people)
     labels: Labels = [
@@ -332,70 +261,6 @@ def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[Frequency
     ]
     every = np.ones(counted.keys, np.bool_)
     return counted, Carried.build(counted.domains, counted, labels, every)
-
-
-def _failing(
-    batch: Part,
-    before: Sequence[Part],
-    policy: Policy,
-    people: Sequence[NDArray[np.int32]] | None = None,
-) -> NDArray[np.bool_]:
-    """Say which keys of a batch have to go, until every class of it and of what was released before holds."""
-    from incrowd.algorithms.base import all_hold
-    from incrowd.table.classes import EquivalenceClasses
-
-    shown, kept, frequency = batch
-    small = np.zeros(len(kept), np.bool_)
-    while True:
-        counted, keys = together([(shown, kept & ~small, frequency), *before], policy.schema, people)
-        good = np.append(all_hold(policy.models, EquivalenceClasses.of_keys(counted)), True)
-        failing = ~good[keys[0]] & kept & ~small
-        if not failing.any():
-            return small
-        small |= failing
-
-
-def _all_starred(labels: Labels) -> NDArray[np.bool_]:
-    """Say which keys have ``*`` in every column."""
-    starred = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
-    return np.asarray(np.logical_and.reduce(starred))
-
-
-def _check_share(suppressed: int, outside: int, too_small: int, rows: int, policy: Policy) -> None:
-    if suppressed / rows > policy.max_suppression:
-        raise InfeasibleError(
-            f"apply: {suppressed} of {rows} rows would be suppressed ({outside} are covered by no cell, "
-            f"{too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "
-            f"{setting('max_suppression', '--max-suppression')}, {_together()}"
-        )
-    if suppressed == rows:
-        raise InfeasibleError(
-            f"apply: every row would be suppressed ({outside} are covered by no cell, {too_small} in classes "
-            f"that fail); {_together()}"
-        )
-
-
-def _together() -> str:
-    earlier = setting("previous_release", "--previous-release")
-    return f"name the earlier release ({earlier}), or anonymize both together"
-
-
-def _written(table: Any, policy: Policy) -> Part:
-    """Count a released table: its cells, and that all of its keys count."""
-    from incrowd.engines import engine_for
-
-    there = policy.schema.without_perturbed()
-    joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
-    found = engine_for(table).count(there.measured(person=False), joint=joint)
-    shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
-    return shown, np.ones(found.keys, np.bool_), found
-
-
-def _as_counted(schema: Schema, plainly: Schema) -> Schema:
-    """Return the schema with the quasi-identifiers as they were counted."""
-    return schema.with_attributes(
-        plainly[attribute.name] if attribute.role == "quasi" else attribute for attribute in schema.attributes
-    )
 
 
 def _judged(
@@ -411,7 +276,9 @@ def _judged(
     from incrowd.table.classes import EquivalenceClasses
 
     tables = [released] if previous_release is None else [loaded(previous_release), released]
-    counted, _ = together([_written(table, policy) for table in tables], policy.schema.without_perturbed())
+    counted, _ = together(
+        [counted_release(table, policy) for table in tables], policy.schema.without_perturbed()
+    )
     if made_from is not None:
         counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
     classes = EquivalenceClasses.of_keys(counted)
@@ -430,3 +297,8 @@ def _unmeasured(schema: Schema) -> tuple[str, ...]:
         f"there. Name its raw table ({setting('previous_table=', '--previous-table')}) and its row map "
         f"({setting('previous_row_map=', '--previous-row-map')}).",
     )
+
+
+def _is_carried(schema: Schema) -> bool:
+    """Say whether what is measured of a batch needs more of its rows than what was released."""
+    return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import counts_per_key
+from incrowd.kernels.counting import Counts, counts_per_key
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts, smallest_codes
@@ -20,6 +20,10 @@ Shown = list[tuple[NDArray[np.integer], Sequence[str | None]]]
 """Per quasi-identifier the number of each key's cell, int[keys], and the text of each."""
 
 Part = tuple[Shown, NDArray[np.bool_], FrequencyTable]
+"""The cells of a table, which of its keys count, and its counts."""
+
+CommonValues = tuple[Domain, list[NDArray[np.int64]]]
+"""A domain of several tables' values, and per table the new rank of each old one."""
 
 
 def together(
@@ -44,82 +48,108 @@ def together(
     """
     from incrowd.kernels.grouping import group_columns
 
+    tables = [table for _, _, table in parts]
     kept = np.concatenate([kept for _, kept, _ in parts])
-    weights = np.concatenate([table.weights for _, _, table in parts])
-    domains, codes = [], []
-    for j, attribute in enumerate(schema.quasi):
-        met = [np.unique(shown[j][0][live]) for shown, live, _ in parts]
-        texts = [shown[j][1][cell] for (shown, _, _), cells in zip(parts, met, strict=True) for cell in cells]
-        distinct = dict.fromkeys(text for text in texts if text is not None)
-        domain, ranks = Domain.build(attribute.as_released(), Dictionary(list(distinct), None in texts))
-        place = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
-        domains.append(domain)
-        columns = []
-        for (shown, live, _), cells in zip(parts, met, strict=True):
-            numbers, labels = shown[j]
-            rank = np.zeros(len(labels), np.int64)
-            rank[cells] = [place[labels[cell]] for cell in cells]
-            columns.append(rank[numbers[live]])
-        codes.append(smallest_codes(np.concatenate(columns), max(domain.size, 1)))
-    ids, first = group_columns(codes, [domain.size for domain in domains], int(kept.sum()))
+    weights = np.concatenate([table.weights for table in tables])
+    cells = [_common_cells(parts, j, attribute) for j, attribute in enumerate(schema.quasi)]
+    codes = [column for _, column in cells]
+    ids, first = group_columns(codes, [domain.size for domain, _ in cells], int(kept.sum()))
     keys = np.full(len(kept), -1, np.int64)
     keys[kept] = ids
-    starts = np.cumsum([0, *(table.keys for _, _, table in parts)])
-    sensitive = []
-    ranks_of = []
-    for position, attribute in enumerate(schema.sensitive):
-        found = [table.sensitive[position] for _, _, table in parts]
-        domain, renamed = _joined(attribute, [counts.domain for counts in found])
-        ranks_of.append(renamed)
-        totals = np.zeros(domain.size, np.int64)
-        for counts, rank in zip(found, renamed, strict=True):
-            np.add.at(totals, rank, counts.totals)
-        triples = [
-            (keys[start + _owners(counts.keys.indptr)], rank[counts.keys.codes], counts.keys.counts)
-            for start, counts, rank in zip(starts, found, renamed, strict=False)
-        ]
-        key, code, count = (np.concatenate(column) for column in zip(*triples, strict=True))
-        sensitive.append(
-            SensitiveCounts(domain, counts_per_key(key, code, count, len(first), domain.size), totals)
-        )
-    joint = None
-    if sensitive and all(table.joint is not None for _, _, table in parts):
-        joints = [table.joint for _, _, table in parts if table.joint is not None]
-        columns = [
-            np.concatenate([rank[part.codes[j]] for part, rank in zip(joints, renamed, strict=True)])
-            for j, renamed in enumerate(ranks_of)
-        ]
-        combination, place_of = group_columns(
-            columns, [counts.domain.size for counts in sensitive], len(columns[0])
-        )
-        offsets = np.cumsum([0, *(len(part.codes[0]) for part in joints)])
-        triples = [
-            (keys[start + _owners(part.keys.indptr)], combination[offset + part.keys.codes], part.keys.counts)
-            for start, offset, part in zip(starts, offsets, joints, strict=False)
-        ]
-        key, code, count = (np.concatenate(column) for column in zip(*triples, strict=True))
-        joint = JointCounts(
-            tuple(column[place_of].astype(np.int32) for column in columns),
-            counts_per_key(key, code, count, len(first), len(place_of)),
-        )
+    of_part = np.split(keys, np.cumsum([table.keys for table in tables])[:-1])
+    values = [
+        _common_values(attribute, [table.sensitive[position].domain for table in tables])
+        for position, attribute in enumerate(schema.sensitive)
+    ]
     table = FrequencyTable(
-        domains=tuple(domains),
+        domains=tuple(domain for domain, _ in cells),
         codes=tuple(column[first] for column in codes),
         weights=np.bincount(ids, weights[kept], len(first)).astype(np.int64),
-        sensitive=tuple(sensitive),
-        suppressed=int(weights[~kept].sum()) + sum(table.suppressed for _, _, table in parts),
-        joint=joint,
-        in_order=len(parts) == 1 and parts[0][2].in_order,
+        sensitive=tuple(
+            _sensitive_counts([table.sensitive[position] for table in tables], found, of_part, len(first))
+            for position, found in enumerate(values)
+        ),
+        suppressed=int(weights[~kept].sum()) + sum(table.suppressed for table in tables),
+        joint=_joint_counts(tables, values, of_part, len(first)),
+        in_order=len(parts) == 1 and tables[0].in_order,
     )
     if len(parts) == 1:
-        table = EquivalenceClasses.from_assignment(parts[0][2], keys, table.keys).with_people(table)
-    of_part = np.split(keys, starts[1:-1])
+        table = EquivalenceClasses.from_assignment(tables[0], keys, table.keys).with_people(table)
     if people is not None:
-        rows = _person_rows(parts, people, of_part, ranks_of)
-        if joint is not None:
-            rows = rows._replace(combination=joint.numbers(rows.ranks))
+        rows = _person_rows(parts, people, of_part, [ranks for _, ranks in values])
+        if table.joint is not None:
+            rows = rows._replace(combination=table.joint.numbers(rows.ranks))
         table = table.with_person_rows(rows, schema.person)
     return table, of_part
+
+
+def _common_cells(
+    parts: Sequence[Part], j: int, attribute: Attribute
+) -> tuple[Domain, NDArray[np.unsignedinteger]]:
+    """Put the cells of one quasi-identifier into one domain; return it and the code of each live key."""
+    met = [np.unique(shown[j][0][live]) for shown, live, _ in parts]
+    texts = [shown[j][1][cell] for (shown, _, _), cells in zip(parts, met, strict=True) for cell in cells]
+    distinct = dict.fromkeys(text for text in texts if text is not None)
+    domain, ranks = Domain.build(attribute.as_released(), Dictionary(list(distinct), None in texts))
+    place = {text: int(rank) for text, rank in zip([*distinct, None], ranks, strict=True)}
+    columns = []
+    for (shown, live, _), cells in zip(parts, met, strict=True):
+        numbers, labels = shown[j]
+        rank = np.zeros(len(labels), np.int64)
+        rank[cells] = [place[labels[cell]] for cell in cells]
+        columns.append(rank[numbers[live]])
+    return domain, smallest_codes(np.concatenate(columns), max(domain.size, 1))
+
+
+def _sensitive_counts(
+    found: Sequence[SensitiveCounts], values: CommonValues, of_part: Sequence[NDArray[np.int64]], keys: int
+) -> SensitiveCounts:
+    """Add up the counts of one sensitive attribute, given the new key of each key."""
+    domain, ranks_of = values
+    totals = np.zeros(domain.size, np.int64)
+    for counts, ranks in zip(found, ranks_of, strict=True):
+        np.add.at(totals, ranks, counts.totals)
+    added = _added([counts.keys for counts in found], ranks_of, of_part, keys, domain.size)
+    return SensitiveCounts(domain, added, totals)
+
+
+def _joint_counts(
+    tables: Sequence[FrequencyTable],
+    values: Sequence[CommonValues],
+    of_part: Sequence[NDArray[np.int64]],
+    keys: int,
+) -> JointCounts | None:
+    """Add up the counts of combinations of sensitive values; None where a table has not counted them."""
+    from incrowd.kernels.grouping import group_columns
+
+    joints = [table.joint for table in tables if table.joint is not None]
+    if not values or len(joints) < len(tables):
+        return None
+    columns = [
+        np.concatenate([ranks[part.codes[j]] for part, ranks in zip(joints, ranks_of, strict=True)])
+        for j, (_, ranks_of) in enumerate(values)
+    ]
+    sizes = [domain.size for domain, _ in values]
+    combination, place_of = group_columns(columns, sizes, len(columns[0]))
+    renamed = np.split(combination, np.cumsum([len(part.codes[0]) for part in joints])[:-1])
+    added = _added([part.keys for part in joints], renamed, of_part, keys, len(place_of))
+    return JointCounts(tuple(column[place_of].astype(np.int32) for column in columns), added)
+
+
+def _added(
+    counts: Sequence[Counts],
+    renamed: Sequence[NDArray[np.integer]],
+    of_part: Sequence[NDArray[np.int64]],
+    keys: int,
+    size: int,
+) -> Counts:
+    """Add up counts of several tables, given the new number of each code and the new key of each key."""
+    triples = [
+        (np.repeat(own, np.diff(each.indptr)), new[each.codes], each.counts)
+        for own, new, each in zip(of_part, renamed, counts, strict=True)
+    ]
+    key, code, count = (np.concatenate(column) for column in zip(*triples, strict=True))
+    return counts_per_key(key, code, count, keys, size)
 
 
 def key_of_rows(parts: Sequence[Part], keys: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -144,12 +174,7 @@ def _person_rows(
     return PersonRows(key_of_rows(parts, keys), np.concatenate(people), tuple(ranks))
 
 
-def _owners(indptr: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which key each entry of its counts belongs to."""
-    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-
-
-def _joined(attribute: Attribute, domains: Sequence[Domain]) -> tuple[Domain, list[NDArray[np.int64]]]:
+def _common_values(attribute: Attribute, domains: Sequence[Domain]) -> CommonValues:
     """Put the values of several domains of one column into one; return it and each old rank's new one."""
     if len(domains) == 1:
         return domains[0], [np.arange(domains[0].size)]

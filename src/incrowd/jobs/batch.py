@@ -1,0 +1,291 @@
+"""A batch of new rows: its cells by an earlier recoding, the earlier release, and which rows have to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import InfeasibleError, ParameterError, named, setting
+from incrowd.jobs.both_people import Both, people_of_both
+from incrowd.jobs.carried import Carried, Labels, labels_of, numbered
+from incrowd.jobs.treating import Treating, refuse_perturbed
+from incrowd.recoding import SUPPRESSED, Recoding
+from incrowd.table.frequency import FrequencyTable
+from incrowd.table.schema import Schema
+from incrowd.table.union import Part, Shown, together
+
+if TYPE_CHECKING:
+    from incrowd.engines import Engine
+    from incrowd.io.files import CsvFormat
+    from incrowd.jobs.policy import Policy
+
+__all__ = [
+    "REASONS",
+    "Batch",
+    "Earlier",
+    "Fate",
+    "counted_batch",
+    "counted_release",
+    "fate_of",
+    "is_surveyed",
+]
+
+REASONS = ("", "outside", "too small", "suppressed")
+"""Why a row of a batch is suppressed; the first is of rows that are not."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """New rows, treated and counted, and the cell of each of their keys.
+
+    Attributes
+    ----------
+    table
+        The rows as they came in.
+    treating
+        What happens to columns beside the recoding.
+    leaving, plainly
+        The schema of the columns that leave, and the one that the rows were counted by.
+    labels
+        Per quasi-identifier the text of each key's cell.
+    covered
+        bool[keys]: whether the recoding has a cell for the key.
+    """
+
+    table: Any
+    treating: Treating
+    leaving: Schema
+    plainly: Schema
+    frequency: FrequencyTable
+    labels: Labels
+    covered: NDArray[np.bool_]
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the rows as they were counted."""
+        return self.treating.counted
+
+    @cached_property
+    def shown(self) -> Shown:
+        """The labels, numbered."""
+        return [numbered(column) for column in self.labels]
+
+    def released(self, carried: Carried) -> Any:
+        """Return the rows with the cells of their keys."""
+        schema = _as_counted(self.leaving, self.plainly)
+        return self.treating.rows(self.engine).apply(schema, self.frequency, carried)
+
+
+def counted_batch(table: Any, recoding: Recoding, policy: Policy, csv_format: CsvFormat | None) -> Batch:
+    """Open, treat and count new rows, and find the cells of their keys."""
+    from incrowd.engines import engine_for, loaded
+
+    came = engine_for(table := loaded(table, csv_format))
+    schema = policy.schema
+    (leaving := schema.after_treatment()).released(came.columns)
+    _refuse_unfit(recoding, policy)
+    treating = Treating.of(came, schema, recoding.treated)
+    plainly = _plain_schema(schema, recoding)
+    frequency = treating.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
+    return Batch(table, treating, leaving, plainly, frequency, *labels_of(recoding, frequency))
+
+
+def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
+    """Return the schema that counts new rows as the recoding's domains counted the earlier ones."""
+    # Leaves of a hierarchy are texts: `0` and `-0` are one number, and may stand under different nodes.
+    kinds = [domain.kind if domain.hierarchy is None else "category" for domain in recoding.domains]
+    quasi = (
+        replace(attribute.as_counted().as_texts(), kind=kind, output=None, weight=1.0, levels=None)
+        for attribute, kind in zip(schema.quasi, kinds, strict=True)
+    )
+    sensitive = (each.as_counted() for each in schema.sensitive)
+    whose = (each for role in ("person", "household", "weight") for each in schema.having(role))
+    return Schema.of([*quasi, *sensitive, *whose], null_values=schema.null_values)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What was released before, where it was named.
+
+    Attributes
+    ----------
+    parts
+        The counted release; none where there is no earlier one.
+    table, row_map
+        Its raw table and row map, which say whose its rows are.
+    """
+
+    parts: tuple[Part, ...] = ()
+    table: Any = None
+    row_map: Any = None
+
+    @classmethod
+    def named(cls, release: Any, table: Any, row_map: Any, policy: Policy) -> Earlier:
+        """Count the release that was named; refuse what tells of one that was not."""
+        from incrowd.engines import loaded
+
+        if release is None:
+            if table is not None or row_map is not None:
+                raise ParameterError(
+                    "an earlier raw table and its row map tell of an earlier release; name it "
+                    f"({setting('previous_release=', '--previous-release')})"
+                )
+            return cls()
+        refuse_perturbed(policy.schema, "apply with an earlier release")
+        return cls((counted_release(loaded(release), policy),), table, row_map)
+
+    def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> Both | None:
+        """Return who has rows in the batch and in the earlier release, where the schema says whose."""
+        schema = policy.schema
+        if not self.parts or not (schema.person or (is_surveyed(schema) and self.table is not None)):
+            return None
+
+        def treated(engine: Engine) -> Engine:
+            return Treating.of(engine, schema, recoding.treated).counted
+
+        counted = self.parts[0][2]
+        return people_of_both(batch.table, self.table, self.row_map, counted, schema, treated)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What becomes of each key of a batch.
+
+    Attributes
+    ----------
+    weights
+        int64[keys]: its rows.
+    covered, starred, small
+        bool[keys]: whether a cell covers it, whether all of its cells are ``*``, and whether its class fails.
+    gone_before
+        Rows that came in as ``*``.
+    """
+
+    weights: NDArray[np.int64]
+    covered: NDArray[np.bool_]
+    starred: NDArray[np.bool_]
+    small: NDArray[np.bool_]
+    gone_before: int
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """bool[keys]: whether the rows of a key keep their cells."""
+        return self.covered & ~self.starred & ~self.small
+
+    @property
+    def outside(self) -> int:
+        """Rows that no cell covers."""
+        return int(self.weights[~self.covered].sum())
+
+    @property
+    def too_small(self) -> int:
+        """Rows of classes that fail."""
+        return int(self.weights[self.small].sum())
+
+    @property
+    def suppressed(self) -> int:
+        """All rows that are suppressed."""
+        return self.gone_before + int(self.weights[~self.kept].sum())
+
+    def reasons(self) -> NDArray[np.int8]:
+        """Return int8[keys + 1]: each key's place in `REASONS`; the last is of rows without a key."""
+        of_key = np.where(self.small, 2, np.where(self.covered, np.where(self.starred, 3, 0), 1))
+        return np.append(of_key, 3).astype(np.int8)
+
+
+def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -> Fate:
+    """Decide which keys are suppressed; refuse when these are more than the policy allows."""
+    starred = _all_starred(batch.labels)
+    people = None if both is None else both.people_of_each
+    candidates = (batch.shown, batch.covered & ~starred, batch.frequency)
+    small = _failing(candidates, earlier.parts, policy, people)
+    fate = Fate(batch.frequency.weights, batch.covered, starred, small, batch.frequency.suppressed)
+    _check_share(fate, batch.frequency.rows, policy)
+    return fate
+
+
+def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
+    """Refuse a recoding of other columns, and models that a batch cannot be judged by."""
+    names = [attribute.name for attribute in policy.schema.quasi]
+    if [domain.name for domain in recoding.domains] != names:
+        raise ParameterError(
+            f"the recoding is one of {named(domain.name for domain in recoding.domains)}, and the "
+            f"policy's quasi-identifiers are {named(names)}"
+        )
+    for model in policy.models:
+        if model.needs_population:
+            raise ParameterError(f"apply: {model.name} needs a population, which a batch has not got")
+
+
+def is_surveyed(schema: Schema) -> bool:
+    """Say whether rows have a household or a sampling weight."""
+    return bool(schema.household or schema.weights)
+
+
+def _failing(
+    batch: Part,
+    before: Sequence[Part],
+    policy: Policy,
+    people: Sequence[NDArray[np.int32]] | None = None,
+) -> NDArray[np.bool_]:
+    """Say which keys of a batch have to go, until every class of it and of what was released before holds."""
+    from incrowd.algorithms.base import all_hold
+    from incrowd.table.classes import EquivalenceClasses
+
+    shown, kept, frequency = batch
+    small = np.zeros(len(kept), np.bool_)
+    while True:
+        counted, keys = together([(shown, kept & ~small, frequency), *before], policy.schema, people)
+        good = np.append(all_hold(policy.models, EquivalenceClasses.of_keys(counted)), True)
+        failing = ~good[keys[0]] & kept & ~small
+        if not failing.any():
+            return small
+        small |= failing
+
+
+def _all_starred(labels: Labels) -> NDArray[np.bool_]:
+    """Say which keys have ``*`` in every column."""
+    starred = [np.array([label == SUPPRESSED for label in column], np.bool_) for column in labels]
+    return np.asarray(np.logical_and.reduce(starred))
+
+
+def _check_share(fate: Fate, rows: int, policy: Policy) -> None:
+    if fate.suppressed / rows > policy.max_suppression:
+        raise InfeasibleError(
+            f"apply: {fate.suppressed} of {rows} rows would be suppressed ({fate.outside} are covered by no "
+            f"cell, {fate.too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "
+            f"{setting('max_suppression', '--max-suppression')}, {_together()}"
+        )
+    if fate.suppressed == rows:
+        raise InfeasibleError(
+            f"apply: every row would be suppressed ({fate.outside} are covered by no cell, "
+            f"{fate.too_small} in classes that fail); {_together()}"
+        )
+
+
+def _together() -> str:
+    earlier = setting("previous_release", "--previous-release")
+    return f"name the earlier release ({earlier}), or anonymize both together"
+
+
+def counted_release(table: Any, policy: Policy) -> Part:
+    """Count a released table: its cells, and that all of its keys count."""
+    from incrowd.engines import engine_for
+
+    there = policy.schema.without_perturbed()
+    joint = any(model.is_joint for model in policy.models) and len(there.sensitive) > 0
+    found = engine_for(table).count(there.measured(person=False), joint=joint)
+    shown: Shown = [(codes, domain.values) for domain, codes in zip(found.domains, found.codes, strict=True)]
+    return shown, np.ones(found.keys, np.bool_), found
+
+
+def _as_counted(schema: Schema, plainly: Schema) -> Schema:
+    """Return the schema with the quasi-identifiers as they were counted."""
+    return schema.with_attributes(
+        plainly[attribute.name] if attribute.role == "quasi" else attribute for attribute in schema.attributes
+    )
