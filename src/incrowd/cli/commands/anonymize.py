@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.logs import LOG
+from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from incrowd.engines.sql.databases import Address
-    from incrowd.io.targets import Target
+    from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.plan import Plan
     from incrowd.jobs.release import Release
+    from incrowd.progress import Progress
 
 __all__ = ["anonymize"]
 
 
-def anonymize(
-    data: options.FileOrAddress,
-    source: options.TableOptions,
-    columns: options.ColumnOptions,
-    limits: options.ModelOptions,
-    search: options.SearchOptions,
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where the release is written, and what else."""
+
     output: Annotated[
         Path | None,
         typer.Option(
@@ -36,22 +35,19 @@ def anonymize(
             help=f"The released file: {options.KINDS}; with many files also a folder for as many CSV or "
             "Parquet files.",
         ),
-    ] = None,
+    ] = None
     into: Annotated[
         str | None,
         typer.Option("--into", metavar="TABLE", help="The released table, new in the same database."),
-    ] = None,
-    population: options.People = None,
-    keep_order: options.KeepOrder = False,
+    ] = None
     row_map: Annotated[
         Path | None,
         typer.Option("--row-map", metavar="FILE", help="Also write which raw row each row is; keep it."),
-    ] = None,
-    seed: options.Seed = None,
+    ] = None
     recoding: Annotated[
         Path | None,
         typer.Option("--recoding", metavar="DIR", help="Also save the recoding there; it knows raw values."),
-    ] = None,
+    ] = None
     save_policy: Annotated[
         Path | None,
         typer.Option(
@@ -59,13 +55,89 @@ def anonymize(
             metavar="FILE",
             help="Also write the policy as TOML, for apply; with hierarchies it knows raw values.",
         ),
-    ] = None,
-    report: options.Report = None,
+    ] = None
+    report: options.Report = None
     internal: Annotated[
         bool, typer.Option("--internal", help="Let the report name values of the raw table; not to publish.")
-    ] = False,
-    escape_formulas: options.Escape = False,
-    force: options.Force = False,
+    ] = False
+    escape_formulas: options.Escape = False
+    force: options.Force = False
+
+    def require_place(self, data: Path | Address, *, dry_run: bool) -> None:
+        """Refuse a call that does not say where the release goes; a dry run may leave it open.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if (self.output is None) == (self.into is None) and not (dry_run and self.output is None):
+            raise ParameterError(
+                "say where the release goes: to a file with -o, or --into a table of the database"
+            )
+        if self.into is not None and isinstance(data, Path):
+            raise ParameterError("--into is for databases; name a file with -o")
+
+    def targets(self, written: Outputs, data: Path | Address, *, stream: bool) -> _Targets:
+        """Take note of every output before the work starts.
+
+        Raises
+        ------
+        TableError
+            When one overlaps with what is read, exists or cannot be written.
+        """
+        output = self.output
+        return _Targets(
+            None if output is None else outputs.released_file(written, output, data, stream=stream),
+            outputs.added_report(written, self.report),
+            outputs.added(written, self.save_policy),
+            outputs.added(written, self.recoding, folder=True, private=True),
+            outputs.added(written, self.row_map, private=True),
+        )
+
+    def write(self, release: Release, targets: _Targets, shown: Progress) -> None:
+        """Write what was asked for; what is for the owner of the data alone comes first."""
+        shown.stage("write")
+        if targets.policy is not None:
+            release.policy.write(targets.policy)
+        if targets.recoding is not None:
+            release.recoding.save(targets.recoding)
+        if targets.row_map is not None:
+            release.write_row_map(targets.row_map)
+        if targets.report is not None:
+            shown.stage("report")
+            release.report(targets.report, internal=self.internal)
+            shown.stage("write")
+        if targets.released is not None:
+            release.write(targets.released, escape_formulas=self.escape_formulas)
+        if self.into is not None:
+            release.into(self.into, force=self.force)
+
+    def named(self) -> list[str]:
+        """Return all places that were named."""
+        places = (self.output, self.into, self.report, self.save_policy, self.recoding, self.row_map)
+        return [str(place) for place in places if place is not None]
+
+
+class _Targets(NamedTuple):
+    """The outputs that were noted; None where one was not asked for."""
+
+    released: Target | None
+    report: Target | None
+    policy: Target | None
+    recoding: Target | None
+    row_map: Target | None
+
+
+def anonymize(
+    data: options.FileOrAddress,
+    source: options.TableOptions,
+    columns: options.ColumnOptions,
+    limits: options.ModelOptions,
+    search: options.SearchOptions,
+    places: OutputOptions,
+    population: options.People = None,
+    keep_order: options.KeepOrder = False,
+    seed: options.Seed = None,
     full: options.Full = False,
     json: options.Json = False,
     dry_run: Annotated[
@@ -79,27 +151,22 @@ def anonymize(
 
     Nothing is written when a model cannot be satisfied.
     """
-    from dataclasses import replace
-
-    from incrowd.cli.summary import show_release_summary
-    from incrowd.cli.tables import console, progress, show_release
+    from incrowd.cli.tables import progress
     from incrowd.jobs.anonymize import anonymize as release_of
     from incrowd.jobs.plan import plan
 
     began = time.perf_counter()
     limits.models()  # A slip is told before the table is read.
-    _require_place(data, output, into, dry_run=dry_run)
-    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
-    released = None if output is None else outputs.released_file(written, output, data, stream=source.stream)
-    page = outputs.added_report(written, report)
-    policy_file = outputs.added(written, save_policy)
-    recoding_folder = outputs.added(written, recoding, folder=True, private=True)
-    map_file = outputs.added(written, row_map, private=True)
+    places.require_place(data, dry_run=dry_run)
+    written = outputs.outputs_of(
+        data, population, columns.hierarchies, policy=columns.policy, force=places.force
+    )
+    targets = places.targets(written, data, stream=source.stream)
     with progress() as shown, written:
         shown.stage("read")
         rows, csv_format, names = source.open(data, shown)
-        if into is not None:
-            rows.place_for(into, force=force)
+        if places.into is not None:
+            rows.place_for(places.into, force=places.force)
         policy = search.override(limits.asked_of(columns.policy_for(names)))
         policy = replace(
             policy,
@@ -111,29 +178,38 @@ def anonymize(
             "population": population,
             "csv_format": csv_format,
             "progress": shown,
-            "force": force,
+            "force": places.force,
         }
         if dry_run:
-            found = plan(rows, policy, **settings)
-            _tell(found, [output, into, report, save_policy, recoding, row_map], json=json)
+            _show_plan(plan(rows, policy, **settings), places, json=json)
             return
         release = release_of(rows, policy, **settings)
-        shown.stage("write")
-        _write_confidential(release, policy_file, recoding_folder, map_file)
-        if page is not None:
-            shown.stage("report")
-            release.report(page, internal=internal)
-            shown.stage("write")
-        if released is not None:
-            release.write(released, escape_formulas=escape_formulas)
-        if into is not None:
-            release.into(into, force=force)
-    if save_policy is not None:
+        places.write(release, targets, shown)
+    _show_release(release, places, began, full=full, json=json)
+
+
+def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:
+    """Print what a dry run found out."""
+    from incrowd.cli.planning import show_plan
+    from incrowd.cli.tables import console
+
+    if json:
+        outputs.print_json(found.to_dict() | {"would_write": places.named()})
+    else:
+        show_plan(console(), found, places.named())
+
+
+def _show_release(release: Release, places: OutputOptions, began: float, *, full: bool, json: bool) -> None:
+    """Print what was released and where it is."""
+    from incrowd.cli.summary import show_release_summary
+    from incrowd.cli.tables import console, show_release
+
+    if places.save_policy is not None:
         LOG.write(
             "warning",
             "confidential",
-            f"{save_policy} is for you alone: it and the hierarchies beside it know values that the release "
-            "hides",
+            f"{places.save_policy} is for you alone: it and the hierarchies beside it know values that the "
+            "release hides",
         )
     if json:
         outputs.print_json(release.to_dict())
@@ -146,42 +222,6 @@ def anonymize(
         out.print()
     seconds = time.perf_counter() - began
     out.print(
-        f"written: {output or into} ({release.privacy.records:,} rows), every model holds; "
+        f"written: {places.output or places.into} ({release.privacy.records:,} rows), every model holds; "
         f"{seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
     )
-
-
-def _require_place(data: Path | Address, output: Path | None, into: str | None, *, dry_run: bool) -> None:
-    """Refuse a call that does not say where the release goes; a dry run may leave it open."""
-    from incrowd.errors import ParameterError
-
-    if (output is None) == (into is None) and not (dry_run and output is None):
-        raise ParameterError(
-            "say where the release goes: to a file with -o, or --into a table of the database"
-        )
-    if into is not None and isinstance(data, Path):
-        raise ParameterError("--into is for databases; name a file with -o")
-
-
-def _tell(found: Plan, places: Sequence[Path | str | None], *, json: bool) -> None:
-    """Print what a dry run found out."""
-    from incrowd.cli.planning import show_plan
-    from incrowd.cli.tables import console
-
-    named = [str(place) for place in places if place is not None]
-    if json:
-        outputs.print_json(found.to_dict() | {"would_write": named})
-    else:
-        show_plan(console(), found, named)
-
-
-def _write_confidential(
-    release: Release, policy: Target | None, recoding: Target | None, row_map: Target | None
-) -> None:
-    """Write what is for the owner of the data alone."""
-    if policy is not None:
-        release.policy.write(policy)
-    if recoding is not None:
-        release.recoding.save(recoding)
-    if row_map is not None:
-        release.write_row_map(row_map)

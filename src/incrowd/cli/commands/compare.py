@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -11,10 +12,9 @@ from incrowd.cli import options, outputs
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 from incrowd.cli.parsing import algorithms_of, numbers_of
+from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import polars as pl
     from rich.console import Console
 
@@ -39,6 +39,38 @@ _COMPARED = {
 """Columns of a comparison, and the metric in each."""
 
 
+@dataclass(frozen=True)
+class VariedOptions:
+    """The limits and seeds that are tried."""
+
+    k: Annotated[str | None, typer.Option("-k", metavar="K,...", help="Limits of k-anonymity.")] = None
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option("-l", metavar="L,...", help="Limits of distinct l-diversity.")
+    ] = None
+    t: Annotated[str | None, typer.Option("-t", metavar="T,...", help="Limits of t-closeness.")] = None
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="S,...", help="Seeds for algorithms that choose at random.")
+    ] = "0"
+    at_k: Annotated[
+        int, typer.Option("--at-k", min=1, help="With --one-page: the k at which l is varied.")
+    ] = 16
+
+    def values(self) -> dict[str, list[Any]]:
+        """Return what each limit and the seed are.
+
+        Raises
+        ------
+        ParameterError
+            For a text that is no list of numbers.
+        """
+        return {
+            "k": numbers_of(self.k, "-k"),
+            "l": numbers_of(self.l, "-l"),
+            "t": numbers_of(self.t, "-t", float),
+            "seeds": numbers_of(self.seeds, "--seeds"),
+        }
+
+
 def compare(
     data: options.Data,
     algorithms: Annotated[
@@ -52,16 +84,9 @@ def compare(
     source: options.CsvOptions,
     columns: options.MeasuredColumns,
     limits: Annotated[options.ModelOptions, Without("k", "l", "t", "wildcards")],
-    k: Annotated[str | None, typer.Option("-k", metavar="K,...", help="Limits of k-anonymity.")] = None,
-    l: Annotated[  # noqa: E741
-        str | None, typer.Option("-l", metavar="L,...", help="Limits of distinct l-diversity.")
-    ] = None,
-    t: Annotated[str | None, typer.Option("-t", metavar="T,...", help="Limits of t-closeness.")] = None,
+    varied: VariedOptions,
     population: options.People = None,
     max_suppression: options.Suppression = None,
-    seeds: Annotated[
-        str, typer.Option("--seeds", metavar="S,...", help="Seeds for algorithms that choose at random.")
-    ] = "0",
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False,
     shuffle: Annotated[
@@ -76,9 +101,6 @@ def compare(
             "--one-page", metavar="PDF", help="Write plots and tables of time, LM and MD to one page."
         ),
     ] = None,
-    at_k: Annotated[
-        int, typer.Option("--at-k", min=1, help="With --one-page: the k at which l is varied.")
-    ] = 16,
     report: options.Report = None,
     force: options.Force = False,
 ) -> None:
@@ -91,90 +113,102 @@ def compare(
 
     The exit status is 1 when a run gives no release; the others are shown all the same.
     """
-    from incrowd.cli.tables import console, progress
-    from incrowd.errors import ParameterError
-    from incrowd.jobs.compare import compare as grid
+    from incrowd.cli.tables import progress
 
     if json and csv:
         raise ParameterError("--json and --csv: say one of them")
-    chosen = algorithms_of(algorithms)
-    varied = {
-        "k": numbers_of(k, "-k"),
-        "l": numbers_of(l, "-l"),
-        "t": numbers_of(t, "-t", float),
-        "seeds": numbers_of(seeds, "--seeds"),
+    values = varied.values()
+    if one_page is not None and values["t"]:
+        raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
+    settings: dict[str, Any] = {
+        "models": limits.models(),
+        "max_suppression": max_suppression,
+        "population": population,
+        "shuffle": shuffle or one_page is not None,
     }
-    models = limits.models()
-    if one_page is not None:
-        if varied["t"]:
-            raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
-        shuffle = True
+    chosen = algorithms_of(algorithms)
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     sheet = outputs.added(written, one_page)
     page = outputs.added_report(written, report)
     with progress() as shown, written:
         shown.stage("read")
-        table, csv_format = source.read(data)
+        table, settings["csv_format"] = source.read(data)
         policy = columns.policy_for(table.columns, lenient=True)
-
-        def run(chosen: Sequence[Algorithm], **values: Any) -> Comparison:
-            return grid(
-                table, policy, chosen, models=models, max_suppression=max_suppression, population=population,
-                csv_format=csv_format, shuffle=shuffle, progress=shown, **values,
-            )  # fmt: skip
-
-        varied_l: Comparison | None = None
+        settings["progress"] = shown
+        grid = _Grid(table, policy, chosen, settings)
         if sheet is None:
-            comparison = run(chosen, **varied)
+            found = [grid.run(**values)]
         else:
-            comparison = run(chosen, k=varied["k"] or _PAGE_K, seeds=varied["seeds"])
-            varied_l = _against_l(run, chosen, varied, at_k, _most_l(policy, table))
+            found = grid.sides_of_page(values, varied.at_k)
             shown.stage("page")
             about = f"{data.name}; {_quasi_identifiers(policy)}"
-            comparison.one_page(sheet, against_l=varied_l, at_k=at_k, about=about)
+            found[0].one_page(sheet, against_l=found[1] if found[1:] else None, at_k=varied.at_k, about=about)
         if page is not None:
-            comparison.report(page)
-    if json:
-        document = comparison.to_dict() | ({"against_l": varied_l.to_dict()} if varied_l else {})
-        outputs.print_json(document)
-    elif csv:
-        typer.echo(comparison.to_csv(), nl=False)
-    else:
-        show_comparison(console(), comparison)
-        if varied_l:
-            show_comparison(console(), varied_l)
+            found[0].report(page)
+    _show(found, json=json, csv=csv)
     if one_page is not None:
         LOG.say(f"written: {one_page}", err=json or csv)
-    if not comparison.complete or not (varied_l is None or varied_l.complete):
+    if not all(comparison.complete for comparison in found):
         raise typer.Exit(1)
 
 
-def _against_l(
-    run: Callable[..., Comparison],
-    chosen: Sequence[Algorithm],
-    varied: Mapping[str, list[Any]],
-    at_k: int,
-    most: int,
-) -> Comparison | None:
-    """Compare full-domain algorithms, or all where there is none, against l up to the most there can be."""
-    from incrowd.algorithms import FullDomainAlgorithm
+class _Grid(NamedTuple):
+    """What every run of a call has in common."""
 
-    if not most:
-        return None
-    full_domain = [algorithm for algorithm in chosen if isinstance(algorithm, FullDomainAlgorithm)]
-    values = varied["l"] or [each for each in _PAGE_L if each <= most]
-    return run(full_domain or chosen, k=[at_k], l=values, seeds=varied["seeds"])
+    table: pl.DataFrame
+    policy: Policy
+    algorithms: list[Algorithm]
+    settings: dict[str, Any]
+
+    def run(self, algorithms: list[Algorithm] | None = None, **values: Any) -> Comparison:
+        """Run algorithms, all by default, over the values."""
+        from incrowd.jobs.compare import compare as crossed
+
+        return crossed(self.table, self.policy, algorithms or self.algorithms, **self.settings, **values)
+
+    def sides_of_page(self, values: dict[str, list[Any]], at_k: int) -> list[Comparison]:
+        """Run all against k, and where there are sensitive values full-domain algorithms against l.
+
+        Where no algorithm is full-domain, all run against l.
+        """
+        from incrowd.algorithms import FullDomainAlgorithm
+
+        against_k = self.run(k=values["k"] or list(_PAGE_K), seeds=values["seeds"])
+        most = self._most_l()
+        if not most:
+            return [against_k]
+        full_domain: list[Algorithm] = [
+            each for each in self.algorithms if isinstance(each, FullDomainAlgorithm)
+        ]
+        l_values = values["l"] or [each for each in _PAGE_L if each <= most]
+        against_l = self.run(full_domain, k=[at_k], l=l_values, seeds=values["seeds"])
+        return [against_k, against_l]
+
+    def _most_l(self) -> int:
+        """Return the largest l that every sensitive attribute has values for; 0 where there is none."""
+        names = [attribute.name for attribute in self.policy.schema.sensitive]
+        return min((self.table[name].n_unique() for name in names), default=0)
+
+
+def _show(found: list[Comparison], *, json: bool, csv: bool) -> None:
+    """Print a comparison, and the one against l where there is one."""
+    from incrowd.cli.tables import console
+
+    first, *against_l = found
+    if json:
+        more = {"against_l": against_l[0].to_dict()} if against_l else {}
+        outputs.print_json(first.to_dict() | more)
+    elif csv:
+        typer.echo(first.to_csv(), nl=False)
+    else:
+        for comparison in found:
+            show_comparison(console(), comparison)
 
 
 def _quasi_identifiers(policy: Policy) -> str:
     names = [attribute.name for attribute in policy.schema.quasi]
     more = f" and {len(names) - _PAGE_NAMES} more" if len(names) > _PAGE_NAMES else ""
     return f"quasi-identifiers: {', '.join(names[:_PAGE_NAMES])}{more}"
-
-
-def _most_l(policy: Policy, table: pl.DataFrame) -> int:
-    """Return the largest l that every sensitive attribute has values for; 0 where there is none."""
-    return min((table[attribute.name].n_unique() for attribute in policy.schema.sensitive), default=0)
 
 
 def show_comparison(out: Console, comparison: Comparison) -> None:
