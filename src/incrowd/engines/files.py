@@ -30,11 +30,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class _Recoded:
-    """Rows that were counted and recoded, and how."""
+    """Rows that were counted and recoded, and how.
+
+    Attributes
+    ----------
+    rows, made
+        The recoded rows in short, and what makes them what they leave as.
+    """
 
     schema: Schema
     frequency: FrequencyTable
     recoding: Recoding
+    rows: pl.LazyFrame
+    made: Callable[[pl.DataFrame], pl.DataFrame]
 
     def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
         """Count the released cells by what was counted before, None where that does not tell."""
@@ -124,7 +132,7 @@ class FilesEngine(SpillingEngine):
             stored=None,
             partitions={},
             kept=self._files,
-            recoded=_Recoded(schema, frequency, recoding),
+            recoded=_Recoded(schema, frequency, recoding, *self._short(self._frame, schema, recoding)),
         )
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
@@ -158,7 +166,8 @@ class FilesEngine(SpillingEngine):
         """Put the rows of all files in one random order when they are written; see `Engine.reordered`."""
         from incrowd.io.shuffle import ShuffledRows
 
-        shuffled = ShuffledRows(released.frame, order, released.memory)
+        recoded: _Recoded = released.recoded
+        shuffled = ShuffledRows(recoded.rows, order, released.memory, recoded.made)
         moved: Files = replace(released, frame=shuffled.lazy(), shuffled=shuffled)
         return moved
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import Engine, EngineSettings
+from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.memory import dictionary, require_countable
 from incrowd.engines.surveyed import Grouped, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CELL",
     "CHANGED",
+    "KEY",
     "PERSON",
     "ROWS",
     "UNCOUNTED",
@@ -50,8 +52,12 @@ UNCOUNTED = "this engine has counted nothing yet; call its count, then apply wha
 CHANGED = "the table was changed while it was counted; try again when nobody writes to it"
 """What is said when two groupings do not fit each other."""
 
+KEY = "\0key"
+"""Column that holds the number of a row's key."""
+
 _FIRST = "\0first"
-_KEY = "\0key {}"
+_CODE = "\0code {}"
+_WORD = "\0word {}"
 _LOOKED_UP = 1_000
 """Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
 
@@ -291,47 +297,43 @@ class GroupedEngine(Engine):
                 ).drop(_FIRST + name)
         return frame
 
-    def _cells(self, schema: Schema, recoding: Recoding) -> pl.DataFrame:
-        """Return the released texts (`CELL`, as enumerations) of every combination of codes with a key."""
+    def _keyed_rows(
+        self,
+        frame: pl.LazyFrame,
+        names: Sequence[str],
+        null_values: tuple[str, ...],
+        *,
+        ordered: bool = False,
+    ) -> pl.LazyFrame:
+        """Add the number of each row's key (`KEY`); it is missing where the row came in suppressed."""
         import polars as pl
 
         if self._keys is None:
             raise TableError(UNCOUNTED)
         written, ids = self._keys
-        cells = []
-        for attribute, column in zip(schema.quasi, recoding.cells, strict=True):
-            positions, labels = column.released
-            texts = pl.Series(CELL.format(attribute.name), labels, dtype=pl.String)
-            # A dictionary: there are many more keys than cells.
-            kind = pl.Enum(texts.drop_nulls())
-            cells.append(texts.cast(kind).gather(positions[column.codes][ids]))
-        return written.with_columns(cells)
+        coded = self._coded(frame, names, null_values, _CODE, ordered=ordered)
+        # One word, or a few, is found sooner than as many codes as there are columns.
+        sizes = [len(self._distinct(name, null_values)) for name in names]
+        words = _words([column_named(_CODE.format(name)) for name in names], sizes)
+        by = list(words)
+        keys = written.select(
+            [word.alias(name) for name, word in _words(columns_named(names), sizes).items()]
+        ).with_columns(pl.Series(KEY, ids, dtype=pl.UInt32))
+        return (
+            coded.with_columns(word.alias(name) for name, word in words.items())
+            .drop(address(_CODE.format(name)) for name in names)
+            .join(keys.lazy(), on=by, how="left", maintain_order="left")
+            .drop(by)
+        )
 
     def _with_cells(
         self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding, *, ordered: bool = False
     ) -> pl.LazyFrame:
         """Add the released text of every quasi-identifier (`CELL`); what has no key came in suppressed."""
-        import polars as pl
-
-        from incrowd.recoding import SUPPRESSED
-
         names = [attribute.name for attribute in schema.quasi]
-        keys = [_KEY.format(name) for name in names]
-        table = self._cells(schema, recoding).rename(dict(zip(names, keys, strict=True)))
-        made = self._coded(frame, names, schema.null_values, _KEY, ordered=ordered).join(
-            table.with_columns(pl.lit(value=True).alias(_FIRST)).lazy(),
-            on=keys,
-            how="left",
-            maintain_order="left",
-        )
-        cells = [CELL.format(name) for name in names]
-        return made.with_columns(
-            pl.when(column_named(_FIRST))
-            .then(column_named(cell).cast(pl.String))
-            .otherwise(pl.lit(SUPPRESSED))
-            .alias(cell)
-            for cell in cells
-        )
+        cells = KeyedCells.of(schema, recoding)
+        keyed = self._keyed_rows(frame, names, schema.null_values, ordered=ordered)
+        return keyed.with_columns(cells.streamed(name, KEY).alias(CELL.format(name)) for name in names)
 
     def _suppressed(
         self, grouped: pl.DataFrame, names: Sequence[str], null_values: tuple[str, ...]
@@ -363,7 +365,7 @@ class GroupedEngine(Engine):
         self, grouped: pl.DataFrame, names: Sequence[str], key_of: pl.DataFrame
     ) -> NDArray[np.integer]:
         """Return the key of each line of codes; -1 for a suppressed one."""
-        places = [_KEY.format(place) for place in range(len(names))]
+        places = [_CODE.format(place) for place in range(len(names))]
         table = key_of.rename(dict(zip(names, places, strict=True)))
         keys = grouped.select(
             column.alias(place) for column, place in zip(columns_named(names), places, strict=True)
@@ -495,6 +497,21 @@ def smallest(size: int) -> type[pl.DataType]:
     import polars as pl
 
     return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
+
+
+def _words(codes: Sequence[pl.Expr], sizes: Sequence[int]) -> dict[str, pl.Expr]:
+    """Write codes, each below its size, as numbers of 64 bits, as few as hold them; missing if a code is."""
+    import polars as pl
+
+    words: list[pl.Expr] = []
+    room = 0
+    for code, size in zip(codes, sizes, strict=True):
+        if room < size:
+            words.append(pl.lit(0, dtype=pl.UInt64))
+            room = 2**64
+        words[-1] = words[-1] * size + code.cast(pl.UInt64)
+        room //= max(size, 1)
+    return {_WORD.format(place): word for place, word in enumerate(words)}
 
 
 def _in_order_of_codes(

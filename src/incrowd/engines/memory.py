@@ -131,8 +131,13 @@ class MemoryEngine(Engine):
         """Put the rows in a random order; see `Engine.reordered`. A pandas index is numbered anew."""
         import narwhals as nw
 
+        from incrowd.io.shuffle import gathered
+
         frame = nw.from_native(released, eager_only=True)
-        moved = frame[order.rows(len(frame))].to_native()
+        places = order.rows(len(frame))
+        if frame.implementation.is_polars():
+            return gathered(released, places)
+        moved = frame[places].to_native()
         # An index that still knew the old places would undo it.
         return moved.reset_index(drop=True) if frame.implementation.is_pandas() else moved
 

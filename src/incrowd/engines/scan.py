@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import CELL, CHANGED, ROWS, GroupedEngine
+from incrowd.engines.grouped import CELL, CHANGED, KEY, ROWS, GroupedEngine
+from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.table.row_order import ColumnOrder
@@ -91,6 +92,17 @@ class ScanEngine(GroupedEngine):
             (column_named(CELL.format(name)) if name in names else self._plain(name)).alias(name)
             for name in schema.released(self.columns)
         )
+
+    def _short(
+        self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding
+    ) -> tuple[pl.LazyFrame, Callable[[pl.DataFrame], pl.DataFrame]]:
+        """Return what `_recoded` returns with a number in place of texts, and what makes texts of it."""
+        names = [attribute.name for attribute in schema.quasi]
+        released = schema.released(self.columns)
+        keyed = self._keyed_rows(frame, names, schema.null_values, ordered=True)
+        passed = [self._plain(name).alias(name) for name in released if name not in names]
+        made = partial(KeyedCells.of(schema, recoding).of_rows, names=released, key=KEY)
+        return keyed.select(*passed, column_named(KEY)), made
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns while the rows stream; see `Engine.values_of`."""

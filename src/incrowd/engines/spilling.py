@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incrowd.engines.grouped import ROWS, PeopleAsked, PeopleTold, smallest
+from incrowd.engines.grouped import KEY, ROWS, PeopleAsked, PeopleTold, smallest
 from incrowd.engines.scan import ScanEngine
 from incrowd.errors import TableError, setting
 from incrowd.io.columns import column_named, nameless
@@ -40,7 +40,6 @@ _ENTRY_BYTES = 120
 _ENUMERATED = 100_000
 """Distinct texts up to which a column is grouped by their numbers."""
 
-_KEY = "\0key"
 _DATABASE_SHARE = 0.3
 _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
 _LEAST = 64 * 2**20
@@ -200,7 +199,7 @@ class SpillingEngine(ScanEngine):
             + (" ORDER BY p.file_row_number" if len(columns) > 1 else " ORDER BY key, p.c" + str(len(names))),
         )
         named = {f"c{j}": name for j, name in enumerate(columns)}
-        counted = counted.rename(named | {"n": ROWS, "key": _KEY})
+        counted = counted.rename(named | {"n": ROWS, "key": KEY})
         found = counted.select(pl.len()).collect().item()
         self._check_room(found, found * _PAIR_BYTES, "pairs of a key and a sensitive value")
         keys = pl.scan_parquet(self._folder / "keys.parquet", glob=False)
@@ -210,7 +209,7 @@ class SpillingEngine(ScanEngine):
             raise TableError(_CHANGED)
         grouped = self._coded_values(counted, columns, null_values)
         numbers = key_of[key_of.columns[-1]].to_numpy()
-        return grouped.drop(_KEY), np.asarray(numbers[grouped[_KEY].to_numpy()])
+        return grouped.drop(KEY), np.asarray(numbers[grouped[KEY].to_numpy()])
 
     def _told(self, asked: PeopleAsked) -> PeopleTold | None:
         """Reduce the people on disk; see `GroupedEngine._told`."""

@@ -7,7 +7,7 @@ it, and two releases of one table would share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["RandomOrder", "ShuffledRows", "spilled"]
+__all__ = ["RandomOrder", "ShuffledRows", "gathered", "spilled"]
 
 _NUMBER = "\0number"
 _SHARE = 0.25
@@ -54,9 +54,7 @@ class RandomOrder(Draws):
 
     def rows(self, count: int) -> NDArray[np.int64]:
         """Return which row stands at each place: int64[count], a permutation of 0 .. count - 1."""
-        import numpy as np
-
-        return np.argsort(self.numbers(0, count), kind="stable")
+        return _in_order(self.numbers(0, count))
 
     def pieces(self, count: int, size: int) -> Iterator[NDArray[np.int64]]:
         """Yield `rows` piece by piece, so that about `size` numbers are held at a time."""
@@ -69,8 +67,18 @@ class RandomOrder(Draws):
                 inside = np.flatnonzero((found >= low) & (found <= high))
                 rows.append(inside + start)
                 numbers.append(found[inside])
-            order = np.argsort(np.concatenate(numbers), kind="stable")
-            yield np.concatenate(rows)[order]
+            yield np.concatenate(rows)[_in_order(np.concatenate(numbers))]
+
+
+def _in_order(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the places of numbers in ascending order, the first of equal ones first; on all cores."""
+    import numpy as np
+    import polars as pl
+
+    found = pl.DataFrame({_NUMBER: numbers}).select(
+        pl.arg_sort_by(column_named(_NUMBER), maintain_order=True)
+    )
+    return found.to_series().to_numpy().astype(np.int64)
 
 
 def _ranges(parts: int) -> Iterator[tuple[np.uint64, np.uint64]]:
@@ -94,15 +102,21 @@ class ShuffledRows:
         Where each goes.
     memory
         Bytes that counting may take, about; a part of them is used here.
+    made
+        What becomes of rows when they are in order, where they are shorter before; each row by itself.
     """
 
     frame: pl.LazyFrame
     order: RandomOrder
     memory: int
+    made: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
     def lazy(self) -> pl.LazyFrame:
         """Return a lazy frame of the rows in their random order."""
+        import polars as pl
         from polars.io.plugins import register_io_source
+
+        came = self.frame.collect_schema()
 
         def source(
             names: Sequence[str] | None, condition: pl.Expr | None, most: int | None, _: int | None
@@ -116,18 +130,22 @@ class ShuffledRows:
                     if most == 0:
                         return
 
-        return register_io_source(source, schema=self.frame.collect_schema())
+        return register_io_source(source, schema=self._made(pl.DataFrame(schema=came)).schema)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[int, Iterator[pl.DataFrame]]]:
         """Put the rows in order: how many there are, and frames one after the other, at least one."""
         with PrivateFolder() as folder:
             rows, count = spilled(self.frame, folder / "rows.parquet")
-            at_once = max(int(self.memory * _SHARE / _COPIES / _width(rows)), _LEAST)
+            sample = self._made(rows.head(_LOOKED_AT).collect())
+            at_once = max(int(self.memory * _SHARE / _COPIES / _width(sample)), _LEAST)
             if count <= at_once:
-                yield count, iter([_gathered(rows.collect(), self.order.rows(count))])
+                yield count, iter([self._made(gathered(rows.collect(), self.order.rows(count)))])
             else:
-                yield count, self._merged(folder, rows, count, at_once)
+                yield count, map(self._made, self._merged(folder, rows, count, at_once))
+
+    def _made(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows if self.made is None else self.made(rows)
 
     def _merged(self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int) -> Iterator[pl.DataFrame]:
         """Sort as many rows as fit, several times, and then join what belongs side by side."""
@@ -140,8 +158,8 @@ class ShuffledRows:
         for start in range(0, count, at_once):
             stop = min(start + at_once, count)
             numbers = self.order.numbers(start, stop)
-            place = np.argsort(numbers, kind="stable")
-            run = _gathered(rows.slice(start, stop - start).collect(), place)
+            place = _in_order(numbers)
+            run = gathered(rows.slice(start, stop - start).collect(), place)
             path = folder / f"{start:020}.parquet"
             # A range is read without its neighbours.
             run.with_columns(pl.Series(_NUMBER, numbers[place])).write_parquet(
@@ -156,8 +174,9 @@ class ShuffledRows:
                 .collect()
                 for path, edges in runs
             ]
-            whole = pl.concat(parts).sort(column_named(_NUMBER), maintain_order=True)
-            yield whole.select(columns_named(names))
+            numbers = np.concatenate([part[_NUMBER].to_numpy() for part in parts])
+            whole = pl.concat(parts).select(columns_named(names))
+            yield gathered(whole, _in_order(numbers))
 
 
 def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
@@ -170,13 +189,25 @@ def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
     return rows, count
 
 
-def _gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
+def gathered(rows: pl.DataFrame, place: NDArray[np.integer]) -> pl.DataFrame:
+    """Return the rows at some places, in this order."""
     import polars as pl
 
-    return rows.select(pl.all().gather(place)) if rows.width else rows
+    if not rows.width:
+        return rows
+    # Texts in many pieces take ten times as long.
+    rows = rows.rechunk()
+    return rows.select(pl.all().gather(pl.Series(place.astype(_index()))))
 
 
-def _width(rows: pl.LazyFrame) -> float:
+def _index() -> type[np.unsignedinteger]:
+    """Return the integers by which Polars finds rows; it would turn others into these for each column."""
+    import numpy as np
+    import polars as pl
+
+    return np.uint32 if pl.get_index_type() == pl.UInt32 else np.uint64
+
+
+def _width(rows: pl.DataFrame) -> float:
     """Return about how many bytes of memory a row takes."""
-    sample = rows.head(_LOOKED_AT).collect()
-    return max(sample.estimated_size() / max(len(sample), 1), 1.0)
+    return max(rows.estimated_size() / max(len(rows), 1), 1.0)

@@ -1,0 +1,78 @@
+"""The released texts of rows whose keys are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from incrowd.io.columns import column_named
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.recoding import Recoding
+    from incrowd.table.schema import Schema
+
+__all__ = ["KeyedCells"]
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedCells:
+    """The released texts of every key. A row without a key came in suppressed, and stays so.
+
+    Attributes
+    ----------
+    columns
+        Per quasi-identifier the number of each key's text, with one more entry for rows without a key, and
+        the texts.
+    """
+
+    columns: Mapping[str, tuple[pl.Series, pl.Series]]
+
+    @classmethod
+    def of(cls, schema: Schema, recoding: Recoding) -> KeyedCells:
+        """Take the texts that a recoding gives the keys."""
+        import numpy as np
+        import polars as pl
+
+        from incrowd.recoding import SUPPRESSED
+
+        columns = {}
+        for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
+            positions, labels = cells.released
+            number = np.append(positions[cells.codes], len(labels))
+            # There are many more keys than texts.
+            small = number.astype(np.min_scalar_type(len(labels)))
+            columns[attribute.name] = pl.Series(small), pl.Series([*labels, SUPPRESSED], dtype=pl.String)
+        return cls(columns)
+
+    def of_rows(self, rows: pl.DataFrame, names: Sequence[str], key: str) -> pl.DataFrame:
+        """Return some columns of rows, with the texts of those that have such; `key` has the rows' keys."""
+        return rows.select(
+            (self._looked_up(name, key) if name in self.columns else column_named(name)).alias(name)
+            for name in names
+        )
+
+    def _looked_up(self, name: str, key: str) -> pl.Expr:
+        import polars as pl
+
+        numbers, texts = self.columns[name]
+        keys = column_named(key).fill_null(len(numbers) - 1)
+        return pl.lit(texts).gather(pl.lit(numbers).gather(keys).cast(pl.get_index_type()))
+
+    def streamed(self, name: str, key: str) -> pl.Expr:
+        """Return the texts of a column where rows stream; `key` is the column of their keys."""
+        import polars as pl
+
+        return column_named(key).map_batches(
+            partial(self._of_batch, name), return_dtype=pl.String(), is_elementwise=True
+        )
+
+    def _of_batch(self, name: str, keys: pl.Series) -> pl.Series:
+        import polars as pl
+
+        numbers, texts = self.columns[name]
+        known = keys.fill_null(len(numbers) - 1)
+        return texts.gather(numbers.gather(known).cast(pl.get_index_type()))
