@@ -9,11 +9,20 @@ from numpy.typing import NDArray
 
 from incrowd.kernels import few
 from incrowd.kernels.hashing import slot_of
-from incrowd.kernels.jit import compiled, so_few
+from incrowd.kernels.jit import compiled, over_ranges, so_few
+from incrowd.kernels.parted import first_of_parts
 
 __all__ = ["group_codes", "group_columns", "group_members", "packed", "renumbered"]
 
 _WORD = 64
+
+_MANY = 1 << 18
+"""Words from which on their table does not stay near a core, if they are mostly distinct."""
+
+_LOOKED_AT = 1 << 12
+
+_BLOCK = 1 << 15
+"""Rows whose words stay near a core while they are packed."""
 
 
 @compiled
@@ -85,8 +94,18 @@ def _fill_members(group_of, starts):
 
 
 def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    ids, first = few.first_ids(words) if so_few(len(words)) else _first_ids(words)
+    if so_few(len(words)):
+        return few.first_ids(words)
+    if len(words) >= _MANY and _are_mostly_distinct(words):
+        return first_of_parts(words)
+    ids, first = _first_ids(words)
     return ids, first
+
+
+def _are_mostly_distinct(words: NDArray[np.uint64]) -> bool:
+    """Say whether four fifths of some words are distinct, as where the table of all is large."""
+    looked_at = words[:: max(len(words) // _LOOKED_AT, 1)]
+    return len(np.unique(looked_at)) * 5 > len(looked_at) * 4
 
 
 def group_columns(
@@ -128,18 +147,41 @@ def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: i
     """
     word = np.zeros(rows, np.uint64)
     used = 0
+    waiting: list[tuple[NDArray[np.integer], int]] = []
     for codes, size in zip(columns, sizes, strict=True):
         bits = max(int(size) - 1, 0).bit_length()
         if used + bits > _WORD:
             # Ids of what was packed so far need at most 31 bits and leave room for the next column.
+            _pack_all(word, waiting)
             ids, first = _distinct(word)
             word = ids.astype(np.uint64)
+            waiting = []
             used = max(len(first) - 1, 0).bit_length()
         if bits:
-            word <<= np.uint64(bits)
-            word |= codes.astype(np.uint64, copy=False)
+            waiting.append((codes, bits))
             used += bits
+    _pack_all(word, waiting)
     return word
+
+
+def _pack_all(word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]) -> None:
+    """Append codes of so many bits each to words, block by block and on all cores."""
+    blocks = -(-len(word) // _BLOCK)
+    if columns and blocks:
+        before = np.minimum(np.arange(blocks + 1) * _BLOCK, len(word))
+        over_ranges(_pack, before, word, columns)
+
+
+def _pack(
+    start: int, stop: int, word: NDArray[np.uint64], columns: Sequence[tuple[NDArray[np.integer], int]]
+) -> None:
+    for first in range(start * _BLOCK, min(stop * _BLOCK, len(word)), _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        block = word[rows]
+        for codes, bits in columns:
+            if bits < _WORD:
+                block <<= np.uint64(bits)
+            block |= codes[rows].astype(np.uint64, copy=False)
 
 
 def renumbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int32], int]:

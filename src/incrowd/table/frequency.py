@@ -32,6 +32,9 @@ _ELSEWHERE = "the rows of this table are not in memory, so its records cannot be
 Members = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The rows of each key, as `group_members` lists them."""
 
+_NO_MEMBERS: Members = (np.zeros(1, np.int64), np.zeros(0, np.int64))
+"""Where nothing is counted per key."""
+
 
 def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsignedinteger]:
     """Store codes below `size` in the smallest unsigned integers that fit."""
@@ -362,7 +365,8 @@ class FrequencyTable:
             row_keys = np.full(rows, -1, np.int32)
             row_keys[kept] = ids
         weights = np.bincount(ids, minlength=len(first)).astype(np.int64)
-        grouped = group_members(row_keys, len(first))
+        counted = bool(sensitive) or target is not None
+        grouped = group_members(row_keys, len(first)) if counted else _NO_MEMBERS
         return cls(
             domains=tuple(domain for domain, _ in quasi),
             codes=tuple(column[first] for column in columns),
