@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
-from incrowd.errors import TableError, named, setting
+from incrowd.errors import TableError
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.targets import INTERNAL
+from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
-from incrowd.jobs.bins import attribute_entry
-from incrowd.jobs.blanked import blanked_sentence
 from incrowd.jobs.checks import judge
-from incrowd.jobs.doubts import doubts
-from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
-from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
-from incrowd.jobs.survey import survey_sentences
-from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.jobs.treating import treatment_entries
 from incrowd.privacy import IdentityModel
 from incrowd.table import markup
 from incrowd.table.documents import envelope, to_json
-from incrowd.table.wildcards import wildcard_sentence
 from incrowd.utility import MetricResult
 
 if TYPE_CHECKING:
@@ -37,15 +30,11 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
-    from incrowd.privacy import ModelResult
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
     from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["Release"]
-
-_LEAST = 5
-"""Records below which a bin before recoding is merged where no class size was asked for."""
 
 
 @dataclass(frozen=True)
@@ -138,16 +127,6 @@ class Release:
             "seconds": self.seconds,
         }
 
-    @cached_property
-    def _columns(self) -> dict[str, Any]:
-        """The columns that left by name and role, and how many did not."""
-        schema = self.policy.schema
-        released = [
-            {"name": name, "role": schema[name].role if name in schema else "insensitive"}
-            for name in engine_for(self.table).columns
-        ]
-        return {"released": released, "dropped": sum(not each.leaves for each in schema.attributes)}
-
     def sentences(self, *, conditions: bool = True) -> list[str]:
         """Say in sentences what was released, what each model that was asked for reaches, and what was lost.
 
@@ -158,8 +137,7 @@ class Release:
         conditions
             Whether the sentences of the single conditions are among them.
         """
-        asked = [measured for measured in self.privacy.results.asked if measured.limit is not None]
-        return _sentences(self, asked if conditions else [])
+        return sentences_of(self, conditions=conditions)
 
     def class_table(self, sensitive: str | None = None) -> pl.DataFrame:
         """Summarize the release: a row per class and sensitive value in it, with the number of records.
@@ -239,48 +217,7 @@ class Release:
 
     def document(self, *, internal: bool = False) -> dict[str, Any]:
         """Return the report of a release as plain data."""
-        after, before, policy = self.privacy, self.before, self.policy
-        asked = [measured for measured in after.results.asked if measured.limit is not None]
-        floor = 0 if internal else _floor(policy)
-        return {
-            **envelope("report"),
-            "kind": "release",
-            "internal": internal,
-            "title": "Release of an anonymized table",
-            "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
-            "sentences": self.sentences(),
-            "wildcards": policy.wildcards,
-            "records": after.records,
-            "suppressed": after.suppressed,
-            "columns": self._columns,
-            **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
-            "models": [model_entry(measured, cells=True) for measured in asked],
-            "measured": [
-                model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
-            ],
-            "loss": [
-                {
-                    "metric": lost.metric,
-                    "value": lost.value,
-                    "normalized": lost.normalized,
-                    **({} if lost.weighted is None else {"weighted": lost.weighted}),
-                    "per_attribute": lost.per_attribute or {},
-                }
-                for lost in self.utility.values()
-            ],
-            "risk": {"before": before.risk, "after": after.risk},
-            "classes": {"before": before.size_entry(), "after": after.size_entry()},
-            **people_entry(before=before.people, after=after.people),
-            **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
-            "attributes": [
-                attribute_entry(j, domain, self.frequency, self.recoding, floor, internal=internal)
-                for j, domain in enumerate(self.frequency.domains)
-            ],
-            "recoding": {"kind": self.recoding.kind, **self.recoding.decisions()},
-            "front": None if self.lattice is None else self.lattice.front_entries(),
-            "policy": _policy(policy),
-            "reproduce": versions(policy),
-        }
+        return document_of(self, internal=internal)
 
     def report(self, path: str | os.PathLike[str], *, internal: bool = False, force: bool = False) -> None:
         """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
@@ -459,98 +396,3 @@ def _by_sizes_alone(policy: Policy) -> bool:
     # Population counts by weights, people and households are carried over, which compares all values.
     carried = any(policy.schema.having(role) for role in ("person", "household", "weight"))
     return not carried and all(isinstance(model, IdentityModel) for model in policy.models)
-
-
-def _sentences(release: Release, asked: Sequence[ModelResult]) -> list[str]:
-    after, before = release.privacy, release.before
-    quasi = ", ".join(after.quasi)
-    share = after.suppressed / after.records if after.records else 0.0
-    blanked = blanked_sentence(release.frequency, release.recoding, release.policy)
-    found = [
-        f"The table has {after.records:,} records{of_people(after.people)}; {after.suppressed:,} of them "
-        f"({percent(share)}) are suppressed. "
-        f"Quasi-identifiers are {quasi}." + (f" {blanked}" if blanked else ""),
-        *people_sentences(after.people),
-        *(model_sentence(measured) for measured in asked),
-    ]
-    risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
-    if risk and raw:
-        found.append(
-            "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
-            f"the right {'record' if after.people is None else 'person'} "
-            f"with a probability of at most {percent(risk['max'])} ({percent(risk['mean'])} on "
-            "average); before it "
-            f"was {percent(raw['max'])} ({percent(raw['mean'])})."
-        )
-    found += survey_sentences(after.estimates, after.risk, before.risk)
-    disclosure = after.risk.get("attribute-disclosure")
-    if disclosure:
-        whom = "records" if after.people is None else "people at most"
-        found.append(
-            "Guessing the most frequent sensitive value of a class is right for "
-            f"{percent(disclosure['mean'])} of the {whom}, "
-            f"against {percent(disclosure['baseline'])} without the release; "
-            f"{percent(disclosure['homogeneous'])} of them are in classes with a single value."
-        )
-    loss = release.utility.get("loss")
-    if loss:
-        found.append(
-            f"A released cell covers on average {percent(loss.value)} of what its column could be "
-            "(loss metric; 0% is "
-            "the raw table, 100% nothing left)."
-            + ("" if loss.weighted is None else f" By the sampling weights it is {percent(loss.weighted)}.")
-        )
-    columns = release._columns
-    schema = release.policy.schema
-    treated = {each.name for each in schema.treated}
-    left = [
-        column["name"]
-        for column in columns["released"]
-        if column["role"] != "quasi" and column["name"] not in treated
-    ]
-    if left:
-        found.append(
-            f"Released as they are: {', '.join(left)}. The models protect them only where they are named "
-            "above."
-        )
-    found += treatment_sentences(schema)
-    if release.telling:
-        found.append(
-            f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
-            f"it than its cells do. Leave {setting('keep_order', '--keep-order')} out."
-        )
-    found += [*release.notes, *doubts(release.frequency, release.policy.schema)]
-    number = columns["dropped"]
-    dropped = f"{number} identifying {'columns were' if number > 1 else 'column was'} left out. "
-    return [*found, (dropped if number else "") + wildcard_sentence(after.wildcards)]
-
-
-def _floor(policy: Policy) -> int:
-    """Return the smallest number of records that a bin before recoding may have."""
-    asked = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
-    return max([_LEAST, *asked])
-
-
-def _policy(policy: Policy) -> dict[str, Any]:
-    """Say what was asked, without lists of values, which a hierarchy may hold."""
-    return {
-        "models": [str(model) for model in policy.models],
-        "algorithm": str(policy.algorithm),
-        "max_suppression": policy.max_suppression,
-        "output": policy.output,
-        "keep_order": policy.keep_order,
-        "wildcards": policy.wildcards,
-        "columns": [
-            {
-                "name": attribute.name,
-                "role": attribute.role,
-                "kind": attribute.kind,
-                "hierarchy": None
-                if attribute.hierarchy is None
-                else type(attribute.hierarchy).__name__.lower(),
-                "weight": attribute.weight,
-            }
-            for attribute in policy.schema.attributes
-            if attribute.leaves
-        ],
-    }

@@ -1,0 +1,218 @@
+"""The account of a release: what it says of itself in sentences, and the document of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from incrowd.engines import engine_for
+from incrowd.errors import named, setting
+from incrowd.jobs.bins import attribute_entry
+from incrowd.jobs.blanked import blanked_sentence
+from incrowd.jobs.doubts import doubts
+from incrowd.jobs.people import of_people, people_entry, people_sentences
+from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.jobs.survey import survey_sentences
+from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.table.documents import envelope
+from incrowd.table.wildcards import wildcard_sentence
+
+if TYPE_CHECKING:
+    from incrowd.jobs.policy import Policy
+    from incrowd.jobs.release import Release
+    from incrowd.privacy import ModelResult
+    from incrowd.table.schema import Schema
+
+__all__ = ["document_of", "sentences_of"]
+
+_LEAST = 5
+"""Records below which a bin before recoding is merged where no class size was asked for."""
+
+
+def sentences_of(release: Release, *, conditions: bool = True) -> list[str]:
+    """Say what was released, what each model that was asked for reaches, and what was lost.
+
+    With `conditions` each model that was asked for has a sentence. No value of the table is in them.
+    """
+    after, schema = release.privacy, release.policy.schema
+    return [
+        _records_sentence(release),
+        *people_sentences(after.people),
+        *(model_sentence(measured) for measured in _asked(release) if conditions),
+        *_risk_sentences(release),
+        *_loss_sentences(release),
+        *_passed_sentences(release),
+        *treatment_sentences(schema),
+        *_order_sentences(release),
+        *release.notes,
+        *doubts(release.frequency, schema),
+        _dropped_words(schema) + wildcard_sentence(after.wildcards),
+    ]
+
+
+def _asked(release: Release) -> list[ModelResult]:
+    return [measured for measured in release.privacy.results.asked if measured.limit is not None]
+
+
+def _records_sentence(release: Release) -> str:
+    after = release.privacy
+    share = after.suppressed / after.records if after.records else 0.0
+    blanked = blanked_sentence(release.frequency, release.recoding, release.policy)
+    return (
+        f"The table has {after.records:,} records{of_people(after.people)}; {after.suppressed:,} of them "
+        f"({percent(share)}) are suppressed. Quasi-identifiers are {', '.join(after.quasi)}."
+        + (f" {blanked}" if blanked else "")
+    )
+
+
+def _risk_sentences(release: Release) -> Iterator[str]:
+    after, before = release.privacy, release.before
+    risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
+    if risk and raw:
+        yield (
+            "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds the "
+            f"right {'record' if after.people is None else 'person'} with a probability of at most "
+            f"{percent(risk['max'])} ({percent(risk['mean'])} on average); before it was "
+            f"{percent(raw['max'])} ({percent(raw['mean'])})."
+        )
+    yield from survey_sentences(after.estimates, after.risk, before.risk)
+    disclosure = after.risk.get("attribute-disclosure")
+    if disclosure:
+        whom = "records" if after.people is None else "people at most"
+        yield (
+            "Guessing the most frequent sensitive value of a class is right for "
+            f"{percent(disclosure['mean'])} of the {whom}, against {percent(disclosure['baseline'])} without "
+            f"the release; {percent(disclosure['homogeneous'])} of them are in classes with a single value."
+        )
+
+
+def _loss_sentences(release: Release) -> Iterator[str]:
+    loss = release.utility.get("loss")
+    if loss:
+        weighted = ""
+        if loss.weighted is not None:
+            weighted = f" By the sampling weights it is {percent(loss.weighted)}."
+        yield (
+            f"A released cell covers on average {percent(loss.value)} of what its column could be (loss "
+            f"metric; 0% is the raw table, 100% nothing left).{weighted}"
+        )
+
+
+def _passed_sentences(release: Release) -> Iterator[str]:
+    treated = {each.name for each in release.policy.schema.treated}
+    passed = [
+        column["name"]
+        for column in _released_columns(release)
+        if column["role"] != "quasi" and column["name"] not in treated
+    ]
+    if passed:
+        yield (
+            f"Released as they are: {', '.join(passed)}. The models protect them only where they are named "
+            "above."
+        )
+
+
+def _order_sentences(release: Release) -> Iterator[str]:
+    if release.telling:
+        yield (
+            f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
+            f"it than its cells do. Leave {setting('keep_order', '--keep-order')} out."
+        )
+
+
+def _dropped_words(schema: Schema) -> str:
+    number = _dropped(schema)
+    if not number:
+        return ""
+    return f"{number} identifying {'columns were' if number > 1 else 'column was'} left out. "
+
+
+def _dropped(schema: Schema) -> int:
+    """Return how many columns do not leave."""
+    return sum(not each.leaves for each in schema.attributes)
+
+
+def _released_columns(release: Release) -> list[dict[str, str]]:
+    """Return name and role of each column that left."""
+    schema = release.policy.schema
+    return [
+        {"name": name, "role": schema[name].role if name in schema else "insensitive"}
+        for name in engine_for(release.table).columns
+    ]
+
+
+def document_of(release: Release, *, internal: bool = False) -> dict[str, Any]:
+    """Return the report of a release as plain data; with `internal` its bins name raw values."""
+    after, before, policy = release.privacy, release.before, release.policy
+    asked = _asked(release)
+    floor = 0 if internal else _floor(policy)
+    return {
+        **envelope("report"),
+        "kind": "release",
+        "internal": internal,
+        "title": "Release of an anonymized table",
+        "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
+        "sentences": sentences_of(release),
+        "wildcards": policy.wildcards,
+        "records": after.records,
+        "suppressed": after.suppressed,
+        "columns": {"released": _released_columns(release), "dropped": _dropped(policy.schema)},
+        **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
+        "models": [model_entry(measured, cells=True) for measured in asked],
+        "measured": [
+            model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
+        ],
+        "loss": [
+            {
+                "metric": lost.metric,
+                "value": lost.value,
+                "normalized": lost.normalized,
+                **({} if lost.weighted is None else {"weighted": lost.weighted}),
+                "per_attribute": lost.per_attribute or {},
+            }
+            for lost in release.utility.values()
+        ],
+        "risk": {"before": before.risk, "after": after.risk},
+        "classes": {"before": before.size_entry(), "after": after.size_entry()},
+        **people_entry(before=before.people, after=after.people),
+        **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
+        "attributes": [
+            attribute_entry(j, domain, release.frequency, release.recoding, floor, internal=internal)
+            for j, domain in enumerate(release.frequency.domains)
+        ],
+        "recoding": {"kind": release.recoding.kind, **release.recoding.decisions()},
+        "front": None if release.lattice is None else release.lattice.front_entries(),
+        "policy": _policy_entry(policy),
+        "reproduce": versions(policy),
+    }
+
+
+def _floor(policy: Policy) -> int:
+    """Return the smallest number of records that a bin before recoding may have."""
+    asked = [int(model.settings()["k"]) for model in policy.models if model.name == "k-anonymity"]
+    return max([_LEAST, *asked])
+
+
+def _policy_entry(policy: Policy) -> dict[str, Any]:
+    """Say what was asked, without lists of values, which a hierarchy may hold."""
+    return {
+        "models": [str(model) for model in policy.models],
+        "algorithm": str(policy.algorithm),
+        "max_suppression": policy.max_suppression,
+        "output": policy.output,
+        "keep_order": policy.keep_order,
+        "wildcards": policy.wildcards,
+        "columns": [
+            {
+                "name": attribute.name,
+                "role": attribute.role,
+                "kind": attribute.kind,
+                "hierarchy": None
+                if attribute.hierarchy is None
+                else type(attribute.hierarchy).__name__.lower(),
+                "weight": attribute.weight,
+            }
+            for attribute in policy.schema.attributes
+            if attribute.leaves
+        ],
+    }
