@@ -103,13 +103,24 @@ def show_risk(
     individual: Mapping[str, float],
 ) -> None:
     """Print risk models, special uniques, the columns that identify, and estimates for the population."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from incrowd.cli.tables import number, percent, risk_table
+    from incrowd.cli.tables import risk_table
 
     out.print(risk_table(risks))
     out.print()
+    _show_special(out, records, special)
+    out.print()
+    _show_sets(out, sets)
+    if unique is not None:
+        out.print()
+        _show_estimates(out, unique)
+    if individual:
+        out.print()
+        _show_individual(out, individual)
+
+
+def _show_special(out: Console, records: int, special: Suda) -> None:
+    from incrowd.cli.tables import number, percent
+
     told = special.to_dict()
     found = ", ".join(
         f"{count:,} of {size} columns" for size, count in enumerate(told["minimal_sample_uniques"], 1)
@@ -120,7 +131,14 @@ def show_risk(
     )
     shares = sorted(told["contributions"].items(), key=lambda item: -item[1])
     out.print("share of the scores: " + ", ".join(f"{name} {percent(share)}" for name, share in shares))
-    out.print()
+
+
+def _show_sets(out: Console, sets: Sequence[Identifying]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from incrowd.cli.tables import number
+
     table = Table(
         title="Columns that tell records apart (* the smallest sets that identify)",
         title_justify="left",
@@ -129,34 +147,37 @@ def show_risk(
     )
     for name in ("", "columns", "distinction", "separation", "unique"):
         table.add_column(name, justify="left" if name in ("", "columns") else "right")
-    first = [entry for entry in sets if entry.minimal]
-    first += [entry for entry in sets if not entry.minimal][: max(_SETS - len(first), 0)]
-    for entry in first:
-        figures_ = (entry.distinction, entry.separation, entry.unique)
-        table.add_row("*" if entry.minimal else "", Text(", ".join(entry.columns)), *map(number, figures_))
+    shown = [entry for entry in sets if entry.minimal]
+    shown += [entry for entry in sets if not entry.minimal][: max(_SETS - len(shown), 0)]
+    for entry in shown:
+        shares = (entry.distinction, entry.separation, entry.unique)
+        table.add_row("*" if entry.minimal else "", Text(", ".join(entry.columns)), *map(number, shares))
     out.print(table)
-    if unique is not None:
-        out.print()
-        estimates = ", ".join(
-            f"{name} {number(value)}"
-            for name, value in (
-                ("pitman", unique.pitman),
-                ("zayatz", unique.zayatz),
-                ("snb", unique.snb),
-                ("poisson-gamma", unique.poisson_gamma),
-            )
-            if value is not None
-        )
-        out.print(
-            f"unique in the population, estimated: {percent(unique.dankar)} ({unique.chosen}; {estimates}); "
-            f"in the table {percent(unique.sample)}"
-        )
-    if individual:
-        out.print()
-        out.print(
-            f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
-            f"{number(individual['max'])}, {number(individual['expected'])} records expected to be found"
-        )
+
+
+def _show_estimates(out: Console, unique: Uniqueness) -> None:
+    from incrowd.cli.tables import number, percent
+
+    found = {
+        "pitman": unique.pitman,
+        "zayatz": unique.zayatz,
+        "snb": unique.snb,
+        "poisson-gamma": unique.poisson_gamma,
+    }
+    estimates = ", ".join(f"{name} {number(value)}" for name, value in found.items() if value is not None)
+    out.print(
+        f"unique in the population, estimated: {percent(unique.dankar)} ({unique.chosen}; {estimates}); "
+        f"in the table {percent(unique.sample)}"
+    )
+
+
+def _show_individual(out: Console, individual: Mapping[str, float]) -> None:
+    from incrowd.cli.tables import number
+
+    out.print(
+        f"individual risk by sampling weights: mean {number(individual['mean'])}, largest "
+        f"{number(individual['max'])}, {number(individual['expected'])} records expected to be found"
+    )
 
 
 def show_households(out: Console, homes: Mapping[str, float]) -> None:

@@ -1,0 +1,199 @@
+"""Attribute: one column of a table, its role, and how its values are read and written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from incrowd.errors import ParameterError, SchemaError, open_roles
+from incrowd.io.addresses import file_path
+from incrowd.parameters import Parameter, check_fields
+from incrowd.table.spellings import Spelling, check_spelling
+from incrowd.table.treatment_rules import check_treatment
+from incrowd.treatments.base import Treatment
+
+if TYPE_CHECKING:
+    from incrowd.hierarchy import Builder, Hierarchy
+
+__all__ = [
+    "KINDS",
+    "OPEN_ROLE",
+    "ROLES",
+    "STYLE",
+    "STYLES",
+    "UNRELEASED",
+    "Attribute",
+    "Kind",
+    "Role",
+    "Style",
+    "attribute_of",
+]
+
+Role = Literal["identifying", "person", "household", "weight", "quasi", "sensitive", "insensitive"]
+Kind = Literal["auto", "number", "date", "category"]
+Style = Literal["auto", "range", "ancestor", "set", "mean", "suppress"]
+
+ROLES: tuple[Role, ...] = (
+    "identifying",
+    "person",
+    "household",
+    "weight",
+    "quasi",
+    "sensitive",
+    "insensitive",
+)
+KINDS: tuple[Kind, ...] = ("auto", "number", "date", "category")
+STYLES: tuple[Style, ...] = ("auto", "range", "ancestor", "set", "mean", "suppress")
+UNRELEASED: tuple[Role, ...] = ("identifying", "person", "household", "weight")
+"""The roles of columns that never leave."""
+OPEN_ROLE: Literal["?"] = "?"
+"""The role of a column that a draft asks about; no schema has it, so no job can pass it over."""
+STYLE = Parameter(str, "output style", choices=STYLES)
+WEIGHT = Parameter(float, "how much the loss of a column counts", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One column of the table and how it is to be treated.
+
+    Attributes
+    ----------
+    name
+        The column's name, exactly as in the table.
+    role
+        ``identifying`` (never released), ``person`` (never released; rows of the same value are rows of the
+        same person), ``household`` (never released; who finds one member has found all), ``weight`` (never
+        released; how many people of the population the row stands for), ``quasi`` (generalized),
+        ``sensitive`` (released as it is and protected by the privacy models) or ``insensitive`` (released as
+        it is).
+    kind
+        How the values are read: ``number``, ``date`` or ``category``; ``auto`` lets the values decide.
+    hierarchy
+        A generalization hierarchy or the recipe of one.
+    output
+        Output style of this column where it differs from that of the release.
+    weight
+        How much the column's loss counts where an algorithm minimizes one, >= 0. It has nothing to do with
+        the role ``weight``.
+    levels
+        Least and largest level of full-domain recoding, both included; None for the largest is the top.
+    format
+        How dates and times are written in texts, as `datetime.strptime` takes it: ``%d.%m.%Y``.
+    decimal, thousands
+        How numbers are written in texts: the sign before decimals (``.`` or ``,``), and what groups digits in
+        threes. A sign of a currency or of percent that all numbers have is left out.
+    treatment
+        What becomes of its values besides recoding, e.g. ``ic.Round(500)``. A column that says whose row it
+        is leaves where it has one.
+    """
+
+    name: str
+    role: Role
+    kind: Kind = "auto"
+    hierarchy: Hierarchy | Builder | None = None
+    output: Style | None = None
+    weight: float = WEIGHT.field(1.0)
+    levels: tuple[int, int | None] | None = None
+    format: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    treatment: Treatment | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            check_fields(self, f"column {self.name!r}")
+        except ParameterError as error:
+            raise SchemaError(str(error)) from None
+        if str(self.role) == OPEN_ROLE:
+            raise SchemaError(open_roles([self.name]))
+        if self.levels is not None:
+            low, high = self.levels
+            if low < 0 or (high is not None and high < low):
+                raise SchemaError(f"column {self.name!r}: levels must be [least, largest], from 0 up")
+        for what, value, allowed in (
+            ("role", self.role, ROLES),
+            ("kind", self.kind, KINDS),
+            ("output", self.output, (None, *STYLES)),
+        ):
+            if value not in allowed:
+                known = ", ".join(str(item) for item in allowed if item)
+                raise SchemaError(f"column {self.name!r}: {what} must be one of {known}, got {value!r}")
+        if self.role == "weight" and self.weight != 1:
+            raise SchemaError(
+                f"column {self.name!r} has the role weight, so its numbers are sampling weights; a weight of "
+                "its own says how much the loss of a quasi-identifier counts, so leave that out"
+            )
+        check_spelling(self.name, self.spelling, self.kind)
+        if self.treatment is not None:
+            check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the column is released; those that name people are if a treatment hides the names."""
+        return self.role not in UNRELEASED or self.treatment is not None
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether equal values of it may be released otherwise, so that models judge those before."""
+        return self.treatment is not None and self.treatment.perturbs
+
+    def as_counted(self) -> Attribute:
+        """Return how its values are read once they are treated; perturbed ones are counted as they came."""
+        if self.treatment is None or self.perturbed or self.treatment.gives == self.treatment.reads != "text":
+            return replace(self, treatment=None)
+        return replace(self.unspelled(), kind="auto", treatment=None)
+
+    @property
+    def spelling(self) -> Spelling:
+        """How its texts are written, where that is declared."""
+        return Spelling(self.format, self.decimal, self.thousands)
+
+    def as_released(self) -> Attribute:
+        """Return how its cells in a release are read: those of a quasi-identifier are texts."""
+        if self.role != "quasi":
+            return self
+        return self.as_texts().unspelled()
+
+    def unspelled(self) -> Attribute:
+        """Return it for values that are written plainly: ``2020-03-05``, ``1234.5``."""
+        return replace(self, format=None, decimal=None, thousands=None)
+
+    def as_texts(self) -> Attribute:
+        """Return it untreated, without kind and hierarchy: values are told apart by their text."""
+        return replace(self, kind="category", hierarchy=None, treatment=None)
+
+
+def attribute_of(name: str, role: Role, spec: object) -> Attribute:
+    """Make an attribute of what a schema was given for a column: a hierarchy, a recipe, a file or a kind.
+
+    Raises
+    ------
+    SchemaError
+        For anything else.
+    """
+    from incrowd.hierarchy import Builder, Hierarchy
+
+    if not isinstance(name, str):
+        raise SchemaError(f"column names are texts; {role} names a {type(name).__name__}")
+    if isinstance(spec, Attribute):
+        if spec.name != name or spec.role != role:
+            raise SchemaError(f"column {name!r}: its Attribute says {spec.name!r} as {spec.role}")
+        return spec
+    if spec is None:
+        return Attribute(name, role)
+    if isinstance(spec, Hierarchy | Builder):
+        return Attribute(name, role, hierarchy=spec)
+    for kind in KINDS:
+        if spec == kind:
+            return Attribute(name, role, kind=kind)
+    if isinstance(spec, str | os.PathLike):
+        path = file_path(spec)
+        if not path.suffix:
+            raise SchemaError(
+                f"column {name!r}: {str(spec)!r} is neither a kind ({', '.join(KINDS)}) nor a hierarchy file"
+            )
+        return Attribute(name, role, hierarchy=Hierarchy.read(path))
+    raise SchemaError(
+        f"column {name!r}: give a hierarchy, a builder, a file, a kind or None, not a {type(spec).__name__}"
+    )
