@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
@@ -18,10 +18,14 @@ from incrowd.table.documents import envelope
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
+    from incrowd.algorithms.lattice import SolutionSpace
+    from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
-    from incrowd.jobs.release import Release
     from incrowd.privacy import ModelResult
+    from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
+    from incrowd.utility import MetricResult
 
 __all__ = ["document_of", "sentences_of"]
 
@@ -29,7 +33,51 @@ _LEAST = 5
 """Records below which a bin before recoding is merged where no class size was asked for."""
 
 
-def sentences_of(release: Release, *, conditions: bool = True) -> list[str]:
+class Accountable(Protocol):
+    """What an account is made of, as a `Release` has it; its attributes are described there."""
+
+    @property
+    def table(self) -> Any:
+        """The released table."""
+
+    @property
+    def policy(self) -> Policy:
+        """What it had to satisfy."""
+
+    @property
+    def recoding(self) -> Recoding:
+        """What was decided."""
+
+    @property
+    def frequency(self) -> FrequencyTable:
+        """The keys that were recoded."""
+
+    @property
+    def before(self) -> Assessment:
+        """The table as it came in."""
+
+    @property
+    def privacy(self) -> Assessment:
+        """The released table, measured."""
+
+    @property
+    def utility(self) -> Mapping[str, MetricResult]:
+        """What was lost."""
+
+    @property
+    def lattice(self) -> SolutionSpace | None:
+        """The recodings that the search looked at."""
+
+    @property
+    def telling(self) -> Sequence[str]:
+        """Quasi-identifiers that the order of the rows tells."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What else is to be said."""
+
+
+def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
     """Say what was released, what each model that was asked for reaches, and what was lost.
 
     With `conditions` each model that was asked for has a sentence. No value of the table is in them.
@@ -50,11 +98,11 @@ def sentences_of(release: Release, *, conditions: bool = True) -> list[str]:
     ]
 
 
-def _asked(release: Release) -> list[ModelResult]:
+def _asked(release: Accountable) -> list[ModelResult]:
     return [measured for measured in release.privacy.results.asked if measured.limit is not None]
 
 
-def _records_sentence(release: Release) -> str:
+def _records_sentence(release: Accountable) -> str:
     after = release.privacy
     share = after.suppressed / after.records if after.records else 0.0
     blanked = blanked_sentence(release.frequency, release.recoding, release.policy)
@@ -65,7 +113,7 @@ def _records_sentence(release: Release) -> str:
     )
 
 
-def _risk_sentences(release: Release) -> Iterator[str]:
+def _risk_sentences(release: Accountable) -> Iterator[str]:
     after, before = release.privacy, release.before
     risk, raw = after.risk.get("prosecutor"), before.risk.get("prosecutor")
     if risk and raw:
@@ -86,7 +134,7 @@ def _risk_sentences(release: Release) -> Iterator[str]:
         )
 
 
-def _loss_sentences(release: Release) -> Iterator[str]:
+def _loss_sentences(release: Accountable) -> Iterator[str]:
     loss = release.utility.get("loss")
     if loss:
         weighted = ""
@@ -98,7 +146,7 @@ def _loss_sentences(release: Release) -> Iterator[str]:
         )
 
 
-def _passed_sentences(release: Release) -> Iterator[str]:
+def _passed_sentences(release: Accountable) -> Iterator[str]:
     treated = {each.name for each in release.policy.schema.treated}
     passed = [
         column["name"]
@@ -112,7 +160,7 @@ def _passed_sentences(release: Release) -> Iterator[str]:
         )
 
 
-def _order_sentences(release: Release) -> Iterator[str]:
+def _order_sentences(release: Accountable) -> Iterator[str]:
     if release.telling:
         yield (
             f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
@@ -132,7 +180,7 @@ def _dropped(schema: Schema) -> int:
     return sum(not each.leaves for each in schema.attributes)
 
 
-def _released_columns(release: Release) -> list[dict[str, str]]:
+def _released_columns(release: Accountable) -> list[dict[str, str]]:
     """Return name and role of each column that left."""
     schema = release.policy.schema
     return [
@@ -141,7 +189,7 @@ def _released_columns(release: Release) -> list[dict[str, str]]:
     ]
 
 
-def document_of(release: Release, *, internal: bool = False) -> dict[str, Any]:
+def document_of(release: Accountable, *, internal: bool = False) -> dict[str, Any]:
     """Return the report of a release as plain data; with `internal` its bins name raw values."""
     after, before, policy = release.privacy, release.before, release.policy
     asked = _asked(release)
