@@ -82,6 +82,61 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
             assert node.score == np.inf
 
 
+@examples(40)
+@given(
+    frame=tables(),
+    k=st.integers(1, 4),
+    limit=st.sampled_from([0.1, 0.35, 1.0]),
+    metric=st.sampled_from(["average-class-size", "discernibility"]),
+    low=st.integers(0, 1),
+)
+def test_no_node_scores_below_what_is_said_of_it(frame, k, limit, metric, low):
+    asked, models = schema(t={"levels": (low, 3)}), [ic.KAnonymity(k)]
+    expected = every_node(frame, asked, models, limit, metric, "mean")
+    with pytest.MonkeyPatch.context() as patch:
+        least = bounds_of(patch)
+        try:
+            _, problem = search(frame, asked, models, limit, metric)
+        except ic.InfeasibleError:
+            return
+    lattice = Explorer(problem, METRICS.get(metric)()).lattice
+    # Where the limit allows nobody to be suppressed, nodes are looked at one by one.
+    least = least or [np.zeros(lattice.size)]
+    for levels, score in expected.items():
+        assert least[-1][lattice.node(levels)] <= score * (1 + 1e-12)
+
+
+def bounds_of(patch) -> list[np.ndarray]:
+    """Keep what searches say of nodes, float64[nodes] each."""
+    kept, work = [], loop.search_nodes
+
+    def keeping(given, nodes, *others):
+        kept.append(nodes.least)
+        return work(given, nodes, *others)
+
+    patch.setattr(loop, "search_nodes", keeping)
+    return kept
+
+
+@pytest.mark.parametrize("metric", ["average-class-size", "discernibility"])
+def test_what_is_said_of_classes_of_many_parts_is_true(monkeypatch, metric):
+    """Classes of thousands of records, and cells of hundreds of values."""
+    random = np.random.default_rng(4)
+    digits = {name: random.geometric(0.02, 6000) % 500 + 500 for name in "ab"}
+    frame = pl.DataFrame({name: values.astype(str) for name, values in digits.items()})
+    asked = ic.Schema(quasi={name: ic.Attribute(name, "quasi", hierarchy=Prefix()) for name in "ab"})
+    least = bounds_of(monkeypatch)
+    space, problem = search(frame, asked, [ic.KAnonymity(3)], 0.3, metric)
+    alone = Explorer(problem, METRICS.get(metric)())
+    every = alone.look(*(alone.lattice.levels(node) for node in range(alone.lattice.size)))
+    assert close(space.best.score, min(node.score for node in every))
+    assert all(
+        least[-1][alone.lattice.node(node.levels)] <= node.score * (1 + 1e-12)
+        for node in every
+        if node.anonymous
+    )
+
+
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_compiled_search_is_taken_and_does_not_depend_on_threads(calls, monkeypatch, threads):
     """Without the first of these, nothing above would be tried."""

@@ -8,6 +8,7 @@ from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.lattice import choose_nodes, fill_box, raise_box
 from incrowd.kernels.search_arrays import CLASSES
+from incrowd.kernels.search_splits import raise_below
 
 __all__ = ["ALIVE", "COUNTS", "search_nodes"]
 
@@ -73,6 +74,8 @@ def search_nodes(given, nodes, room, kept, found, most):
             _keep(words, groups, room, kept, counts)
         found.whole[looked, _NODE] = node
         _judge(levels, room.first[:groups], room.sums[:groups], given, found, looked)
+        if given.costs.adds == CLASSES:
+            raise_below(levels, room.sums[:groups], given, nodes)
         _learn(node, levels, given.limit.slack, nodes, found, looked)
         looked += 1
     return looked

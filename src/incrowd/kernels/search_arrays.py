@@ -53,6 +53,9 @@ class Cells(NamedTuple):
         combinations of levels start.
     cells, stars
         For each level and rank: number of the cell, and whether it is ``*``.
+    parts
+        float64[attributes, levels, levels]: the most cells of the one level that a cell of the other falls
+        into; 1 where there are no such levels.
     """
 
     attributes: Whole
@@ -60,6 +63,7 @@ class Cells(NamedTuple):
     columns: Whole
     cells: NDArray[np.int32]
     stars: Truth
+    parts: Real
 
 
 class Nodes(NamedTuple):

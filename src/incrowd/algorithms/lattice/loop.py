@@ -142,7 +142,21 @@ def _flat(cells: LevelCells, lattice: Lattice, columns: list[list[int]]) -> Cell
         columns=np.column_stack(ends).astype(np.int64),
         cells=np.concatenate(flat),
         stars=np.concatenate(stars),
+        parts=_parts(cells, lattice),
     )
+
+
+def _parts(cells: LevelCells, lattice: Lattice) -> NDArray[np.float64]:
+    """Count the cells of each level that one cell of a level above falls into, at most."""
+    most = max(lattice.shape)
+    parts = np.ones((len(lattice.shape), most, most))
+    for j, (low, high) in enumerate(zip(lattice.lows.tolist(), lattice.highs.tolist(), strict=True)):
+        for below in range(low, high + 1):
+            _, first = np.unique(cells.cells[j][below], return_index=True)
+            for above in range(below, high + 1):
+                children = np.bincount(cells.cells[j][above][first], minlength=1)
+                parts[j, below - low, above - low] = max(int(children.max()), 1)
+    return parts
 
 
 def _starts(lengths: Sequence[int]) -> list[int]:

@@ -1,0 +1,94 @@
+"""What nodes below one lose at least: each of its classes falls into so many parts, of k records each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from incrowd.kernels.jit import inner
+from incrowd.kernels.lattice import first_run, next_run
+
+__all__ = ["raise_below"]
+
+_EXACT, _STEPS, _BINS = 64, 8, 384
+"""Numbers of parts with a bin of their own, bins for every doubling beyond, and how many bins there are."""
+
+
+@inner
+def raise_below(levels, sums, given, nodes):
+    """Raise what the nodes below one lose at least, given the sizes of the node's groups.
+
+    At a node below, a group of s records falls into F groups at most: F is the product over the attributes
+    of the most cells that one cell falls into. Each group that is kept has k records. So ``min(s // k, F)``
+    of them are kept at most, and their squares add up to ``s * s / min(s // k, F)`` at least. Groups are put
+    into bins by ``s // k``, so that the sum is at hand for every F: exactly up to 64 parts, and a little less
+    sharp beyond.
+    """
+    costs, limit = given.costs, given.limit
+    # Where suppressing records of a class that could be kept might pay, squares bound nothing.
+    if not costs.by_class and not 0 < costs.square * limit.rows <= costs.suppressed:
+        return
+    small, large, most = _in_bins(sums, costs, limit)
+    parts = given.cells.parts
+    at, bottom = np.empty(levels.size, np.int64), np.zeros(levels.size, np.int64)
+    last = levels.size - 1
+    run = first_run(at, bottom, nodes.strides)
+    while run >= 0:
+        others = 1.0
+        for j in range(last):
+            others *= parts[j, at[j], levels[j]]
+        for level in range(levels[last] + 1):
+            many = min(others * parts[last, level, levels[last]], most)
+            place = _bin(many)
+            if costs.by_class:
+                classes = small[place] + many * large[place]
+                score = costs.record * limit.kept / max(classes, 1.0)
+            else:
+                score = small[place] + large[place] / many if many >= 2 else 0.0
+            nodes.least[run + level] = max(nodes.least[run + level], score)
+        run = next_run(at, bottom, levels, nodes.strides, run)
+
+
+@inner
+def _bin(parts):
+    """Return the bin of a number of parts: all that begin with it, or that it begins."""
+    if parts < _EXACT:
+        return int(parts)
+    return min(int(_EXACT + _STEPS * np.log2(parts / _EXACT)), _BINS - 1)
+
+
+@inner
+def _in_bins(sums, costs, limit):
+    """Add up over groups by bins of the parts that they have room for.
+
+    Returns
+    -------
+    small, large
+        float64[bins + 1]: what the groups of all smaller bins add up to, each in as many parts as it has room
+        for; and what those of this bin and of larger ones are to be multiplied with the parts, or divided by.
+    most
+        The most parts that a group has room for.
+    """
+    small, large = np.zeros(_BINS + 1), np.zeros(_BINS + 1)
+    most = 1
+    if not costs.by_class:
+        small[1] = costs.suppressed * limit.before
+    for group in range(sums.size):
+        size = sums[group]
+        room = size // limit.least
+        most = max(most, room)
+        place = _bin(float(room))
+        if costs.by_class:
+            small[place + 1] += room
+            large[place] += 1.0
+            continue
+        squares = costs.square * float(size) * size
+        if room == 0:
+            small[1] += costs.suppressed * float(size)
+        elif room > 1 or 2 * size <= limit.rows:
+            small[place + 1] += squares / room
+            large[place] += squares
+    for place in range(_BINS):
+        small[place + 1] += small[place]
+    for place in range(_BINS - 1, -1, -1):
+        large[place] += large[place + 1]
+    return small, large, most
