@@ -20,7 +20,7 @@ def arx(
     ],
     force: options.Force = False,
 ) -> None:
-    """Read a project of ARX: roles, hierarchies, models and limits.
+    """Read a project of ARX as a policy, with its hierarchies.
 
     What has no counterpart is listed, and not in the policy. Folder and files are for the owner of the data.
     """

@@ -104,7 +104,7 @@ def compare(
     report: options.Report = None,
     force: options.Force = False,
 ) -> None:
-    """Run algorithms over limits and seeds, and show time and loss.
+    """Run algorithms over limits, and show time and loss.
 
     Nothing is released.
 

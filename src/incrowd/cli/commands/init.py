@@ -43,7 +43,7 @@ def init(
     ] = False,
     force: options.Force = False,
 ) -> None:
-    """Draft a policy: guessed roles and hierarchies, and questions.
+    """Draft a policy: guessed roles, hierarchies, and questions.
 
     Answer every role = "?" before you use it, and read the rest.
     """

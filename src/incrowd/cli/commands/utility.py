@@ -34,7 +34,7 @@ def utility(
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> None:
-    """Measure what a release lost of the raw table, whoever made it.
+    """Measure what a release lost, whoever made it.
 
     Metrics, distributions, associations and the error of random counting queries. Cells may be values, labels
     of the hierarchies, ranges, sets, means, or *.

@@ -63,9 +63,10 @@ def verify(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Check a release against its policy by a second implementation.
+    """Check a release by a second, independent implementation.
 
-    It shares no code with the first and counts in SQL.
+    It is checked against its policy. The second implementation shares no code with the first and counts in
+    SQL.
 
     Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
     Where the policy says whose row it is, --against and --row-map are needed to count people.
