@@ -151,6 +151,33 @@ def test_the_next_batch_and_another_column_move_alike(tmp_path):
     assert release.table["came"].to_list() == batch.table["came"].to_list()
 
 
+def test_columns_of_two_keys_move_each_by_its_own(monkeypatch):
+    monkeypatch.setenv("OTHER_KEY", KEY[::-1])
+    people = [f"p{n}" for n in range(40)]
+    raw = pl.DataFrame({"age": 1, "pid": people, "came": "2020-01-01", "went": "2020-01-05"})
+    keys = {"came": "env:CLINIC_KEY", "went": "env:OTHER_KEY"}
+    shifts = {name: ic.ShiftDates(300, by="pid", key=key) for name, key in keys.items()}
+
+    def moved(columns: list[str]) -> pl.DataFrame:
+        chosen = {name: shifts[name] for name in columns}
+        schema = ic.Schema(["age"], insensitive=columns, unlisted="drop", treatments=chosen)
+        return ic.anonymize(raw, schema, "k-anonymity:2", keep_order=True).table
+
+    both = moved(["came", "went"])
+    assert both["came"].equals(moved(["came"])["came"])
+    assert both["went"].equals(moved(["went"])["went"])
+    assert (both["came"].str.to_date() - both["went"].str.to_date()).n_unique() > 1
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%d.%m.%Y %H:%M"])
+def test_a_date_at_the_end_of_time_is_refused(form):
+    days = [dt.datetime(9999, 12, 31).strftime(form)] * 40
+    raw = pl.DataFrame({"age": 1, "pid": [f"p{n}" for n in range(40)], "seen": days})
+    seen = ic.Attribute("seen", "insensitive", format=form, treatment=ic.ShiftDates(30, key="env:CLINIC_KEY"))
+    with pytest.raises(ic.SchemaError, match="too near to the years 1 or 9999"):
+        ic.anonymize(raw, ic.Schema(["age"], insensitive={"seen": seen}, person="pid"), "k-anonymity:2")
+
+
 # --- cut dates, ages -------------------------------------------------------------------------------
 
 

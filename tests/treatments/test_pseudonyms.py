@@ -39,7 +39,16 @@ VECTORS = [
 @pytest.mark.parametrize(("key", "message", "digest"), VECTORS)
 def test_vectors_of_rfc_4231(key, message, digest):
     assert Secret(key).digest(message).hex().startswith(digest)
-    assert Secret(key).digests([message, b"", message])[2].hex().startswith(digest)
+
+
+@pytest.mark.parametrize("rows", [3, 30_000])
+@pytest.mark.parametrize(("key", "message", "digest"), [each for each in VECTORS if each[1].isascii()])
+def test_vectors_of_rfc_4231_among_many_texts(key, message, digest, rows):
+    texts = pl.Series([f"{number}" for number in range(rows)])
+    found = Secret(key).digests(pl.concat([texts, pl.Series(["", message.decode(), "é" * 40])]))
+    assert found[-2].tobytes().hex().startswith(digest)
+    others = [hmac.digest(key, text.encode(), "sha256") for text in ("0", "", "é" * 40)]
+    assert [found[place].tobytes() for place in (0, -3, -1)] == others
 
 
 @tried(st.lists(st.text(max_size=20), min_size=1, unique=True))

@@ -9,6 +9,7 @@ from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
 from incrowd.io.frames import without_negative_zero
+from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +60,7 @@ class MemoryEngine(Engine):
             raise SchemaError(f"the table has {repeated}")
         self._names = names
         self._frame: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+        self._codes = Codes()
 
     @property
     def columns(self) -> list[str]:
@@ -155,10 +157,15 @@ class MemoryEngine(Engine):
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Count the values of columns; see `Engine.values_of`."""
+        import numpy as np
         import polars as pl
 
+        if len(columns) == 1:
+            # Those who treat the rows want the codes, too.
+            [name] = columns
+            coded = self._codes.of(name, self._series(name))
+            return coded.distinct.to_frame(), np.bincount(coded.codes, minlength=len(coded.distinct))
         labels = {f"c{place}": self._series(name) for place, name in enumerate(columns)}
-        # In the order in which they are met, as `Coded` has them.
         counted = pl.DataFrame(labels).group_by(*labels, maintain_order=True).len("n")
         return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
 
@@ -172,7 +179,7 @@ class MemoryEngine(Engine):
         for each in columns:
             rows = pl.DataFrame([self._series(name).alias(name) for name in each.columns])
             draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
-            made[each.name] = each.of(rows, draws)
+            made[each.name] = each.of(rows, draws, self._codes)
         return MemoryEngine(with_columns(self._frame, made), self.settings)
 
     @property
@@ -318,7 +325,7 @@ def number_persons(
     import numpy as np
     import polars as pl
 
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.io.numbering import numbered
     from incrowd.table.missing import null_values_of
 
     cleaned: dict[str, pl.Series] = {}
@@ -332,14 +339,8 @@ def number_persons(
     frame = pl.DataFrame(cleaned)
     known = np.flatnonzero(frame.select(~pl.all_horizontal(pl.all().is_null())).to_series().to_numpy())
     named = frame if len(known) == len(frame) else frame[known]
-    ids, first = group_columns([named.hash_rows().to_numpy()], [2**64], len(named))
-    if not named.equals(named[first[ids]]):
-        # Two people have the same hash.
-        distinct = named.unique().with_row_index("")
-        found = named.join(distinct, on=list(cleaned), how="left", nulls_equal=True, maintain_order="left")
-        ids = found[""].to_numpy().astype(np.int32)
     numbers = np.full(len(frame), -1, np.int32)
-    numbers[known] = ids
+    numbers[known], _ = numbered(named)
     return numbers
 
 

@@ -12,6 +12,7 @@ from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.table.row_order import ColumnOrder
+from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,13 +276,13 @@ def _all_of_rows(columns: Sequence[tuple[TreatedColumn, _Made | None]], rows: pl
     """Treat columns of a batch, which come as one column of structs, and give them back as one."""
     import polars as pl
 
-    made = [_of_rows(column, done, rows).alias(f"c{i}") for i, (column, done) in enumerate(columns)]
+    frame, codes = rows.struct.unnest(), Codes()
+    made = [_of_rows(column, done, frame, codes).alias(f"c{i}") for i, (column, done) in enumerate(columns)]
     return nameless(pl.DataFrame(made).to_struct(""))
 
 
-def _of_rows(column: TreatedColumn, done: _Made | None, rows: pl.Series) -> pl.Series:
-    """Treat the rows of a batch, which come as one column of structs."""
-    frame = rows.struct.unnest()
+def _of_rows(column: TreatedColumn, done: _Made | None, frame: pl.DataFrame, codes: Codes) -> pl.Series:
+    """Treat a column of a batch."""
     draws = None
     if done is not None:
         here = frame[_PLACE]
@@ -293,4 +294,4 @@ def _of_rows(column: TreatedColumn, done: _Made | None, rows: pl.Series) -> pl.S
         first = int(places.min())
         # Rows of a batch stand beside each other, or nearly so.
         draws = column.draws.numbers(first, int(places.max()) + 1)[places - first]
-    return nameless(column.of(frame, draws))
+    return nameless(column.of(frame, draws, codes))

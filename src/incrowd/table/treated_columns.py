@@ -14,7 +14,8 @@ from incrowd.io.frames import without_negative_zero
 from incrowd.table.missing import null_values_of
 from incrowd.table.spellings import Spelling
 from incrowd.treatments._linked import Linked
-from incrowd.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment, by_value
+from incrowd.treatments.base import HOUSEHOLD, PERSON, Batch, Distinct, Reads, Treatment
+from incrowd.treatments.coded import Coded, Codes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +32,7 @@ _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])"
 _EXACT = 2.0**53
 _WIDEST = 2.0**62
 _EPOCH = dt.date(1970, 1, 1).toordinal()
+_DATE = len("2020-03-05")
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class TreatedColumn:
         """
         import polars as pl
 
-        read = {"value": self._read(nameless(found.to_series())).values}
+        read = {"value": self._read(nameless(found.to_series()), Codes()).values}
         if self.treatment.strata is not None:
             read["group"] = as_texts(nameless(found.to_series(1)), self.null_values)
         rows = pl.DataFrame({**read, "records": pl.Series(counts, dtype=pl.Int64)}).drop_nulls("value")
@@ -128,23 +130,37 @@ class TreatedColumn:
             return pl.String()
         return self.treatment.type_of(came)
 
-    def of(self, rows: pl.DataFrame, draws: NDArray[np.uint64] | None = None) -> pl.Series:
-        """Treat rows, which have `columns` at least."""
-        read = self._read(nameless(rows[self.name]))
-        made = self.treatment.treat(self._batch(read, rows, draws))
+    def of(
+        self, rows: pl.DataFrame, draws: NDArray[np.uint64] | None = None, codes: Codes | None = None
+    ) -> pl.Series:
+        """Treat rows, which have `columns` at least.
+
+        Parameters
+        ----------
+        draws
+            The random numbers of these rows, where the treatment needs such.
+        codes
+            What was found of these very rows for other columns.
+        """
+        codes = Codes() if codes is None else codes
+        read = self._read(nameless(rows[self.name]), codes)
+        made = self.treatment.treat(self._batch(read, rows, draws, codes))
         return read.written(made, self.type_of(rows[self.name].dtype)).alias(self.name)
 
     def batch(self, rows: pl.DataFrame) -> Batch:
         """Read rows, which have `columns` at least, as the treatment is given them."""
-        return self._batch(self._read(nameless(rows[self.name])), rows, None)
+        codes = Codes()
+        return self._batch(self._read(nameless(rows[self.name]), codes), rows, None, codes)
 
-    def _batch(self, read: _Read, rows: pl.DataFrame, draws: NDArray[np.uint64] | None) -> Batch:
+    def _batch(
+        self, read: _Read, rows: pl.DataFrame, draws: NDArray[np.uint64] | None, codes: Codes
+    ) -> Batch:
         beside = {
-            name: self._beside(name, nameless(rows[name]))
+            name: self._beside(name, nameless(rows[name]), codes)
             for name in self.columns
             if name != self.name or name in self.treatment.columns
         }
-        return Batch(read.values, beside, self.decided, self.secret, draws, self.name)
+        return Batch(read.values, beside, self.decided, self.secret, draws, self.name, codes)
 
     def named(self, found: pl.DataFrame) -> pl.DataFrame:
         """Give combinations of `columns`, as an engine counted them, their names."""
@@ -190,17 +206,15 @@ class TreatedColumn:
             return replace(column, decided={**column.decided, **decided})
         raise AssertionError(kinds)
 
-    def _beside(self, name: str, series: pl.Series) -> pl.Series:
+    def _beside(self, name: str, series: pl.Series, codes: Codes) -> pl.Series:
         """Read another column, as that one writes its values."""
         reads = self.treatment.reads_of(name)
-        if reads == "text":
-            return as_texts(series, self.null_values)
         known = {each.name: each for each in self.others}
         attribute = known[name] if name in known else replace(self.attribute.unspelled(), name=name)
-        return _READERS[reads](series, replace(self, attribute=attribute)).values
+        return _READERS[reads](series, replace(self, attribute=attribute), codes).values
 
-    def _read(self, series: pl.Series) -> _Read:
-        return _READERS[self.treatment.reads](series, self)
+    def _read(self, series: pl.Series, codes: Codes) -> _Read:
+        return _READERS[self.treatment.reads](series, self, codes)
 
 
 def as_texts(series: pl.Series, null_values: tuple[str, ...]) -> pl.Series:
@@ -232,7 +246,6 @@ class _Read(NamedTuple):
     values: pl.Series
     came: pl.Series
     column: TreatedColumn
-    rest: Any = None
 
     def written(self, made: pl.Series, kind: pl.DataType) -> pl.Series:
         """Write what a treatment made."""
@@ -256,14 +269,26 @@ def _refuse(column: TreatedColumn, wrong: int, what: str) -> SchemaError:
     )
 
 
-def _texts(series: pl.Series, column: TreatedColumn) -> _Read:
+def _texts(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
+    def coded() -> Coded:
+        return codes.of(column.name, series).read(lambda found: as_texts(found, column.null_values))
+
+    codes.offer_texts(column.name, coded)
     return _Read(as_texts(series, column.null_values), series, column)
+
+
+def _by_value(series: pl.Series, column: TreatedColumn, codes: Codes, read: _Reader) -> pl.Series:
+    """Read each distinct text of a column."""
+    coded = codes.of(column.name, series)
+    return coded.read(lambda found: as_texts(found, column.null_values)).each(
+        lambda texts: read(texts, column)
+    )
 
 
 # --- numbers -----------------------------------------------------------------------------------------
 
 
-def _numbers(series: pl.Series, column: TreatedColumn) -> _Read:
+def _numbers(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
     import polars as pl
 
     kind = series.dtype
@@ -276,8 +301,7 @@ def _numbers(series: pl.Series, column: TreatedColumn) -> _Read:
                 "text and mask it, or leave it out"
             )
         return _Read(values, series, column)
-    texts = as_texts(series, column.null_values)
-    return _Read(by_value(texts, lambda found: _as_numbers(found, column)), series, column)
+    return _Read(_by_value(series, column, codes, _as_numbers), series, column)
 
 
 def _as_numbers(texts: pl.Series, column: TreatedColumn) -> pl.Series:
@@ -304,7 +328,9 @@ def _numbers_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Seri
     if kind.is_numeric():
         return made.cast(kind)
     spelling = read.column.attribute.spelling
-    return by_value(made, lambda numbers: pl.Series([_number(x, spelling) for x in numbers], dtype=pl.String))
+    return Coded.of(made).each(
+        lambda numbers: pl.Series([_number(x, spelling) for x in numbers], dtype=pl.String)
+    )
 
 
 def _number(value: float, spelling: Spelling) -> str:
@@ -322,7 +348,7 @@ def _number(value: float, spelling: Spelling) -> str:
 # --- days --------------------------------------------------------------------------------------------
 
 
-def _days(series: pl.Series, column: TreatedColumn) -> _Read:
+def _days(series: pl.Series, column: TreatedColumn, codes: Codes) -> _Read:
     import polars as pl
 
     kind = series.dtype
@@ -332,10 +358,9 @@ def _days(series: pl.Series, column: TreatedColumn) -> _Read:
         return _Read(local.cast(pl.Date).cast(pl.Int32).cast(pl.Int64), known, column)
     if kind.is_numeric():
         raise _refuse(column, series.n_unique(), "dates")
-    texts = as_texts(series, column.null_values)
-    if column.attribute.format is not None:
-        return _Read(by_value(texts, lambda found: _spelled_days(found, column)), texts, column)
-    return _Read(by_value(texts, lambda found: _plain_days(found, column)), texts, column)
+    read = _plain_days if column.attribute.format is None else _spelled_days
+    days = _by_value(series, column, codes, read)
+    return _Read(days, as_texts(series, column.null_values), column)
 
 
 def _spelled_days(texts: pl.Series, column: TreatedColumn) -> pl.Series:
@@ -370,34 +395,68 @@ def _days_written(read: _Read, made: pl.Series, kind: pl.DataType) -> pl.Series:
     if isinstance(kind, pl.Datetime):
         start = came if keeps else came.dt.truncate("1d")
         return pl.select(pl.lit(start) + pl.duration(days=pl.lit(moved))).to_series().cast(kind)
-    pattern = read.column.attribute.format
-    if pattern is None:
-        days = made.cast(pl.Int32).cast(pl.Date).dt.to_string("iso")
-        return days + came.str.slice(10) if keeps else days
+    spelling = read.column.attribute.spelling
+    if spelling.format is None:
+        days = _each_day(made, _plain_texts)
+        times = came.str.slice(_DATE)
+        return days + times if keeps and (times != "").any() else days
+    if not (keeps and spelling.is_timed):
+        return _each_day(made, lambda days: _spelled_texts(days, spelling))
     pairs = pl.DataFrame({"text": came, "moved": moved})
     distinct = pairs.drop_nulls().unique()
-    spelling = read.column.attribute.spelling
-    texts = [_moved(spelling, text, days, keeps=keeps) for text, days in distinct.iter_rows()]
+    texts = [_moved(spelling, text, days) for text, days in distinct.iter_rows()]
     table = distinct.with_columns(pl.Series("made", texts, dtype=pl.String))
     return pairs.join(table, on=["text", "moved"], how="left", maintain_order="left")["made"]
 
 
-def _moved(spelling: Spelling, text: str, days: int, *, keeps: bool) -> str:
-    """Write the day that lies so many days after another, as the column writes days."""
+def _each_day(made: pl.Series, write: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """Write days, each of them once where there are fewer than rows."""
+    import polars as pl
+
+    known = made.drop_nulls().cast(pl.Int64)
+    first, last = known.min(), known.max()
+    if not isinstance(first, int) or not isinstance(last, int) or last - first >= len(made):
+        return Coded.of(made).each(write)
+    days = pl.Series(range(first, last + 1), dtype=pl.Int64)
+    return write(days).gather(made.cast(pl.Int64) - first)
+
+
+def _plain_texts(days: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return days.cast(pl.Int32).cast(pl.Date).dt.to_string("iso")
+
+
+def _spelled_texts(days: pl.Series, spelling: Spelling) -> pl.Series:
+    import polars as pl
+
+    assert spelling.format is not None
+    try:
+        dates = [dt.date.fromordinal(_EPOCH + day) for day in days]
+    except (OverflowError, ValueError):
+        raise _at_the_ends() from None
+    midnight = dt.time()
+    texts = [dt.datetime.combine(date, midnight).strftime(spelling.format) for date in dates]
+    return pl.Series(texts, dtype=pl.String)
+
+
+def _moved(spelling: Spelling, text: str, days: int) -> str:
+    """Write the point of time that lies so many days after another, as the column writes such."""
     moment = spelling.moment(text)
     assert moment is not None
     assert spelling.format is not None
-    if not keeps:
-        moment = dt.datetime.combine(moment.date(), dt.time())
     try:
         return (moment + dt.timedelta(days=days)).strftime(spelling.format)
     except OverflowError:
-        raise SchemaError(
-            "a date is too near to the years 1 or 9999 to be shifted; correct it first"
-        ) from None
+        raise _at_the_ends() from None
 
 
-_READERS: dict[Reads, Callable[[pl.Series, TreatedColumn], _Read]] = {
+def _at_the_ends() -> SchemaError:
+    return SchemaError("a date is too near to the years 1 or 9999 to be shifted; correct it first")
+
+
+_Reader = Callable[["pl.Series", TreatedColumn], "pl.Series"]
+_READERS: dict[Reads, Callable[[pl.Series, TreatedColumn, Codes], _Read]] = {
     "text": _texts,
     "number": _numbers,
     "date": _days,

@@ -117,7 +117,8 @@ class Linked(Treatment):
             if name != self.lead or self.lead in self.of.columns
         }
         decided = batch.decided.get("lead", {})
-        return Batch(batch.beside[self.lead], beside, decided, batch.secret, name=self.lead)
+        values = batch.beside[self.lead]
+        return Batch(values, beside, decided, batch.secret, name=self.lead, codes=batch.codes)
 
     def decide(self, batch: Batch, records: pl.Series) -> dict[str, Any]:
         """Decide what goes with each treated value.

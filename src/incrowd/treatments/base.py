@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from incrowd.errors import ParameterError, quoted, setting
 from incrowd.parameters import Configured, Parameter, Registry
+from incrowd.treatments._whose import whose
+from incrowd.treatments.coded import Coded, Codes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,11 +23,9 @@ __all__ = [
     "LINKED",
     "PERSON",
     "Batch",
-    "Coded",
     "Distinct",
     "Reads",
     "Treatment",
-    "by_value",
     "treatment_of",
     "treatment_texts",
 ]
@@ -85,6 +85,8 @@ class Batch:
         uint64[rows]: a random number for each row, where the treatment is random.
     name
         The column's name.
+    codes
+        What was found of these rows already.
     """
 
     values: pl.Series
@@ -93,9 +95,21 @@ class Batch:
     secret: Secret | None = None
     draws: NDArray[np.uint64] | None = None
     name: str = ""
+    codes: Codes = field(default_factory=Codes, repr=False)
 
     def __repr__(self) -> str:
         return f"Batch({len(self.values):,} rows)"
+
+    def coded(self) -> Coded:
+        """Return the column, which is read as texts, by its distinct values."""
+        return self.codes.texts(self.name, self.values)
+
+    def people(self) -> Coded:
+        """Return what all further columns name together, as whose row it is, by its distinct values."""
+        if len(self.beside) == 1:
+            [(name, column)] = self.beside.items()
+            return self.codes.texts(name, column)
+        return self.codes.once(("whose", *self.beside), lambda: Coded.of(whose(list(self.beside.values()))))
 
 
 @dataclass(frozen=True)
@@ -277,64 +291,6 @@ class Treatment(Configured):
     def sentence(self, column: str) -> str:
         """Say what was done to a column, and what that does not promise."""
         return f"{column} {self.promise}. {self.no_promise}".rstrip()
-
-
-class Coded(NamedTuple):
-    """A column by its distinct values, in the order in which they are met.
-
-    Attributes
-    ----------
-    values
-        The column.
-    distinct
-        Its distinct values; missing is one.
-    codes
-        Which of them each row has.
-    """
-
-    values: pl.Series
-    distinct: pl.Series
-    codes: pl.Series
-
-    @classmethod
-    def of(cls, values: pl.Series, shared: dict[Any, Any]) -> Coded:
-        """Find the distinct values, or take those that another column found in the same rows."""
-        import numpy as np
-        import polars as pl
-
-        known: Coded | None = shared.get(cls)
-        if known is not None and len(known.values) == len(values) and known.values.equals(values):
-            return known
-        rows = pl.DataFrame({"value": values}).with_row_index("row")
-        grouped = rows.group_by("value", maintain_order=True).agg("row")
-        codes = np.empty(len(values), np.int64)
-        codes[grouped["row"].explode().to_numpy()] = np.repeat(
-            np.arange(len(grouped)), grouped["row"].list.len()
-        )
-        found = cls(values, grouped["value"], pl.Series(codes))
-        # Written at once, so that threads see one or the other.
-        shared[cls] = found
-        return found
-
-    def each(self, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
-        """Make a column of what each distinct value becomes; missing ones stay missing."""
-        import polars as pl
-
-        known = self.distinct.is_not_null()
-        found = made(self.distinct.filter(known))
-        if known.all():
-            return found.gather(self.codes)
-        places = pl.select(pl.when(pl.lit(known)).then(pl.lit(known).cum_sum() - 1)).to_series()
-        return found.gather(places).gather(self.codes)
-
-
-def by_value(values: pl.Series, made: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """Make a column of what each distinct value becomes; missing ones stay missing."""
-    distinct = values.drop_nulls().unique()
-    if len(distinct) == len(values):
-        return made(values)
-    found = made(distinct)
-    return values.replace_strict(distinct, found, default=None, return_dtype=found.dtype)
 
 
 PERSON = "person"

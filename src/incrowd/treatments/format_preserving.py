@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.treatments._ff1 import FF1
-from incrowd.treatments.base import Batch, Distinct, Treatment, by_value
+from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class FormatPreserving(Treatment):
         """Encrypt the rows."""
         assert batch.secret is not None
         cipher = FF1(batch.secret.for_purpose(self.name).digest(b"AES-256"), len(_ALPHABETS[self.alphabet]))
-        return by_value(batch.values, lambda texts: self._encrypted(texts, cipher))
+        return batch.coded().each(lambda texts: self._encrypted(texts, cipher))
 
     def _encrypted(self, texts: pl.Series, cipher: FF1) -> pl.Series:
         import polars as pl

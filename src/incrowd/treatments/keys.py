@@ -10,9 +10,16 @@ import stat
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, quoted
+from incrowd.kernels.jit import FEW
+from incrowd.kernels.sha256 import BLOCK, LONGEST, keyed_digests, state_after
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = ["KEY_MEANING", "Secret", "check_source", "read_key"]
 
@@ -22,8 +29,9 @@ KEY_MEANING = "where the key is: env:NAME, file:PATH or prompt"
 _SHORTEST = 32
 _BITS = 96
 _LARGEST = 1 << 16
-_BLOCK = 64
-"""Bytes that SHA-256 takes at a time."""
+_DIGEST = 32
+_PADS = (0x36, 0x5C)
+"""What the key is mixed with for the inner and for the outer hash."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _MAKE = "make one with: openssl rand -hex 32"
 
@@ -39,12 +47,14 @@ class Secret:
     '5bdcc146bf60754e'
     """
 
-    __slots__ = ("_key", "known", "shared")
+    __slots__ = ("_key", "known", "origin", "shared")
 
-    def __init__(self, key: bytes, shared: dict[Any, Any] | None = None) -> None:
+    def __init__(self, key: bytes, copied: Secret | None = None) -> None:
         self._key = key
-        self.shared: dict[Any, Any] = {} if shared is None else shared
-        """What columns with this key have computed of the same rows."""
+        self.origin: object = object() if copied is None else copied.origin
+        """The same for all copies of one key."""
+        self.shared: dict[Any, Any] = {} if copied is None else copied.shared
+        """What columns with this key keep for the next rows."""
         self.known: Any = None
         """What a treatment has computed already and wants to use again."""
 
@@ -56,19 +66,46 @@ class Secret:
 
     def copy(self) -> Secret:
         """Return the same key, without what is known already but with what columns share."""
-        return Secret(self._key, self.shared)
+        return Secret(self._key, self)
 
     def digest(self, message: bytes) -> bytes:
         """Return the HMAC-SHA-256 of a message (RFC 2104, FIPS 180-4): 32 bytes."""
         return hmac.digest(self._key, message, hashlib.sha256)
 
-    def digests(self, messages: list[bytes]) -> list[bytes]:
-        """Return `digest` of many messages."""
-        # Of both hashes the first block is always the key, so it is hashed once.
-        block = self._key if len(self._key) <= _BLOCK else hashlib.sha256(self._key).digest()
-        block = block.ljust(_BLOCK, b"\0")
-        inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block))
-        outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
+    def digests(self, texts: pl.Series) -> NDArray[np.uint8]:
+        """Return `digest` of the UTF-8 of many texts, none missing: uint8[texts, 32]."""
+        import numpy as np
+        import polars as pl
+
+        sizes = texts.str.len_bytes().to_numpy()
+        found = np.empty((len(texts), _DIGEST), np.uint8)
+        # Compiled loops are for many short texts, which most identifiers are.
+        short = sizes <= (LONGEST if len(texts) > FEW else -1)
+        if short.any():
+            chosen = texts if short.all() else texts.filter(pl.Series(short))
+            data = np.frombuffer(chosen.str.join("").item().encode(), np.uint8)
+            ends = np.concatenate(([0], np.cumsum(sizes[short], dtype=np.int64)))
+            found[short] = keyed_digests(data, ends, self._states())
+        if not short.all():
+            messages = texts.filter(pl.Series(~short)).cast(pl.Binary)
+            made = b"".join(self._each(messages.to_list()))
+            found[~short] = np.frombuffer(made, np.uint8).reshape(-1, _DIGEST)
+        return found
+
+    def _padded(self, byte: int) -> bytes:
+        """Return the first block of one of the two hashes (RFC 2104)."""
+        block = self._key if len(self._key) <= BLOCK else hashlib.sha256(self._key).digest()
+        return bytes(each ^ byte for each in block.ljust(BLOCK, b"\0"))
+
+    def _states(self) -> NDArray[np.uint32]:
+        """Return what the hashes are after the first block, which is always the key."""
+        import numpy as np
+
+        return np.stack([state_after(self._padded(pad)) for pad in _PADS])
+
+    def _each(self, messages: list[bytes]) -> list[bytes]:
+        """Return `digest` of each message; the key is hashed once."""
+        inner, outer = (hashlib.sha256(self._padded(pad)) for pad in _PADS)
         found = []
         for message in messages:
             first, second = inner.copy(), outer.copy()

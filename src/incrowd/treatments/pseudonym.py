@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.treatments._kept import KEPT, Kept
-from incrowd.treatments.base import Batch, Coded, Distinct, Treatment
+from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from incrowd.treatments.keys import Secret
 
@@ -22,6 +23,8 @@ __all__ = ["Pseudonym", "tokens"]
 
 _LONGEST = {"hex": 64, "base32": 52, "digits": 77}
 """Characters that 256 bits have in each form."""
+_LETTERS = {"hex": b"0123456789abcdef", "base32": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"}
+"""What stands for four bits, or for five (RFC 4648)."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Pseudonym(Treatment):
         """Replace the rows."""
         secret = batch.secret
         assert secret is not None
-        rows = Coded.of(batch.values, secret.shared)
+        rows = batch.coded()
         known: _Known | None = secret.known
         if known is not None and (len(known.values) <= KEPT or len(batch.values) >= len(known.values)):
             # All of them were computed when they were checked.
@@ -163,14 +166,31 @@ class _Known:
 
 def tokens(values: pl.Series, secret: Secret, form: str, length: int) -> pl.Series:
     """Return the token of each text: the first characters of its digest in a form."""
+    import numpy as np
     import polars as pl
 
-    digests = secret.digests(values.cast(pl.Binary).to_list())
-    if form == "hex":
-        found = [digest.hex()[:length] for digest in digests]
-    elif form == "base32":
-        found = [base64.b32encode(digest).decode()[:length] for digest in digests]
-    else:
+    if not len(values):
+        return pl.Series([], dtype=pl.String)
+    digests = secret.digests(values)
+    if form == "digits":
         # A remainder by a power of ten: of 256 bits, no token is noticeably more likely than another.
-        found = [f"{int.from_bytes(digest) % 10**length:0{length}}" for digest in digests]
-    return pl.Series(found, dtype=pl.String)
+        found = [f"{int.from_bytes(digest) % 10**length:0{length}}" for digest in map(bytes, digests)]
+        return pl.Series(found, dtype=pl.String)
+    letters = _letters(digests, _LETTERS[form], length)
+    return pl.Series(np.ascontiguousarray(letters).view(f"S{length}").ravel()).cast(pl.String)
+
+
+def _letters(digests: NDArray[np.uint8], letters: bytes, length: int) -> NDArray[np.uint8]:
+    """Write the first bits of digests, as many at a time as a letter stands for: uint8[digests, length]."""
+    import numpy as np
+
+    bits = len(letters).bit_length() - 1
+    columns = np.zeros((length * bits // 8 + 2, len(digests)), np.uint16)
+    read = digests[:, : len(columns)].T
+    columns[: len(read)] = read
+    found = np.empty((length, len(digests)), np.uint8)
+    for place in range(length):
+        byte, bit = divmod(place * bits, 8)
+        both = (columns[byte] << 8) | columns[byte + 1]
+        found[place] = np.frombuffer(letters, np.uint8)[(both >> (16 - bits - bit)) & (len(letters) - 1)]
+    return found.T

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.treatments._kept import Kept
-from incrowd.treatments._whose import whose
-from incrowd.treatments.base import LINKED, PERSON, Batch, Coded, Reads, Treatment
+from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
 if TYPE_CHECKING:
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from incrowd.treatments.coded import Coded
     from incrowd.treatments.keys import Secret
 
 __all__ = ["ShiftDates"]
 
 _WEEK = 7
-_WORDS = 4
-"""Words of 64 bits that a digest has."""
+_WORD = 8
+"""Bytes of a digest that an offset is drawn from."""
 
 
 @dataclass(frozen=True)
@@ -112,27 +112,23 @@ class ShiftDates(Treatment):
         """Shift the rows."""
         import polars as pl
 
-        assert batch.secret is not None
-        secret = batch.secret.for_purpose(self.name)
-        people = whose(list(batch.beside.values()))
-        offsets = self._of_rows(people, batch.secret.shared, secret)
-        return pl.select(pl.lit(batch.values) + pl.lit(offsets)).to_series()
+        return pl.select(pl.lit(batch.values) + pl.lit(self._of_rows(batch))).to_series()
 
-    def _of_rows(self, people: pl.Series, shared: dict[Any, Any], secret: Secret) -> pl.Series:
-        """Return the offset of each row, or what another column has found for the same rows."""
+    def _of_rows(self, batch: Batch) -> pl.Series:
+        """Return the offset of each row, which other columns of the same rows may have found."""
+        secret = batch.secret
+        assert secret is not None
+        like = (self.name, self.days, self.keep_weekday, secret.origin)
+        return batch.codes.once((*like, *batch.beside), lambda: self._of_people(batch.people(), secret))
+
+    def _of_people(self, people: Coded, secret: Secret) -> pl.Series:
+        """Return the offset of each row."""
         import polars as pl
 
-        like = (self.name, self.days, self.keep_weekday)
-        known = shared.get(like)
-        if known is not None and len(known[0]) == len(people) and known[0].equals(people):
-            return cast("pl.Series", known[1])
+        purpose = secret.for_purpose(self.name)
         # By the key's copy a table has; a person's rows are in many batches.
-        kept = shared.setdefault((*like, Kept), Kept())
-        offsets = Coded.of(people, shared).each(
-            lambda texts: pl.Series(kept.of(texts, lambda new: self._offsets(new, secret)))
-        )
-        shared[like] = people, offsets
-        return offsets
+        kept = secret.shared.setdefault((self.name, self.days, self.keep_weekday), Kept())
+        return people.each(lambda texts: pl.Series(kept.of(texts, lambda new: self._offsets(new, purpose))))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
         """Shift linked days by the offsets of their rows; they need none in the lead."""
@@ -141,12 +137,10 @@ class ShiftDates(Treatment):
     def _offsets(self, people: pl.Series, secret: Secret) -> NDArray[np.int64]:
         """Return the offset of each person: from -most to most steps, but never none."""
         import numpy as np
-        import polars as pl
 
         step = _WEEK if self.keep_weekday else 1
         most = self.days // step
-        digests = b"".join(secret.digests(people.cast(pl.Binary).to_list()))
-        # The first 64 bits of each: more than enough for a range of days.
-        first = np.frombuffer(digests, ">u8").reshape(-1, _WORDS)[:, 0]
+        # The first 64 bits of each digest: more than enough for a range of days.
+        first = np.ascontiguousarray(secret.digests(people)[:, :_WORD]).view(">u8").ravel()
         drawn = (first % np.uint64(2 * most)).astype(np.int64) - most
         return (drawn + (drawn >= 0)) * step

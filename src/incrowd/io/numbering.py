@@ -1,0 +1,45 @@
+"""Rows of the same values get the same number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["numbered"]
+
+
+def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give combinations of values numbers in the order in which they are met; missing is a value.
+
+    Returns
+    -------
+    numbers
+        int32[rows], from 0 without gaps.
+    first
+        int64[combinations]: the first row of each.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> numbered(pl.DataFrame({"ward": ["b", "a", None, "b"]}))[0].tolist()
+    [0, 1, 2, 0]
+    """
+    import numpy as np
+    import polars as pl
+
+    from incrowd.kernels.grouping import group_columns
+
+    numbers, first = group_columns([frame.hash_rows().to_numpy()], [2**64], len(frame))
+    if frame.equals(frame[first[numbers]]):
+        return numbers, first
+    # Two combinations have the same hash.
+    plain = frame.rename({name: f"{place}" for place, name in enumerate(frame.columns)})
+    grouped = plain.with_row_index("row").group_by(*plain.columns, maintain_order=True).agg("row")
+    places = np.empty(len(frame), np.int32)
+    rows = grouped["row"].explode().to_numpy()
+    places[rows] = np.repeat(np.arange(len(grouped), dtype=np.int32), grouped["row"].list.len())
+    return places, grouped.select(pl.col("row").list.first()).to_series().cast(pl.Int64).to_numpy()

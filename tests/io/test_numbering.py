@@ -1,0 +1,47 @@
+"""Rows of the same values get the same number, in the order in which they are met."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd.io.numbering import numbered
+from incrowd.treatments.coded import Coded, Codes
+
+ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, None])), max_size=9)
+
+
+def frame(rows: list) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"^t$": pl.String, "row": pl.Int64}, orient="row")
+
+
+@given(ROWS, st.booleans())
+def test_numbers_follow_the_first_row_of_each_combination(rows, alike):
+    with pytest.MonkeyPatch.context() as patch:
+        if alike:
+            # All rows have one hash.
+            patch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
+        numbers, first = numbered(frame(rows))
+    met = list(dict.fromkeys(rows))
+    assert numbers.tolist() == [met.index(row) for row in rows]
+    assert first.tolist() == [rows.index(row) for row in met]
+
+
+@given(st.lists(st.sampled_from(["a", "bb", "", None]), max_size=6))
+def test_a_column_is_made_of_its_distinct_values(values):
+    coded = Coded.of(pl.Series(values, dtype=pl.String))
+    assert len(coded.distinct) == len(set(values))
+    assert coded.rows().to_list() == values
+    # What is read as missing stays so.
+    lengths = coded.read(lambda known: known.replace("bb", None)).each(lambda known: known.str.len_chars())
+    assert lengths.to_list() == [None if value in (None, "bb") else len(value) for value in values]
+
+
+def test_columns_are_numbered_once_and_sooner_where_somebody_knows_how():
+    codes, column = Codes(), pl.Series(["a", "b", "a"])
+    assert codes.of("who", column) is codes.of("who", column)
+    codes.offer_texts("who", lambda: codes.of("who", column))
+    assert codes.texts("who", column) is codes.of("who", column)
+    assert codes.texts("else", pl.Series(["c"])).rows().to_list() == ["c"]
