@@ -80,7 +80,7 @@ docs: $(VENV)/.installed ## write the pages and the public names that are made f
 	$(BIN)/python -m incrowd.cli.reference policy-schema > docs/policy.schema.json
 
 evidence: $(VENV)/.installed-test ## write docs/evidence.md from the tests that hold published figures
-	INCROWD_EVIDENCE=1 $(BIN)/python -m pytest tests/test_published.py tests/compat tests/risk/test_risks.py
+	INCROWD_EVIDENCE=1 $(BIN)/python -m pytest tests/test_published.py tests/compat tests/risk/test_risks.py tests/treatments/test_perturbation.py
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) demo-release gallery site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

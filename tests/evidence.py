@@ -27,6 +27,7 @@ SOURCES = {
     "notebook": "The teaching notebook of Mondrian, on UCI Adult",
     "comp430": "COMP 430/530, homework 1: its text in exact arithmetic, read by somebody else",
     "sdcmicro": "sdcMicro, the figures of its tests of individual risk",
+    "mdav": "Domingo-Ferrer and Torra, MDAV, 2005, on the tables that sdcMicro ships",
     "guide": "Benschop, Machingauta and Welch, Statistical disclosure control: a practice guide",
 }
 HEAD = """# Evidence
