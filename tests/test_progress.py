@@ -6,12 +6,17 @@ import gc
 import threading
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import incrowd as ic
+from incrowd.engines import engine_for
 from incrowd.io import streams
-from incrowd.progress import Cancellable, Cancelled, Silent, check, interrupting
+from incrowd.io.passing import passing
+from incrowd.kernels import jit
+from incrowd.kernels.grouping import group_codes
+from incrowd.progress import Cancellable, Cancelled, Silent, check, current, interrupting, running
 from incrowd.samples import hospital, hospital_policy
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t WHERE n < 0"
@@ -236,3 +241,128 @@ def test_a_count_of_files_is_cancelled_while_the_query_runs(tmp_path):
     with engine._opened(), pytest.raises(Cancelled):
         engine._save("endless", ENDLESS)
     timer.join()
+
+
+def test_a_thread_knows_the_job_that_it_works_for():
+    job, other = Cancellable(), Cancellable()
+    assert current() is None
+    with running(job):
+        with running(Silent()):
+            # What is shown nowhere still belongs to the job.
+            assert current() is job
+        with running(other):
+            assert current() is other
+        check()
+        job.cancel()
+        with pytest.raises(Cancelled):
+            check()
+        found: list[object] = []
+        stranger = threading.Thread(target=lambda: found.append(current()))
+        stranger.start()
+        stranger.join()
+        assert found == [None]
+    assert current() is None
+    check()
+
+
+def test_kernels_of_a_cancelled_job_do_not_begin_in_any_thread(monkeypatch):
+    monkeypatch.setenv("INCROWD_THREADS", "2")
+    job, begun = Cancellable(), []
+
+    def work(start: int, stop: int) -> None:
+        check()
+        begun.append(start)
+        job.cancel()
+
+    items = np.arange(0, 10_000_001, 1_000_000, dtype=np.int64)
+    with running(job), pytest.raises(Cancelled):
+        jit.over_ranges(work, items)
+    # Those that had begun on the two cores went on to their end, and no others.
+    assert 1 <= len(begun) <= 2
+    with running(job), pytest.raises(Cancelled):
+        jit.each_on_a_core(lambda item: work(item, item), [1, 2, 3])
+    assert len(begun) <= 2
+    with running(job), pytest.raises(Cancelled):
+        group_codes([np.zeros(9, np.int64)], 9)
+
+
+def test_rows_of_a_plan_stop_coming(tmp_path):
+    job = Cancellable()
+    frame = pl.LazyFrame({"age": [30, 31]})
+    assert passing(frame) is frame
+    with running(job):
+        plan = passing(frame)
+    assert plan.collect().equals(frame.collect())
+    job.cancel()
+    with pytest.raises(Cancelled):
+        plan.sink_csv(tmp_path / "people.csv")
+    with running(job), pytest.raises(Cancelled):
+        engine_for(frame).count(ic.Schema(["age"]))
+
+
+class Watching(Cancellable):
+    """A job that is cancelled when it is looked at for the so manieth time."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.left = looks
+
+    @property
+    def cancelled(self) -> bool:
+        self.left -= 1
+        if self.left < 0:
+            self.cancel()
+        return super().cancelled
+
+
+@pytest.mark.parametrize("engine", ["memory", "files"])
+def test_writing_a_release_is_given_up_and_leaves_what_was_there(tmp_path, engine, hospital_release):
+    release, target = hospital_release(engine), tmp_path / "release.csv"
+    target.write_text("what was there\n")
+    looks = 0
+    while True:
+        try:
+            release.write(target, force=True, progress=Watching(looks))
+        except Cancelled:
+            assert [path.name for path in tmp_path.iterdir()] == ["release.csv"]
+            assert target.read_text() == "what was there\n"
+            looks = 2 * looks + 1
+        else:
+            break
+    assert looks > 1
+    assert len(pl.read_csv(target)) == 300
+
+
+@pytest.fixture
+def hospital_release(tmp_path_factory):
+    def made(engine: str) -> ic.Release:
+        table = hospital(300).select("age", "sex")
+        if engine == "files":
+            path = tmp_path_factory.mktemp("table") / "people.csv"
+            table.write_csv(path)
+            table = ic.scan(path)
+        return ic.anonymize(table, ic.Schema(["age", "sex"]), "k-anonymity:5")
+
+    return made
+
+
+def test_attacks_and_comparisons_are_given_up():
+    table = hospital(300).select("age", "sex", "diagnosis")
+    schema = ic.Schema(["age", "sex"], sensitive=["diagnosis"])
+    release = ic.anonymize(table, schema, "k-anonymity:5")
+    for verb in (
+        lambda job: ic.attack(table, release.table, schema, attacks=10, progress=job),
+        lambda job: ic.compare(table, schema, ["mondrian"], k=[2, 3], progress=job),
+    ):
+        with pytest.raises(Cancelled):
+            verb(StopsLate(1))
+
+
+class StopsLate(Watching):
+    """A job that is cancelled while it computes, and shows nothing."""
+
+    def stage(self, name: str) -> None:
+        """Ignore a stage."""
+
+    def advance(self, done: int, total: int) -> None:
+        """Ignore how far it is."""

@@ -1,4 +1,8 @@
-"""Progress: how long-running work reports how far it is, and how it is told to stop."""
+"""Progress: how long-running work reports how far it is, and how it is told to stop.
+
+Each thread knows the job that it works for (`running`). So what runs deep below a job, as a kernel or a query
+of a frame, looks whether it was cancelled (`check`), and nobody hands a progress down to it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,24 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
-__all__ = ["Cancellable", "Cancelled", "Progress", "Silent", "check", "interrupting"]
+__all__ = [
+    "Cancellable",
+    "Cancelled",
+    "Progress",
+    "Silent",
+    "check",
+    "current",
+    "in_job",
+    "interrupting",
+    "running",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _AGAIN = 0.1
 """Seconds until somebody who goes on all the same is interrupted once more."""
@@ -126,8 +145,46 @@ class _Waiting:
             self._over.wait(_AGAIN)
 
 
-def check(progress: Progress) -> None:
-    """Go on, or end a job that was cancelled; a progress that cannot be cancelled goes on.
+_JOB: ContextVar[Cancellable | None] = ContextVar("incrowd_job", default=None)
+"""The job that this thread works for."""
+
+
+@contextmanager
+def running(progress: Progress | Cancellable | None) -> Iterator[None]:
+    """Let this thread work for a job: what runs in this block looks whether the job was cancelled.
+
+    Example: ``with running(progress): release.write(path)``. A progress that cannot be cancelled changes
+    nothing: a part of a job that is shown elsewhere, or nowhere, still belongs to the job.
+    """
+    if not isinstance(progress, Cancellable):
+        yield
+        return
+    before = _JOB.set(progress)
+    try:
+        yield
+    finally:
+        _JOB.reset(before)
+
+
+def in_job(verb: Callable[P, T]) -> Callable[P, T]:
+    """Let a verb run for the job that its argument `progress` shows."""
+
+    @wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        given: Any = kwargs.get("progress")
+        with running(given):
+            return verb(*args, **kwargs)
+
+    return run
+
+
+def current() -> Cancellable | None:
+    """Return the job that this thread works for, None where it can work on."""
+    return _JOB.get()
+
+
+def check(progress: Progress | Cancellable | None = None) -> None:
+    """Go on, or end a job that was cancelled: this one, or that for which this thread works.
 
     Raises
     ------
@@ -135,10 +192,13 @@ def check(progress: Progress) -> None:
     """
     if isinstance(progress, Cancellable):
         progress.check()
+    job = _JOB.get()
+    if job is not None and job.cancelled:
+        raise Cancelled
 
 
 @contextmanager
-def interrupting(progress: Progress, interrupt: Callable[[], None]) -> Iterator[None]:
+def interrupting(progress: Progress | Cancellable | None, interrupt: Callable[[], None]) -> Iterator[None]:
     """Run what waits for others, and have it given up when the job is cancelled.
 
     Example: ``with interrupting(progress, connection.interrupt): connection.execute(query)``. The errors of
@@ -146,6 +206,8 @@ def interrupting(progress: Progress, interrupt: Callable[[], None]) -> Iterator[
 
     Parameters
     ----------
+    progress
+        That of the job. One that cannot be cancelled gives way to the job for which this thread works.
     interrupt
         Called from another thread, again and again until the block ends. Its errors are ignored.
 
@@ -153,8 +215,9 @@ def interrupting(progress: Progress, interrupt: Callable[[], None]) -> Iterator[
     ------
     Cancelled
     """
-    if not isinstance(progress, Cancellable):
+    job = progress if isinstance(progress, Cancellable) else current()
+    if job is None:
         yield
         return
-    with progress.interrupting(interrupt):
+    with running(job), job.interrupting(interrupt):
         yield

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Setting
 from incrowd.errors import TableError
+from incrowd.progress import check
 
 __all__ = ["composition", "composition_by_order"]
 
@@ -123,6 +124,7 @@ def composition(settings: Sequence[Setting], secret: str, attacks: int) -> Attac
     single = alone = lost = 0
     least = people
     for person in chosen.tolist():
+        check()
         found = [_candidates(setting, secret, person) for setting in settings]
         if not all(found):
             lost += 1

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.base import Attack, risk_of, wilson
 from incrowd.attacks.setting import Column, Part, Setting
+from incrowd.progress import check
 
 __all__ = ["singling_out", "size_factor"]
 
@@ -33,6 +34,7 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     covered = _Covered([column.of_records(first) for column in columns], records)
 
     def people(predicate: dict[int, Part]) -> tuple[int, int]:
+        check()
         met = np.logical_and.reduce(
             [columns[j].meets(part, of_release=False) for j, part in predicate.items()]
         )
@@ -45,6 +47,7 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     seen: set[str] = set()
     unique = 0
     for number, predicate in enumerate(islice(candidates, tries)):
+        check()
         if unique == attacks:
             break
         name = repr(predicate)
@@ -65,6 +68,7 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)
     lucky = 0
     for _ in range(made):
+        check()
         chosen = sorted(random.permutation(len(columns))[:width].tolist())
         rows = np.logical_and.reduce([columns[j].random_predicate(random) for j in chosen])
         lucky += int(rows[: setting.people].sum()) == 1

@@ -16,7 +16,7 @@ from incrowd.cli.interruption import JOBS
 from incrowd.cli.logs import LOG, LoggedProgress
 from incrowd.kernels.compiling import on_compiling
 from incrowd.privacy import MODELS
-from incrowd.progress import Cancellable, Progress, Silent
+from incrowd.progress import Cancellable, Progress, Silent, running
 from incrowd.table.documents import figure
 
 if TYPE_CHECKING:
@@ -352,13 +352,14 @@ class _Job(Cancellable):
 def progress() -> Iterator[Progress]:
     """Show progress on standard error while it is a terminal; show nothing when piped, and log if asked.
 
-    Ctrl-C cancels what is given this progress.
+    Ctrl-C cancels what is done meanwhile.
     """
     with _shown() as shown:
         job = _Job(shown)
         JOBS.append(job)
         try:
-            yield job
+            with running(job):
+                yield job
         finally:
             JOBS.remove(job)
 

@@ -11,6 +11,7 @@ from incrowd.engines.grouped import CELL, CHANGED, KEY, ROWS, GroupedEngine
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named, nameless
+from incrowd.io.passing import passing
 from incrowd.table.row_order import ColumnOrder
 from incrowd.treatments.coded import Codes
 
@@ -113,7 +114,7 @@ class ScanEngine(GroupedEngine):
         named = self._frame.select(
             column.alias(place) for column, place in zip(columns_named(columns), places, strict=True)
         )
-        counted = named.group_by(places).len("n").collect(engine="streaming")
+        counted = passing(named).group_by(places).len("n").collect(engine="streaming")
         return counted.drop("n"), counted["n"].cast(pl.Int64).to_numpy()
 
     def treated(self, columns: Sequence[TreatedColumn]) -> ScanEngine:
@@ -137,7 +138,7 @@ class ScanEngine(GroupedEngine):
             if not each.treatment.is_whole:
                 found.append((each, None))
                 continue
-            rows = frame.select(columns_named(each.columns)).collect(engine="streaming")
+            rows = passing(frame.select(columns_named(each.columns))).collect(engine="streaming")
             draws = each.draws.numbers(0, len(rows)) if each.treatment.is_random else None
             found.append((each, _Made(rows[each.name], each.of(rows, draws))))
         return found
@@ -245,7 +246,12 @@ class ScanEngine(GroupedEngine):
 
         wanted = [name for name in dict.fromkeys(names) if (name, null_values) not in self._values]
         frames = pl.collect_all(
-            [frame.select(self._cleaned(name, null_values).unique().alias("")) for name in wanted],
+            [
+                passing(frame.select(column_named(name))).select(
+                    self._cleaned(name, null_values).unique().alias("")
+                )
+                for name in wanted
+            ],
             engine="streaming",
         )
         for name, found in zip(wanted, frames, strict=True):
@@ -257,7 +263,7 @@ class ScanEngine(GroupedEngine):
 
         columns = columns_named(names)
         frame: pl.DataFrame = (
-            self._coded(self._frame.select(columns).with_row_index(_FIRST), names, null_values)
+            self._coded(passing(self._frame.select(columns)).with_row_index(_FIRST), names, null_values)
             .group_by(columns)
             .agg(pl.len().alias(ROWS), column_named(_FIRST).min())
             .collect(engine="streaming")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.io.columns import column_named, columns_named
 from incrowd.io.draws import Draws
+from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
     """Write rows in their order into a temporary file: the same rows, easily sliced, and their number."""
     import polars as pl
 
-    frame.sink_parquet(path, maintain_order=True, compression="lz4")
+    passing(frame).sink_parquet(path, maintain_order=True, compression="lz4")
     rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     count: int = rows.select(pl.len()).collect().item()
     return rows, count

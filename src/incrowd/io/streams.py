@@ -34,6 +34,7 @@ from incrowd.io.files import (
 from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
+from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.targets import is_pattern
 from incrowd.progress import Progress, Silent
@@ -331,7 +332,7 @@ def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:
         if len(names) == 1:
             frame = frame.select(missing_alone(names[0]))
         try:
-            frame.sink_parquet(copy, maintain_order=True)
+            passing(frame).sink_parquet(copy, maintain_order=True)
             rows = pl.scan_parquet(copy).select(pl.len()).collect().item()
         except pl.exceptions.PolarsError:
             raise TableError(f"{file}: not readable as a CSV with the delimiter {mark!r}") from None
@@ -415,6 +416,7 @@ def stream_table(table: pl.LazyFrame, path: Path, target: Path, csv_format: CsvF
         When a value has no place in the encoding.
     """
     refuse_streamed(target)
+    table = passing(table)
     if is_parquet(target):
         table.sink_parquet(path, maintain_order=True)
         return

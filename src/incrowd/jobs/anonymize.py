@@ -24,7 +24,7 @@ from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import Treating, treated_table, treatment_entries
 from incrowd.jobs.types import with_types
 from incrowd.parameters import COUNT
-from incrowd.progress import Progress, Silent
+from incrowd.progress import Progress, Silent, in_job
 from incrowd.recoding import check_cells
 from incrowd.table.schema import Schema, Style
 from incrowd.utility import measure_all
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Started", "anonymize", "begun", "explore"]
 
 
+@in_job
 def anonymize(  # noqa: PLR0913
     table: Any,
     schema: Schema | Policy,
@@ -260,6 +261,7 @@ def _in_blocks(
     return cast("Release", made)
 
 
+@in_job
 def explore(
     table: Any,
     policy: Policy,

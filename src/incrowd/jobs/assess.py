@@ -20,6 +20,7 @@ from incrowd.jobs.statements import model_entry, model_sentence, percent, verdic
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
+from incrowd.progress import in_job
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope, plain
 from incrowd.table.markup import InNotebooks
@@ -375,6 +376,7 @@ class Assessment:
         }
 
 
+@in_job
 def assess(
     table: Any,
     schema: Schema,

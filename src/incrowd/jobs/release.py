@@ -19,6 +19,7 @@ from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.treating import treatment_entries
 from incrowd.privacy import IdentityModel
+from incrowd.progress import in_job, interrupting
 from incrowd.table import markup
 from incrowd.table.documents import envelope, to_json
 from incrowd.utility import MetricResult
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
+    from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
     from incrowd.table.frequency import FrequencyTable
@@ -267,14 +269,21 @@ class Release:
 
         return ReleasePlots(self.document())
 
+    @in_job
     def write(
-        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        escape_formulas: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         """Write the table to a file, all or nothing: by its name a CSV, Parquet or of another kind.
 
         The file is written beside the target, read again, measured, and only then renamed. A table on Spark
         becomes a folder of Parquet files in the same way, and the path may have a scheme, as ``hdfs://``.
         With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
+        A `progress` that is `Cancellable` gives the writing up. Then nothing is left of it.
 
         Raises
         ------
@@ -286,9 +295,12 @@ class Release:
         from incrowd.io.files import escaping
 
         csv_format = escaping(self.csv_format, escape_formulas)
-        engine_for(self.texts).write_checked(path, csv_format, self._judge, force=force, sources=self.sources)
+        engine = engine_for(self.texts, progress=progress)
+        with interrupting(progress, engine.interrupt):
+            engine.write_checked(path, csv_format, self._judge, force=force, sources=self.sources)
 
-    def into(self, name: str, *, force: bool = False) -> None:
+    @in_job
+    def into(self, name: str, *, force: bool = False, progress: Progress | None = None) -> None:
         """Make a new table of it in the database that the rows are in, all or nothing.
 
         All happens in the transaction in which the rows were counted. The table is created, filled by the
@@ -301,6 +313,8 @@ class Release:
             The table, as in `Database.table`.
         force
             Whether a table of that name is replaced; never the one that is released.
+        progress
+            One that is `Cancellable` gives the work up; the table is then not made.
 
         Raises
         ------
@@ -310,7 +324,7 @@ class Release:
             When what was made does not satisfy the policy.
         """
         engine = engine_for(self.table)
-        with engine.into(name, force=force) as made:
+        with interrupting(progress, engine.interrupt), engine.into(name, force=force) as made:
             if list(made.columns) != engine.columns:
                 raise TableError(f"{made.title}: what was made does not read back the same; nothing was kept")
             after = self._measured(made)
@@ -337,6 +351,7 @@ class Release:
             wildcards=self.policy.wildcards,
         )
 
+    @in_job
     def save(
         self,
         folder: str | os.PathLike[str],
@@ -344,6 +359,7 @@ class Release:
         name: str | None = None,
         force: bool = False,
         escape_formulas: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         """Write table, policy and account into a folder, and what is not to publish into ``internal``.
 
@@ -359,7 +375,7 @@ class Release:
 
         The table is called ``release.csv`` unless you name it, or as the file that it came from: a release of
         ``people.feather`` is called ``release.feather``. On Spark it is called ``release.parquet``, and
-        the folder is one of the driver's machine.
+        the folder is one of the driver's machine. `progress` is as in `write`.
 
         Raises
         ------
@@ -370,7 +386,8 @@ class Release:
 
         engine = engine_for(self.table)
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            self.write(engine.place(path, name or self._file_name(engine)), escape_formulas=escape_formulas)
+            released = engine.place(path, name or self._file_name(engine))
+            self.write(released, escape_formulas=escape_formulas, progress=progress)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
             account = to_json(self.to_dict())
             (path / "release.json").write_text(account + "\n", encoding="utf-8")

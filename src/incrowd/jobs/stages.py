@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from incrowd.progress import Progress, interrupting
+from incrowd.progress import Progress, check, interrupting
 
 __all__ = ["Clock"]
 
@@ -32,6 +32,8 @@ class Clock:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Run a stage: ``with clock.stage("count"): ...``."""
+        # A part of another job shows nothing, and ends with that job.
+        check()
         self.progress.stage(name)
         start = time.perf_counter()
         with interrupting(self.progress, self._interrupt):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from functools import cache, update_wrapper
 from threading import RLock
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from incrowd.progress import check
 
 __all__ = ["compiled", "each_on_a_core", "inner", "over_ranges", "so_few", "thread_count"]
 
@@ -40,6 +43,8 @@ class _Kernel:
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
+        # Nearly all that takes its time goes through here, so a cancelled job ends here.
+        check()
         return (self._made or self.made())(*arguments)
 
     @property
@@ -114,11 +119,12 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
     # More ranges than threads, so that one slow range does not leave the other cores idle.
     marks = work[0] + total * np.arange(1, threads * 4) // (threads * 4)
     bounds = np.unique(np.concatenate(([0], np.searchsorted(work, marks), [items])))
+    pool = _pool(threads)
     tasks = [
-        _pool(threads).submit(kernel, int(start), int(stop), *arguments)
+        pool.submit(copy_context().run, kernel, int(start), int(stop), *arguments)
         for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
     ]
-    return [task.result() for task in tasks]
+    return _results(tasks)
 
 
 def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
@@ -126,6 +132,26 @@ def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
     threads = thread_count()
     if threads == 1 or len(items) < 2:
         return [work(item) for item in items]
-    tasks = [_pool(threads).submit(work, item) for item in items[1:]]
-    first = work(items[0])
-    return [first, *(task.result() for task in tasks)]
+    # Each thread works for the job of this one.
+    tasks = [_pool(threads).submit(copy_context().run, work, item) for item in items[1:]]
+    try:
+        first = work(items[0])
+    except BaseException:
+        _end(tasks)
+        raise
+    return [first, *_results(tasks)]
+
+
+def _results(tasks: Sequence[Future[R]]) -> list[R]:
+    """Wait for tasks. When one fails, as in a cancelled job, none begins any more and none goes on behind."""
+    try:
+        return [task.result() for task in tasks]
+    except BaseException:
+        _end(tasks)
+        raise
+
+
+def _end(tasks: Sequence[Future[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    wait(tasks)

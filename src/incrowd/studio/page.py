@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from nicegui import run, ui
 
 from incrowd.errors import IncrowdError
+from incrowd.progress import running
 from incrowd.studio.cancelling import Cancelled, Watched
 from incrowd.studio.parts import STYLE, marked, problem, words
 from incrowd.studio.steps.explore import Explore
@@ -171,7 +172,7 @@ class Page:
         if watched is not None:
             self._running.add(watched)
         try:
-            outcome = await run.io_bound(_outcome, lambda: work(*args, **kwargs))
+            outcome = await run.io_bound(_outcome, watched, lambda: work(*args, **kwargs))
         finally:
             if watched is not None:
                 self._running.discard(watched)
@@ -184,10 +185,11 @@ class Page:
         return result
 
 
-def _outcome(work: Callable[[], T]) -> tuple[T | None, str | None]:
+def _outcome(watched: Watched | None, work: Callable[[], T]) -> tuple[T | None, str | None]:
     """Return what came of it, or an error in words."""
     try:
-        return work(), None
+        with running(watched):
+            return work(), None
     except Cancelled:
         return None, "Cancelled. Nothing was made."
     except IncrowdError as error:

@@ -96,7 +96,7 @@ class SparkEngine(FetchedEngine):
         wanted += [name for column in self._treated for name in column.columns]
         wanted = list(dict.fromkeys(wanted))
         self.check_types(wanted)
-        with guarded():
+        with guarded(self._frame.sparkSession):
             self._base = _grouped(self._narrow(wanted)).persist()
             self._base_names = wanted
             try:
@@ -112,7 +112,7 @@ class SparkEngine(FetchedEngine):
 
         if self._base is None:
             self.check_types(names)
-            with guarded():
+            with guarded(self._frame.sparkSession):
                 return self._fetch(_grouped(self._narrow(names)), names)
         base = self._base
         if list(names) == self._base_names:
@@ -179,7 +179,7 @@ class SparkEngine(FetchedEngine):
 
         released = schema.released(self._names)
         table = self.recoded_keys(schema, recoding)
-        with guarded():
+        with guarded(self._frame.sparkSession):
             names = [attribute.name for attribute in schema.quasi]
             keyed = self.keyed_by(schema)
             if isinstance(recoding, FullDomain) and keyed == names:
@@ -195,7 +195,7 @@ class SparkEngine(FetchedEngine):
         """The DataFrame, in which columns are treated when Spark is asked for them."""
         moved = copy.copy(self)
         moved._leaving, moved._treated, moved._drawn = self._treated, (), None
-        with guarded():
+        with guarded(self._frame.sparkSession):
             frame, cells = moved._with_treated(positional(self._frame)[0], {})
             frame, cells = moved._with_drawn(frame, cells, self._names)
             return self._released(frame, self._names, cells)

@@ -1,12 +1,15 @@
-"""Errors of Spark, told without what its own messages quote of a table."""
+"""What is asked of Spark: errors without what its messages quote of a table, and jobs that are given up."""
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Iterator
+from typing import Any
 
 from incrowd.engines.grouped import CHANGED
 from incrowd.errors import IncrowdError, MissingExtraError, SchemaError, TableError, null_values_setting
+from incrowd.progress import current, interrupting
 from incrowd.recoding import READS_AS_MISSING
 
 __all__ = ["OTHER_VALUES", "guarded", "translated"]
@@ -16,14 +19,40 @@ OTHER_VALUES = "incrowd-met-values-that-were-not-counted"
 
 
 @contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """Turn what Spark raises into errors that quote no cell of the table, as its own messages may."""
+def guarded(session: Any) -> Iterator[None]:
+    """Ask Spark: what it raises becomes errors that quote no cell of the table, as its own messages may.
+
+    When the job of this thread is cancelled, so are the jobs of Spark that begin in this block, and no others
+    of the session.
+    """
     try:
-        yield
+        with _given_up(session):
+            yield
     except IncrowdError:
         raise
     except Exception as error:
         raise translated(error) from None
+
+
+@contextlib.contextmanager
+def _given_up(session: Any) -> Iterator[None]:
+    """Tag what Spark does in this block, so that it can be given up from another thread."""
+    if current() is None:
+        yield
+        return
+    tag = f"incrowd-{secrets.token_hex(8)}"
+    # A session of Spark itself forgets its tags where it runs a query. A session of Connect has no context.
+    add, remove, give_up = (
+        (session.addTag, session.removeTag, session.interruptTag)
+        if getattr(session, "_jvm", None) is None
+        else (session._sc.addJobTag, session._sc.removeJobTag, session._sc.cancelJobsWithTag)
+    )
+    add(tag)
+    try:
+        with interrupting(None, lambda: give_up(tag)):
+            yield
+    finally:
+        remove(tag)
 
 
 def translated(error: Exception) -> Exception:

@@ -49,7 +49,7 @@ def replace_folder(
     """
     target = os.fspath(path)
     _refuse(frame, target)
-    with guarded():
+    with guarded(frame.sparkSession):
         read = (frame if source is None else source).inputFiles()
         folder = _Folder(frame, target)
         local = folder.local

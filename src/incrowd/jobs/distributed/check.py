@@ -48,7 +48,7 @@ def measure(table: Any, policy: Policy, driver_keys: int, scale: TableStatistics
     except TooManyKeysError as error:
         if scale is None:
             raise
-        with guarded():
+        with guarded(table.sparkSession):
             return check_in_parts(table, policy, scale, error.found)
 
 

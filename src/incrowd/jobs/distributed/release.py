@@ -24,7 +24,7 @@ from incrowd.jobs.set_limit import check_values
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import refuse_untreatable
 from incrowd.privacy import PrivacyModel
-from incrowd.progress import Silent
+from incrowd.progress import Silent, in_job
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
 from incrowd.table.schema import Schema
@@ -126,7 +126,10 @@ class DistributedRelease(InNotebooks):
             "seconds": self.seconds,
         }
 
-    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    @in_job
+    def write(
+        self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None
+    ) -> None:
         """Write the table to a folder of Parquet files, all or nothing; see `Release.write`.
 
         Raises
@@ -221,7 +224,7 @@ def in_blocks(
     from incrowd.jobs.stages import Clock
 
     clock = Clock(progress or Silent())
-    with guarded():
+    with guarded(table.sparkSession):
         job = Blocks(table, policy, searched, driver_keys)
         held: list[Any] = []
         try:
