@@ -33,7 +33,13 @@ def window(tmp_path):
 
 
 def test_a_run_that_gave_no_release_is_no_point(window):
-    points = exploring.of_runs(window.compare(["mondrian"], [4, 401], Watched()))
+    found = window.compare(["mondrian"], [4, 401], Watched())
+    points = exploring.of_runs(found)
+    names, rows = exploring.losses(found)
+    assert names == ["column", "1: mondrian, k = 4"]
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 4}, *window.choices.models[1:]]
+    lost = window.anonymize(Watched()).utility["loss"].per_attribute
+    assert rows == [(name, f"{lost[name]:.1%}") for name in lost]
     assert list(points) == ["1"]
     assert points["1"].told == "mondrian, k = 4"
     assert points["1"].risk <= 1 / 4
@@ -72,6 +78,8 @@ def test_a_level_is_told_with_what_a_value_becomes_there(window):
     assert exploring.cell_at(99, found["sex"]) == "99: *"
     assert exploring.cell_at(2, None) == "2"
     window.choices.columns["age"]["treat"] = {"round": 5}
+    assert float(window.examples(["age", "sex"])["age"][0]) % 5 == 0
+    window.choices.columns["age"]["format"] = "?"
     assert "age" not in window.examples(["age", "sex"])
     points = {"1": exploring.Point("", 0.25, 0.5, None), "2": exploring.Point("", 0.5, 0.2, None)}
     assert exploring.ends(points) == "Risk from 20.0% on the left to 50.0%, loss from 0.25 below to 0.5."

@@ -75,6 +75,29 @@ def test_groups_become_one_and_values_a_group(editor):
             editor.merge(nothing, "x")
 
 
+def test_a_group_is_split_in_one_step(editor):
+    editor.split([node(editor, "Rome")], "the South")
+    assert [(line.label, line.share) for line in editor.below(0)] == [
+        ("Europe", 0.2), ("the South", 0.05), ("Asia", 0.1), ("Oslo", 0.05),
+    ]  # fmt: skip
+    assert editor.tree.path(editor.tree.ranks["Rome"]) == ("Rome", "the South", "*")
+    steps = editor.steps
+    for chosen, told in (
+        ([], "choose some"),
+        (["Paris", "Tokyo"], "below one group"),
+        (["*"], "choose some"),
+        (["Oslo", "Asia"], "nothing stands beside the root"),
+        (["Paris"], "all of the group is chosen"),
+    ):
+        with pytest.raises(ic.HierarchyError, match=told):
+            editor.split([node(editor, each) for each in chosen], "another")
+    with pytest.raises(ic.HierarchyError, match="has this name"):
+        editor.split([node(editor, "Tokyo")], "Rome")
+    assert editor.steps == steps
+    editor.undo()
+    assert editor.tree.path(editor.tree.ranks["Rome"]) == ("Rome", "Europe", "*")
+
+
 def test_the_name_of_a_group_that_is_dissolved_into_the_new_one_may_be_used_again(editor):
     editor.merge([node(editor, "Asia"), node(editor, "Oslo")], "Asia")
     assert editor.tree.to_nested() == {

@@ -11,9 +11,11 @@ import xlsxwriter
 import incrowd as ic
 from incrowd.io.files import CsvFormat
 from incrowd.jobs.policy_file import read_toml
+from incrowd.progress import Silent
 from incrowd.samples import hospital, hospital_policy
 from incrowd.studio import handing, work
 from incrowd.studio.cancelling import Cancelled, Watched
+from incrowd.studio.sampling import recoded, sampled
 from incrowd.studio.work import Source, Work
 
 
@@ -79,7 +81,7 @@ def test_a_workbook_is_opened_by_its_sheet_and_leaves_as_one(window, tmp_path):
         "incrowd anonymize people.xlsx --policy policy.toml --output release.xlsx --sheet rows"
     )
     assert "csv_format = ic.CsvFormat(sheet='rows')" in handing.script(window)
-    assert handing.release_file(window).suffix == ".xlsx"
+    assert handing.release_file(window, Silent())[0].suffix == ".xlsx"
     assert window.upload("people.XLSX").path.suffix == ".xlsx"
 
 
@@ -184,12 +186,33 @@ def test_a_release_is_attacked_and_compared_with_its_table(window, people, keep_
         window.attack(watched)
 
 
-def test_attacks_on_rows_that_stream_are_refused_in_words(window, people, monkeypatch):
+def test_of_rows_that_stream_some_are_attacked(window, people, monkeypatch):
     monkeypatch.setattr(work, "_STREAMED", 0)
     window.open(Source(people, people.name))
     window.anonymize(Watched())
-    with pytest.raises(ic.TableError, match="rows of this one stream"):
-        window.attack(Watched())
+    monkeypatch.setattr(work, "ATTACKED", 90)
+    assert (window.height, window.attacked) == (400, 90)
+    found = window.attack(Watched())
+    assert {"singling-out-univariate", "linkability"} <= {each.name for each in found}
+    monkeypatch.setattr(work, "ATTACKED", 500)
+    assert window.attacked == 400
+
+
+def test_drawn_rows_are_rows_of_the_table_and_those_released_are_theirs(window, people):
+    window.open(Source(people, people.name))
+    rows = window.rows(0, window.height).with_row_index("place")
+    drawn = sampled(rows.lazy(), len(rows), 100)
+    assert len(drawn) == drawn["place"].n_unique() == 100
+    assert drawn["place"].to_list() != sorted(drawn["place"])
+    assert sampled(rows.lazy(), len(rows), 10**6).sort("place").equals(rows)
+    window.choices.document["keep_order"] = True
+    release = window.anonymize(Watched())
+    places, drawn = drawn["place"].to_list(), drawn.drop("place")
+    shown = recoded(release, drawn)
+    assert shown.equals(release.texts[places].select(shown.columns))
+    # A value that nobody had is shown as suppressed.
+    other = drawn.head(1).with_columns(zip=pl.lit("99999"), age=pl.lit("-7"))
+    assert set(recoded(release, other).select(a.name for a in release.policy.schema.quasi).row(0)) == {"*"}
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -231,8 +254,44 @@ def test_a_column_without_a_hierarchy_begins_with_the_value_or_a_star(window, pe
     tree = window.editor("diagnosis").tree
     assert tree.height == 1
     assert set(tree.values) == set(window.counts("diagnosis"))
-    window.choices.columns["age"]["treat"] = {"round": 5}
-    window.choices.columns["sex"]["format"] = "%Y"
-    for name, told in (("age", "treated first"), ("sex", "read as numbers or dates first")):
-        with pytest.raises(ic.SchemaError, match=told):
-            window.editor(name)
+
+
+def test_the_tree_of_a_treated_column_is_made_of_what_comes_out(window, people):
+    window.open(Source(people, people.name))
+    window.choices.columns["age"] = {"role": "quasi", "treat": {"round": 20}, "hierarchy": {"flat": True}}
+    editor = window.editor("age")
+    assert {float(value) % 20 for value in editor.tree.values} == {0}
+    assert sum(window.counts("age").values()) == window.height
+    editor.merge([line.node for line in editor.below(0)][:2], "low")
+    window.keep_tree("age", editor.tree)
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 3}]
+    release = window.anonymize(Watched())
+    assert release.policy.schema["age"].hierarchy == editor.tree
+    window.choices.columns["age"].update(role="sensitive", treat={"pseudonym": "hmac"})
+    with pytest.raises(ic.ParameterError, match="would ask for its key"):
+        window.editor("age")
+
+
+def test_the_tree_of_a_column_in_its_own_spelling_is_made_of_what_is_read(window, tmp_path):
+    rows = {
+        "born": ["05.03.1980", "05.03.1980", "17.11.1991"],
+        "pay": ["1.000,5", "20", "20,0"],
+        "x": [1, 1, 2],
+    }
+    pl.DataFrame(rows).write_csv(tmp_path / "t.csv", separator=";")
+    window.open(Source(tmp_path / "t.csv", "t.csv"))
+    window.choices.columns.update(
+        born={"role": "quasi", "format": "%d.%m.%Y", "hierarchy": {"dates": ["year"]}},
+        pay={"role": "quasi", "decimal": ",", "thousands": ".", "hierarchy": {"intervals": [100]}},
+        x={"role": "insensitive"},
+    )
+    assert window.counts("born") == {"1980-03-05": 2, "1991-11-17": 1}
+    assert sorted(window.counts("pay").values()) == [1, 2]
+    editor = window.editor("born")
+    assert editor.level(1) == [("1980", 2), ("1991", 1)]
+    editor.merge([line.node for line in editor.below(0)], "ever")
+    window.keep_tree("born", editor.tree)
+    window.choices.models[:] = [{"model": "k-anonymity", "k": 1}]
+    window.choices.columns["born"]["levels"] = [1, 1]
+    window.choices.algorithm["name"] = "optimal"
+    assert window.anonymize(Watched()).texts["born"].to_list() == ["ever"] * 3

@@ -341,6 +341,7 @@ def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> Com
         run,
         seconds=sum(release.seconds[stage] for stage in ("count", "search", "apply", "check")),
         utility={name: lost.value for name, lost in release.utility.items()},
+        per_attribute=release.utility["loss"].per_attribute,
         classes=release.privacy.classes,
         smallest=release.privacy.smallest,
         suppressed=release.privacy.suppressed,
@@ -365,4 +366,8 @@ def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:
         smallest=statistics.fmean(run.smallest or 0 for run in done),
         suppressed=statistics.fmean(run.suppressed or 0 for run in done),
         spread=spread,
+        per_attribute={
+            name: statistics.fmean((run.per_attribute or {})[name] for run in done)
+            for name in done[0].per_attribute or {}
+        },
     )

@@ -29,6 +29,8 @@ class ComparisonRun:
         Wall time from the counting of rows to the checked release.
     utility
         Value of every metric; empty where nothing was released.
+    per_attribute
+        What a cell of each quasi-identifier lost on average by the loss metric, 0..1.
     classes, smallest, suppressed
         Equivalence classes, the size of the smallest, and suppressed records.
     problem
@@ -50,6 +52,7 @@ class ComparisonRun:
     suppressed: float | None = None
     problem: str | None = None
     spread: dict[str, float] | None = None
+    per_attribute: dict[str, float] | None = None
 
     def __repr__(self) -> str:
         limits = "".join(

@@ -16,6 +16,7 @@ __all__ = [
     "cell_at",
     "ends",
     "free_levels",
+    "losses",
     "of_lattice",
     "of_runs",
     "place",
@@ -57,6 +58,21 @@ def of_runs(found: Comparison) -> dict[str, Point]:
             told = f"{run.algorithm}, k = {run.k}"
             points[str(number)] = Point(told, run.utility["loss"], risk, run)
     return points
+
+
+def losses(found: Comparison) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return what each run loses in each quasi-identifier: names of the columns of a table, and its rows.
+
+    Runs that gave no release are left out.
+    """
+    runs = {
+        f"{number}: {run.algorithm}, k = {run.k}": run.per_attribute
+        for number, run in enumerate(found.runs, 1)
+        if run.per_attribute
+    }
+    columns = next(iter(runs.values()), {})
+    rows = [(name, *(f"{lost[name]:.1%}" for lost in runs.values())) for name in columns]
+    return ["column", *runs], rows
 
 
 def of_lattice(space: SolutionSpace) -> dict[str, Point]:

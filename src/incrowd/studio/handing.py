@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from incrowd.io.streams import is_scan
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
+    from incrowd.progress import Progress
     from incrowd.studio.work import Work
 
 __all__ = [
@@ -28,63 +30,75 @@ __all__ = [
 _POLICY = "policy.toml"
 
 
+@dataclass(frozen=True)
+class _Options:
+    """What the release is made with beside the policy, as a command and a script both say it.
+
+    Attributes
+    ----------
+    csv_format
+        How the file is written, where it is not plain.
+    population
+        The file of the population, if any.
+    table
+        The table of a database, if any.
+    opened
+        Whether a single file is opened to stream; folders always are.
+    """
+
+    csv_format: dict[str, str]
+    population: str | None
+    table: str | None
+    opened: bool
+
+    @classmethod
+    def of(cls, work: Work) -> _Options:
+        source = work.source
+        assert source is not None
+        opened = source.database is None and work.streams and not is_scan(source.path)
+        return cls(_format(work.csv_format), work.population, source.table, opened)
+
+
 def command(work: Work) -> str:
     """Return the command line that makes the release again, beside the policy file."""
     assert work.source is not None
-    options = {"policy": _POLICY, "output": release_name(work), **_format(work.csv_format)}
-    if work.population is not None:
-        options["population"] = work.population
-    if work.source.table is not None:
-        options["table"] = work.source.table
+    given = _Options.of(work)
+    named = {
+        "policy": _POLICY,
+        "output": release_name(work),
+        **given.csv_format,
+        "population": given.population,
+        "table": given.table,
+    }
     words = ["incrowd", "anonymize", work.source.name]
-    words += [word for name, value in options.items() for word in (_option(name), value)]
-    return shlex.join([*words, *([_option("stream")] if _opened(work) else [])])
+    words += [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
+    return shlex.join([*words, *(["--stream"] if given.opened else [])])
 
 
 def script(work: Work) -> str:
     """Return the Python script that makes the release again, beside the policy file."""
     assert work.source is not None
-    if work.source.database is not None:
-        return _database_script(work)
+    given, name = _Options.of(work), repr(work.source.name)
     lines = ["import incrowd as ic", "", f"policy = ic.Policy.read({_POLICY!r})"]
-    given = ""
-    table = repr(work.source.name)
-    settings = _format(work.csv_format)
-    if settings:
-        inner = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    table, beside = name, ""
+    if given.csv_format:
+        inner = ", ".join(f"{option}={value!r}" for option, value in given.csv_format.items())
         lines.append(f"csv_format = ic.CsvFormat({inner})")
-        given = ", csv_format=csv_format"
-    if _opened(work):
-        table, given = f"ic.scan({table}{given})", ""
-    if work.population is not None:
-        given += f", population={work.population!r}"
-    lines += [
-        f"release = ic.anonymize({table}, policy{given})",
+        beside = ", csv_format=csv_format"
+    if given.table is not None:
+        table = f"database.table({given.table!r})"
+    elif given.opened:
+        table, beside = f"ic.scan({name}{beside})", ""
+    if given.population is not None:
+        beside += f", population={given.population!r}"
+    release = [
+        f"release = ic.anonymize({table}, policy{beside})",
         f"release.write({release_name(work)!r})",
-        "print(*release.sentences(), sep='\\n')",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def _database_script(work: Work) -> str:
-    assert work.source is not None
-    given = "" if work.population is None else f", population={work.population!r}"
-    lines = [
-        "import incrowd as ic",
-        "",
-        f"policy = ic.Policy.read({_POLICY!r})",
-        f"with ic.Database({work.source.name!r}) as database:",
-        f"    release = ic.anonymize(database.table({work.source.table!r}), policy{given})",
-        f"    release.write({release_name(work)!r})",
-        "print(*release.sentences(), sep='\\n')",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _opened(work: Work) -> bool:
-    """Say whether a single file is opened to stream; folders always are."""
-    assert work.source is not None
-    return work.source.database is None and work.streams and not is_scan(work.source.path)
+    if given.table is not None:
+        lines.append(f"with ic.Database({name}) as database:")
+        release = [f"    {line}" for line in release]
+    return "\n".join([*lines, *release, "print(*release.sentences(), sep='\\n')"]) + "\n"
 
 
 def _format(csv_format: CsvFormat | None) -> dict[str, str]:
@@ -101,16 +115,14 @@ def _format(csv_format: CsvFormat | None) -> dict[str, str]:
     return found
 
 
-def _option(name: str) -> str:
-    return f"--{name}"
-
-
-def release_file(work: Work) -> Path:
-    """Write the release, checked as it is written, among the window's files."""
+def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
+    """Write the release, checked as it is written, among the window's files. Return it with its name."""
     assert work.release is not None
-    path = work.place(Path(release_name(work)).suffix)
-    work.release.write(path)
-    return path
+    name = release_name(work)
+    path = work.place(Path(name).suffix)
+    progress.stage("write and check")
+    work.release.write(path, progress=progress)
+    return path, name
 
 
 def release_name(work: Work) -> str:
@@ -119,12 +131,12 @@ def release_name(work: Work) -> str:
     return f"release{usual_suffix(kept)}"
 
 
-def report_file(work: Work) -> Path:
-    """Write the report that may be published."""
+def report_file(work: Work) -> tuple[Path, str]:
+    """Write the report that may be published. Return it with its name."""
     assert work.release is not None
     path = work.place(".html")
     work.release.report(path)
-    return path
+    return path, "report.html"
 
 
 def policy_file(work: Work) -> tuple[Path, str]:
@@ -145,11 +157,11 @@ def policy_file(work: Work) -> tuple[Path, str]:
     return archive, "policy.zip"
 
 
-def script_file(work: Work) -> Path:
-    """Write the script."""
+def script_file(work: Work) -> tuple[Path, str]:
+    """Write the script. Return it with its name."""
     path = work.place(".py")
     path.write_text(script(work), encoding="utf-8")
-    return path
+    return path, "release.py"
 
 
 def has_files(work: Work) -> bool:

@@ -23,8 +23,8 @@ class Job:
     ----------
     page
         The page.
-    title, mark
-        What the button says, and its name for tests.
+    title, mark, icon
+        What the button says, its name for tests, and its picture.
     work
         What is done in a thread; it is given the progress.
     done
@@ -41,16 +41,17 @@ class Job:
         work: Callable[[Watched], Any],
         done: Callable[[Any], None],
         failed: Callable[[], None] | None = None,
+        icon: str = "play_arrow",
     ) -> None:
         self._page, self._work, self._done, self._failed = page, work, done, failed
-        self._title, self._mark = title, mark
+        self._title, self._mark, self._icon = title, mark, icon
         self._watched: Watched | None = None
 
     def draw(self) -> None:
         """Show the buttons, and the progress where the work goes on."""
         with ui.row().classes("items-center"):
-            self._start = marked(ui.button(self._title, icon="play_arrow", on_click=self.run), self._mark)
-            self._start.props("no-caps")
+            self._start = marked(ui.button(self._title, icon=self._icon, on_click=self.run), self._mark)
+            self._start.props("no-caps outline" if self._icon == "download" else "no-caps")
             self._stop = marked(
                 ui.button("Cancel", icon="stop", on_click=self._cancel), f"cancel-{self._mark}"
             )
@@ -89,7 +90,7 @@ class Job:
 
     def _look(self, watched: Watched) -> None:
         stage, seconds, share = watched.told()
-        doing = f"{stage}, {seconds:.0f} s" if not watched.cancelled else f"{stage}, stops at its next step"
+        doing = f"{stage}, {seconds:.0f} s" if not watched.cancelled else f"{stage}, stops"
         self._stage.set_text(doing)
         self._bar.set_value(share or 0)
         self._bar.props["indeterminate"] = share is None

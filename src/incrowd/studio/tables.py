@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from incrowd.errors import InputError, ParameterError, TableError
 from incrowd.io.columns import columns_named
+from incrowd.io.passing import passing
 from incrowd.progress import check, interrupting
 
 if TYPE_CHECKING:
@@ -127,11 +128,15 @@ def counted(rows: pl.LazyFrame, *, estimate: bool) -> tuple[int, list[Column]]:
         column.approx_n_unique() if estimate else column.drop_nulls().n_unique() for column in columns
     ]
     try:
-        counts = rows.select(
-            pl.len().alias("n"),
-            *(each.alias(f"d{place}") for place, each in enumerate(distinct)),
-            *(column.null_count().alias(f"m{place}") for place, column in enumerate(columns)),
-        ).collect(engine="streaming")
+        counts = (
+            passing(rows)
+            .select(
+                pl.len().alias("n"),
+                *(each.alias(f"d{place}") for place, each in enumerate(distinct)),
+                *(column.null_count().alias(f"m{place}") for place, column in enumerate(columns)),
+            )
+            .collect(engine="streaming")
+        )
     except pl.exceptions.PolarsError as error:
         raise TableError(
             f"the values of a column cannot be counted ({type(error).__name__}); leave columns of lists out"

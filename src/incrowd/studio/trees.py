@@ -170,6 +170,32 @@ class TreeEditor:
                 draft.put(node, group)
         self._step(draft)
 
+    def split(self, nodes: Iterable[int], label: str) -> None:
+        """Part a group: some of its children get a new group beside it, below the same one above.
+
+        Raises
+        ------
+        HierarchyError
+            When there is no node, or they have several parents, or all children of a group or those of the
+            root are chosen, or the name is empty or taken.
+        """
+        chosen = sorted(set(nodes))
+        tree = self.tree
+        parents = {int(tree.parents[node]) for node in chosen}
+        if len(parents) != 1 or parents == {-1}:
+            raise HierarchyError("choose some of the values or groups below one group")
+        [whole] = parents
+        if whole == 0:
+            raise HierarchyError("nothing stands beside the root; put these into one group below it")
+        draft = _Draft(tree)
+        if len(chosen) == len(draft.children[whole]):
+            raise HierarchyError("all of the group is chosen; leave out what stays in it")
+        above = int(tree.parents[whole])
+        group = draft.add(self._free(label, set()), above, after=whole)
+        for node in chosen:
+            draft.put(node, group)
+        self._step(draft)
+
     def move(self, nodes: Iterable[int], target: int) -> None:
         """Put nodes below a group. Groups that this leaves empty vanish.
 
@@ -262,14 +288,17 @@ class _Draft:
                 self.children[parent].append(node)
         self._parents: list[int] = tree.parents.tolist()
 
-    def add(self, label: str, parent: int, before: int | None = None) -> int:
-        """Add a node, as the last child or before another one."""
+    def add(self, label: str, parent: int, *, before: int | None = None, after: int | None = None) -> int:
+        """Add a node: as the last child, or before or after another one."""
         node = len(self.labels)
         self.labels.append(label)
         self.children.append([])
         self._parents.append(parent)
         siblings = self.children[parent]
-        siblings.insert(len(siblings) if before is None else siblings.index(before), node)
+        if after is not None:
+            siblings.insert(siblings.index(after) + 1, node)
+        else:
+            siblings.insert(len(siblings) if before is None else siblings.index(before), node)
         return node
 
     def put(self, node: int, parent: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS
-from incrowd.errors import InfeasibleError, InputError, ParameterError, SchemaError, TableError, named
+from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
@@ -23,8 +23,10 @@ from incrowd.jobs.policy import Policy
 from incrowd.progress import Silent
 from incrowd.studio.advice import Change, advise
 from incrowd.studio.cancelling import Within
+from incrowd.studio.sampling import recoded, sampled
 from incrowd.studio.tables import Column, Source, copied, counted, read
 from incrowd.studio.trees import TreeEditor
+from incrowd.studio.values import counts_of, refuse_prompts
 from incrowd.table.schema import OPEN_ROLE
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from incrowd.progress import Progress
     from incrowd.risk import Identifying
 
-__all__ = ["Choices", "Column", "Source", "Work", "answered", "policy_settings"]
+__all__ = ["ATTACKED", "Choices", "Column", "Source", "Work", "answered", "policy_settings"]
 
 _MADE = "the choices of this page"
 _SAMPLE_ROWS = 2_000
@@ -48,6 +50,8 @@ _STREAMED = 128 * 2**20
 """Bytes of a file from which its rows stream."""
 _LOOKED_AT = 30
 """Columns of which all pairs are measured."""
+ATTACKED = 20_000
+"""Rows that are attacked of a table that is not in memory."""
 _DRAFTED = 100_000
 """Rows that a draft looks at."""
 _SUFFIXES = (".csv.gz", ".csv", ".tsv", ".txt", ".parquet", *(s for kind in KINDS for s in kind.suffixes))
@@ -214,16 +218,14 @@ class Work:
         return self._rows.slice(start, count).collect(engine="streaming")
 
     def counts(self, name: str) -> dict[str, int]:
-        """Count the values of a column as texts, those that mean missing left out."""
-        import polars as pl
+        """Count the values of a column as its hierarchy meets them; see `counts_of`.
 
-        assert self._rows is not None
+        Raises
+        ------
+        InputError
+        """
         assert self.choices is not None
-        missing = set(self.choices.document.get("null_values", ()))
-        (column,) = columns_named([name])
-        grouped = self._rows.group_by(column.cast(pl.String).alias("value")).agg(pl.len().alias("records"))
-        found = grouped.collect(engine="streaming").drop_nulls("value").sort("value")
-        return {value: count for value, count in found.iter_rows() if value not in missing}
+        return counts_of(self.table, self.choices.document, self.choices.folder, name)
 
     # --- hierarchies ------------------------------------------------------------------------------
 
@@ -235,18 +237,11 @@ class Work:
         Raises
         ------
         InputError
-            When the recipe does not fit the values, or they are only known later.
+            When the recipe does not fit the values, or these cannot be read.
         """
         assert self.choices is not None
-        settings = self.choices.columns[name]
-        if settings.get("treat"):
-            raise SchemaError(f"the values of {name!r} are treated first; its tree is made of what comes out")
-        if {"format", "decimal", "thousands"} & set(settings):
-            raise SchemaError(
-                f"the texts of {name!r} are read as numbers or dates first; its tree is made of these"
-            )
         counts = self.counts(name)
-        spec = settings.get("hierarchy")
+        spec = self.choices.columns[name].get("hierarchy")
         if isinstance(spec, str):
             return TreeEditor(Hierarchy.read(self.choices.folder / Path(spec).expanduser()), counts)
         builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
@@ -316,12 +311,7 @@ class Work:
         """
         assert self.choices is not None
         found = self.choices.policy()
-        for each in found.schema.treated:
-            if each.treatment is not None and each.treatment.key_source == "prompt":
-                raise ParameterError(
-                    f"the treatment of {each.name!r} would ask for its key in the terminal; say where "
-                    "the key is: env:NAME or file:PATH"
-                )
+        refuse_prompts(found.schema)
         return found
 
     def set_population(self, path: str) -> None:
@@ -442,6 +432,8 @@ class Work:
     def attack(self, progress: Progress) -> list[Attack]:
         """Try the attacks that the table allows, and count how often they work.
 
+        Of a table that streams, or is in a database, some rows are attacked; see `attacked`.
+
         Raises
         ------
         IncrowdError
@@ -451,10 +443,11 @@ class Work:
         release = self.release
         assert release is not None
         if isinstance(self.table, Files):
-            raise TableError(
-                "attacks need the whole table in memory, and the rows of this one stream; save release and "
-                "raw table, and attack a part of them by a command"
-            )
+            assert self._rows is not None
+            progress.stage("draw rows")
+            raw = sampled(self._rows, self.height, ATTACKED)
+            schema = release.policy.schema
+            return attack(raw, recoded(release, raw), schema, aligned=True, progress=progress)
         kept = release.policy.keep_order
         return attack(
             self.table,
@@ -464,6 +457,11 @@ class Work:
             row_map=None if kept else release.row_map(),
             progress=progress,
         )
+
+    @property
+    def attacked(self) -> int:
+        """How many rows are attacked."""
+        return min(self.height, ATTACKED) if isinstance(self.table, Files) else self.height
 
     def identifying(self) -> list[Identifying]:
         """Measure which columns, and which pairs of them, tell most records apart.
@@ -497,8 +495,13 @@ class Work:
 
     @property
     def same_rows(self) -> bool:
-        """Whether rows before and after can be told to be the same: those of a database have no order."""
-        return self.source is not None and self.source.database is None
+        """Whether rows before and after are the same: in a database they have no order to tell it by.
+
+        There each row is found by its quasi-identifiers, unless columns are treated.
+        """
+        assert self.source is not None
+        in_database = self.source.database is not None
+        return not in_database or self.release is None or not self.release.policy.schema.treated
 
     def side_by_side(self, start: int, count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return some rows of the table, and the same rows of the release; columns that stay last."""
@@ -509,7 +512,10 @@ class Work:
         texts = self.release.texts
         if not self.same_rows:
             return before, _slice(texts.batches(), start, count)
-        if isinstance(texts, Files):
+        assert self.source is not None
+        if self.source.database is not None:
+            after = recoded(self.release, before)
+        elif isinstance(texts, Files):
             # In their order before they were put in a random one.
             lazy = texts.frame if texts.shuffled is None else texts.shuffled.frame
             after = lazy.slice(start, count).collect(engine="streaming")

@@ -96,6 +96,12 @@ class Explore:
             grid("Settings compared", names, [_row(n, run) for n, run in enumerate(found.runs, 1)],
                  numbers=(2, 3, 4, 5, 6))  # fmt: skip
             if points:
+                heading("What each column loses", 3)
+                note("What a cell of the column loses on average: 0% is the value as it is, 100% is *.")
+                runs, rows = exploring.losses(found)
+                lost = grid("What each column loses", runs, rows, numbers=range(1, len(runs)))
+                marked(lost, "lost")
+            if points:
                 self._choice(points, "setting", self._take_run)
 
     def _front(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:

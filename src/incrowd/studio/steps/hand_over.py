@@ -9,6 +9,8 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.studio import handing
+from incrowd.studio.cancelling import Watched
+from incrowd.studio.job import Job
 from incrowd.studio.parts import heading, marked, note, words
 
 __all__ = ["HandOver"]
@@ -31,29 +33,22 @@ class HandOver:
         """Show what can be taken."""
         work = self.page.work
         heading("Take it with you")
-        self._told = ui.column().classes("w-full")
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
                 words("div", "To publish", "name")
                 note("The release, written, read back and measured once more. The report may go with it.")
-                self._button(
-                    "Release",
-                    "get-release",
-                    lambda: (handing.release_file(work), handing.release_name(work)),
-                )
-                self._button(
-                    "Report (HTML)", "get-report", lambda: (handing.report_file(work), "report.html")
-                )
+                self._button("Release", "get-release", lambda watched: handing.release_file(work, watched))
+                self._button("Report (HTML)", "get-report", lambda _: handing.report_file(work))
             with ui.column().classes("box"):
                 words("div", "For you", "name")
                 note(
                     "What makes it again without this page. Hierarchies may hold raw values: keep the policy."
                 )
-                self._button("Policy", "get-policy", lambda: handing.policy_file(work))
-                self._button("Python script", "get-script", lambda: (handing.script_file(work), "release.py"))
+                self._button("Policy", "get-policy", lambda _: handing.policy_file(work))
+                self._button("Python script", "get-script", lambda _: handing.script_file(work))
                 if work.source.sample:
                     self._button(
-                        "The sample itself (CSV)", "get-sample", lambda: (work.source.path, "people.csv")
+                        "The sample itself (CSV)", "get-sample", lambda _: (work.source.path, "people.csv")
                     )
         heading("The same by a command", 3)
         archive = "Unpack the policy" if handing.has_files(work) else "Put the policy"
@@ -69,10 +64,6 @@ class HandOver:
                 "rows come out each time, in another order."
             )
 
-    def _button(self, title: str, mark: str, make: Callable[[], tuple[Path, str]]) -> None:
-        async def get() -> None:
-            made = await self.page.doing(self._told, None, make)
-            if made is not None:
-                ui.download.file(*made)
-
-        marked(ui.button(title, icon="download", on_click=get), mark).props("no-caps outline")
+    def _button(self, title: str, mark: str, make: Callable[[Watched], tuple[Path, str]]) -> None:
+        """Show what writes a file and gives it to the browser; a large one takes its time."""
+        Job(self.page, title, mark, make, lambda made: ui.download.file(*made), icon="download").draw()

@@ -180,7 +180,11 @@ class Hierarchies:
 
     def _tools(self) -> None:
         """Show what can be done with the chosen nodes."""
-        note("Choose values or groups, then what becomes of them. They can also be dragged onto a group.")
+        note(
+            "Choose values or groups, then what becomes of them. Put into one group: a group among their "
+            "like. Split off: a group of their own beside the one that they are in. They can also be dragged "
+            "onto a group."
+        )
         with ui.element("div").classes("fields box"):
             find = ui.input("Choose by name", on_change=None)
             hinted(find.props("outlined dense data-field=find"), "write a value or group, then Enter")
@@ -195,6 +199,7 @@ class Hierarchies:
                 marked(found, mark).props("no-caps outline")
 
             button("Put into one group", "merge", lambda e: e.merge(self._chosen, label.value or ""))
+            button("Split off", "split", lambda e: e.split(self._chosen, label.value or ""))
             button("Rename", "rename", lambda e: e.rename(self._one(), label.value or ""))
             button("Move", "move", lambda e: e.move(self._chosen, int(self._targets.value)))
             button("Dissolve", "dissolve", lambda e: e.dissolve(self._one()))

@@ -12,6 +12,7 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.studio import declared, meaning
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.forms import entry_form
+from incrowd.studio.job import Job
 from incrowd.studio.parts import grid, heading, marked, note, words
 
 __all__ = ["Limits"]
@@ -38,6 +39,7 @@ class Limits:
         self.page = page
         self.panel: Any = None
         self._reached: dict[str, str] = {}
+        self._job = Job(page, "Measure", "measure", self._measure, self._tell)
 
     def ready(self) -> bool:
         """Say whether there is a table."""
@@ -71,8 +73,7 @@ class Limits:
         self._more()
         heading("What the table reaches now", 3)
         note("Measured without any recoding. What fails here is what the release has to mend.")
-        marked(ui.button("Measure", on_click=self._measure), "measure").props("no-caps outline")
-        self._told = ui.column().classes("w-full")
+        self._job.draw()
         self._measured = marked(ui.column().classes("w-full"), "measured")
         if self.page.work.assessment is not None:
             self._show()
@@ -263,17 +264,14 @@ class Limits:
 
             marked(ui.button("Add", on_click=add), "add-against").props("no-caps")
 
-    async def _measure(self) -> None:
-        watched = Watched()
+    def _measure(self, watched: Watched) -> Any:
+        return self.page.work.assess(watched)
+
+    def _tell(self, _: Any) -> None:
         self._measured.clear()
-        with self._measured:
-            ui.spinner(size="lg")
-        found = await self.page.doing(self._told, watched, self.page.work.assess, watched)
-        self._measured.clear()
-        if found is not None:
-            self._reach()
-            self._draw_models()
-            self._show()
+        self._reach()
+        self._draw_models()
+        self._show()
 
     def _reach(self) -> None:
         """Remember what the table reaches in each model: a limit that is moved changes nothing of it."""

@@ -161,7 +161,13 @@ class Look:
             "Attacks are tried on the release and checked with the raw table: how often a guess is right, "
             "and how often without the release. In brackets: 95% confidence intervals."
         )
-        Job(self.page, "Attack it", "attack", self.page.work.attack, self._show_attacks).draw()
+        work = self.page.work
+        if work.attacked < work.height:
+            note(
+                f"Of this table {work.attacked:,} random rows are attacked. More of them are alone than "
+                "among all rows, so the shares are rather too high than too low."
+            )
+        Job(self.page, "Attack it", "attack", work.attack, self._show_attacks).draw()
         self._attacked = marked(ui.column().classes("w-full"), "attacked")
 
     def _show_attacks(self, found: Any) -> None:

@@ -12,6 +12,7 @@ from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.hierarchy.builders import DATE_LEVELS
 from incrowd.studio import declared
 from incrowd.studio.forms import entry_form
+from incrowd.studio.job import Job
 from incrowd.studio.parts import grid, heading, hinted, marked, note, words
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.treatments import TREATMENTS
@@ -70,6 +71,13 @@ class Roles:
         self.page = page
         self.panel: Any = None
         self._chosen: set[str] = set()
+        self._job = Job(
+            page,
+            "Which columns identify most?",
+            "identify",
+            lambda _: page.work.identifying(),
+            self._identify,
+        )
 
     def ready(self) -> bool:
         """Say whether there is a table."""
@@ -87,13 +95,10 @@ class Roles:
         self._state = ui.column().classes("w-full")
         self._tell()
         self._many(list(choices.columns))
-        marked(ui.button("Which columns identify most?", on_click=self._identify), "identify").props(
-            "no-caps outline"
-        )
+        self._job.draw()
+        self._identifying = marked(ui.column().classes("w-full"), "identifying")
         self._people = ui.column().classes("w-full")
         self._tell_people()
-        self._told = ui.column().classes("w-full")
-        self._identifying = marked(ui.column().classes("w-full"), "identifying")
         self._rows = ui.column().classes("w-full").style("gap: 0")
         self._draw_rows()
 
@@ -151,16 +156,10 @@ class Roles:
 
             marked(ui.button("All or none", on_click=choose_all), "all").props("no-caps flat")
 
-    async def _identify(self) -> None:
+    def _identify(self, found: Any) -> None:
         """Show which columns tell most records apart."""
         self._identifying.clear()
         with self._identifying:
-            ui.spinner(size="lg")
-        found = await self.page.doing(self._told, None, self.page.work.identifying)
-        self._identifying.clear()
-        with self._identifying:
-            if found is None:
-                return
             note(
                 "Of one column or two. A column that tells nearly everybody apart is identifying, or a "
                 "quasi-identifier that needs a hierarchy."

@@ -11,7 +11,7 @@ from incrowd.errors import InputError
 from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
-from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, problem
+from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, problem, words
 from incrowd.studio.tables import Source, in_database
 
 __all__ = ["Table"]
@@ -61,6 +61,7 @@ class Table:
             with ui.column().classes("box"):
                 dropping("upload", self._uploaded)
                 note("A copy is kept in a private folder until this window is closed.")
+        self._problems = ui.column().classes("w-full")
         self._told = ui.column().classes("w-full")
         if self.page.work.table is not None:
             self._show_table()
@@ -131,7 +132,7 @@ class Table:
         await self.open(Source(path.absolute(), str(path.absolute())))
 
     async def _open_sample(self) -> None:
-        source = await self.page.doing(self._told, None, self.page.work.sample)
+        source = await self.page.doing(self._problems, None, self.page.work.sample)
         if source is not None:
             await self.open(source)
 
@@ -141,8 +142,8 @@ class Table:
         await self.open(source)
 
     def _tell(self, text: str) -> None:
-        self._told.clear()
-        with self._told:
+        self._problems.clear()
+        with self._problems:
             problem(text)
 
     async def open(self, source: Source) -> None:
@@ -153,12 +154,16 @@ class Table:
         except InputError as error:
             self._tell(str(error))
             return
-        with self._told:
-            spinner = ui.spinner(size="lg")
         watched = Watched()
-        await self.page.doing(self._told, watched, self.page.work.open, source, csv_format, watched)
-        if not spinner.is_deleted:
-            spinner.delete()
+        with self._told, ui.row().classes("items-center") as waiting:
+            ui.spinner(size="lg")
+            words("span", f"Opening {source.name}").props("role=status")
+            marked(ui.button("Cancel", icon="stop", on_click=watched.cancel), "cancel-open").props(
+                "no-caps outline"
+            )
+        await self.page.doing(self._problems, watched, self.page.work.open, source, csv_format, watched)
+        if not waiting.is_deleted:
+            waiting.delete()
         if self.page.work.source is source:
             self.page.enable()
             self.page.redraw(self)

@@ -1,0 +1,101 @@
+"""Some rows of a table, and what became of them, where they are not in memory or have no order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incrowd.engines import engine_for
+from incrowd.errors import TableError
+from incrowd.io.columns import column_named, nameless
+from incrowd.io.passing import passing
+from incrowd.jobs.checks import styled
+from incrowd.recoding import SUPPRESSED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incrowd.jobs.release import Release
+    from incrowd.table.frequency import FrequencyTable
+
+__all__ = ["recoded", "sampled"]
+
+_PLACE = "\0place"
+_SPARE = 1.1
+"""How many more rows are drawn than are wanted, since each is drawn by itself."""
+
+
+def sampled(rows: pl.LazyFrame, height: int, most: int) -> pl.DataFrame:
+    """Draw rows at random, in a random order, and never hold many more.
+
+    Parameters
+    ----------
+    height
+        How many rows there are.
+    most
+        How many are drawn at most; all, where there are no more.
+    """
+    names = rows.collect_schema().names()
+    drawn = passing(rows)
+    if height > most:
+        limit = int(min(most * _SPARE / height, 1.0) * (2**64 - 1))
+        chosen = column_named(_PLACE).hash(seed=0) <= pl.lit(limit, dtype=pl.UInt64)
+        drawn = drawn.with_row_index(_PLACE).filter(chosen).drop(_PLACE)
+    found = drawn.collect(engine="streaming")
+    return found.sample(min(most, len(found)), shuffle=True, seed=0).select(map(column_named, names))
+
+
+def recoded(release: Release, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of a table as they are in its release, in the order in which they are given.
+
+    Rows are found by their quasi-identifiers. A row whose combination was not there when the rows were
+    counted is shown as suppressed. Where an algorithm parts records that look alike, each has the cells of
+    one of them.
+
+    Raises
+    ------
+    TableError
+        When columns were treated, which may be by chance.
+    """
+    schema = release.policy.schema
+    if schema.treated:
+        raise TableError(
+            "columns of this release are treated, so no row of the table can be found in it again; attack "
+            "the files with incrowd attack"
+        )
+    frequency = engine_for(rows).count(styled(release.policy))
+    names = [attribute.name for attribute in schema.quasi]
+    places = [f"q{j}" for j in range(len(names))]
+    cells = [f"c{j}" for j in range(len(names))]
+    released = {}
+    for cell, each in zip(cells, release.recoding.cells, strict=True):
+        positions, labels = each.released
+        released[cell] = pl.Series(cell, labels, dtype=pl.String).gather(positions[each.codes])
+    known = _values(release.frequency, places).with_columns(**released, known=pl.lit(value=True))
+    found = _values(frequency, places).join(
+        known.unique(places, keep="first", maintain_order=True),
+        on=places, how="left", nulls_equal=True, maintain_order="left",
+    )  # fmt: skip
+    # A row that came in suppressed has no key.
+    key = pl.Series(frequency.key_of_row("showing rows"))
+    key = key.set(key < 0, None)
+    there = found["known"].gather(key).fill_null(value=False)
+    columns = []
+    for name in schema.released(rows.columns):
+        series = nameless(rows[name])
+        if name in names:
+            texts = found[cells[names.index(name)]].gather(key)
+            series = texts.zip_with(there, pl.Series([SUPPRESSED]))
+        columns.append(nameless(series).alias(name))
+    return pl.DataFrame(columns)
+
+
+def _values(frequency: FrequencyTable, places: Sequence[str]) -> pl.DataFrame:
+    """Return the texts of each key, a column for each quasi-identifier."""
+    return pl.DataFrame(
+        {
+            place: pl.Series(place, domain.values, dtype=pl.String).gather(codes)
+            for place, domain, codes in zip(places, frequency.domains, frequency.codes, strict=True)
+        }
+    )
