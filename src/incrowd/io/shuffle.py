@@ -145,6 +145,10 @@ class ShuffledRows:
             else:
                 yield count, map(self._made, self._merged(folder, rows, count, at_once))
 
+    def before(self, start: int, count: int) -> pl.DataFrame:
+        """Return some rows by their places before they were put in order."""
+        return self._made(self.frame.slice(start, count).collect(engine="streaming"))
+
     def _made(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows if self.made is None else self.made(rows)
 

@@ -517,8 +517,10 @@ class Work:
             after = recoded(self.release, before)
         elif isinstance(texts, Files):
             # In their order before they were put in a random one.
-            lazy = texts.frame if texts.shuffled is None else texts.shuffled.frame
-            after = lazy.slice(start, count).collect(engine="streaming")
+            if texts.shuffled is None:
+                after = texts.frame.slice(start, count).collect(engine="streaming")
+            else:
+                after = texts.shuffled.before(start, count)
         elif self.release.policy.keep_order:
             after = texts.slice(start, count)
         else:
