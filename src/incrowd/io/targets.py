@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import hashlib
 import os
-import re
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum, auto
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,19 +16,14 @@ from incrowd.errors import TableError, exists_already
 from incrowd.io.addresses import Address, file_path, is_address
 from incrowd.io.placing import Appeared, Identity, Step, identity, place, undo_unfinished
 from incrowd.io.scratch import PrivateFolder, remove_dead
+from incrowd.io.seals import reason, refuse_strangers, seal
 
-__all__ = ["HIDDEN", "Hidden", "Outputs", "Target", "is_folder", "is_pattern", "reason", "writing"]
+__all__ = ["HIDDEN", "Hidden", "Outputs", "Target", "is_folder", "is_pattern", "writing"]
 
-_SEAL = "_incrowd-files-"
-"""Begins the name of an empty file that says which files a folder was written with.
-
-It is empty and its name begins with an underscore, so that no reader takes it for a part of the table.
-"""
 INTERNAL = "internal"
 """A folder of this name stays private where all else in a released folder gets the usual modes."""
 
 _SIDES = {"sqlite": ("-wal", "-journal", "-shm"), "duckdb": (".wal", ".tmp")}
-_SHOWN = 3
 
 
 def is_folder(target: Path) -> bool:
@@ -41,15 +34,6 @@ def is_folder(target: Path) -> bool:
 def is_pattern(text: str) -> bool:
     """Say whether a path is a pattern, as ``big/*.parquet``."""
     return any(mark in text for mark in "*?[") and not os.path.lexists(text)
-
-
-def reason(error: BaseException) -> str:
-    """Say in a few words why something could not be written."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    # Polars tells the number alone.
-    found = re.search(r"os error (\d+)", str(error))
-    return os.strerror(int(found[1])) if found else f"the system refused it, {type(error).__name__}"
 
 
 # --- inputs ------------------------------------------------------------------------------------------
@@ -285,7 +269,7 @@ class Target(os.PathLike[str]):
                 f"{self}: what was written beside it is gone, something else removed it; write it again"
             )
         if self.folder:
-            _seal(made)
+            seal(made)
         umask = os.umask(0)
         os.umask(umask)
         for path in (made, *(made.rglob("*") if self.folder else ())):
@@ -495,76 +479,3 @@ def _read_only(folder: Path) -> bool:
     with contextlib.suppress(OSError, AttributeError):
         return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
     return False
-
-
-# --- folders that a release wrote --------------------------------------------------------------------
-
-
-def refuse_strangers(folder: Path, shown: str) -> None:
-    """Refuse a folder that holds anything but what an earlier release wrote into it.
-
-    Raises
-    ------
-    TableError
-        Which names what is in the way.
-    """
-    try:
-        refuse_other_files(_listed(folder), shown)
-    except OSError as error:
-        raise TableError(f"{shown}: cannot be read ({reason(error)})") from None
-
-
-def refuse_other_files(files: Sequence[tuple[str, int]], shown: str) -> None:
-    """Refuse files of a folder, by name and size, that are not those of its seal; see `refuse_strangers`."""
-    seals = [name for name, _ in files if name.startswith(_SEAL)]
-    rest = [entry for entry in files if not entry[0].startswith(_SEAL)]
-    if seals == [seal_of(rest)]:
-        return
-    if not seals:
-        raise TableError(
-            f"{shown}: holds files that no release wrote ({_few([name for name, _ in rest])}); "
-            "choose another name"
-        )
-    for strangers in ([e for e in rest if not e[0].startswith("part-")], *([entry] for entry in rest)):
-        if seals == [seal_of([entry for entry in rest if entry not in strangers])]:
-            raise TableError(
-                f"{shown}: beside the files of a release it holds {_few([name for name, _ in strangers])}; "
-                "move that, or choose another name"
-            )
-    raise TableError(
-        f"{shown}: its files are not those that a release wrote, some were added, changed or removed; "
-        "choose another name"
-    )
-
-
-def _seal(folder: Path) -> None:
-    # That of the whole says what those of its parts would.
-    for old in list(folder.rglob(f"{_SEAL}*")):
-        old.unlink()
-    (folder / seal_of(_listed(folder))).touch(0o600)
-
-
-def seal_of(files: Sequence[tuple[str, int]]) -> str:
-    """Return the name of the empty file that says which files, by name and size, a folder has."""
-    lines = "".join(f"{name}\0{size}\n" for name, size in sorted(files))
-    return _SEAL + hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-def _listed(folder: Path) -> list[tuple[str, int]]:
-    """List what is in a folder at any depth, with sizes; -1 for folders and -2 for links and the like."""
-    found = []
-    for root, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = os.path.join(root, name)
-            status = os.lstat(path)
-            size = (
-                status.st_size if stat.S_ISREG(status.st_mode) else -1 if stat.S_ISDIR(status.st_mode) else -2
-            )
-            found.append((os.path.relpath(path, folder), size))
-    return found
-
-
-def _few(names: list[str]) -> str:
-    names = sorted(names)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -12,7 +12,7 @@ from incrowd.table.documents import envelope
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from incrowd.jobs.assess import ClassFigures
+    from incrowd.jobs.class_figures import ClassFigures
 
 __all__ = ["assess"]
 

@@ -13,7 +13,8 @@ from incrowd.engines.base import NOT_THE_SAME
 from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError, exists_already
 from incrowd.io.kinds.files import kind_of
-from incrowd.io.targets import refuse_other_files, seal_of, writing
+from incrowd.io.seals import refuse_other_files, seal_of
+from incrowd.io.targets import writing
 
 __all__ = ["replace_folder"]
 

@@ -1,0 +1,101 @@
+"""Seals of folders: which files a release wrote, so that nothing else is replaced."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from incrowd.errors import TableError
+
+__all__ = ["reason", "refuse_other_files", "refuse_strangers", "seal", "seal_of"]
+
+_SEAL = "_incrowd-files-"
+"""Begins the name of an empty file that says which files a folder was written with.
+
+It is empty and its name begins with an underscore, so that no reader takes it for a part of the table.
+"""
+_SHOWN = 3
+
+
+def reason(error: BaseException) -> str:
+    """Say in a few words why something could not be written."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    # Polars tells the number alone.
+    found = re.search(r"os error (\d+)", str(error))
+    return os.strerror(int(found[1])) if found else f"the system refused it, {type(error).__name__}"
+
+
+def refuse_strangers(folder: Path, shown: str) -> None:
+    """Refuse a folder that holds anything but what an earlier release wrote into it.
+
+    Raises
+    ------
+    TableError
+        Which names what is in the way.
+    """
+    try:
+        refuse_other_files(_listed(folder), shown)
+    except OSError as error:
+        raise TableError(f"{shown}: cannot be read ({reason(error)})") from None
+
+
+def refuse_other_files(files: Sequence[tuple[str, int]], shown: str) -> None:
+    """Refuse files of a folder, by name and size, that are not those of its seal; see `refuse_strangers`."""
+    seals = [name for name, _ in files if name.startswith(_SEAL)]
+    rest = [entry for entry in files if not entry[0].startswith(_SEAL)]
+    if seals == [seal_of(rest)]:
+        return
+    if not seals:
+        raise TableError(
+            f"{shown}: holds files that no release wrote ({_few([name for name, _ in rest])}); "
+            "choose another name"
+        )
+    for strangers in ([e for e in rest if not e[0].startswith("part-")], *([entry] for entry in rest)):
+        if seals == [seal_of([entry for entry in rest if entry not in strangers])]:
+            raise TableError(
+                f"{shown}: beside the files of a release it holds {_few([name for name, _ in strangers])}; "
+                "move that, or choose another name"
+            )
+    raise TableError(
+        f"{shown}: its files are not those that a release wrote, some were added, changed or removed; "
+        "choose another name"
+    )
+
+
+def seal(folder: Path) -> None:
+    """Put a seal into a folder, which says what files it has now."""
+    # That of the whole says what those of its parts would.
+    for old in list(folder.rglob(f"{_SEAL}*")):
+        old.unlink()
+    (folder / seal_of(_listed(folder))).touch(0o600)
+
+
+def seal_of(files: Sequence[tuple[str, int]]) -> str:
+    """Return the name of the empty file that says which files, by name and size, a folder has."""
+    lines = "".join(f"{name}\0{size}\n" for name, size in sorted(files))
+    return _SEAL + hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _listed(folder: Path) -> list[tuple[str, int]]:
+    """List what is in a folder at any depth, with sizes; -1 for folders and -2 for links and the like."""
+    found = []
+    for root, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(root, name)
+            status = os.lstat(path)
+            size = (
+                status.st_size if stat.S_ISREG(status.st_mode) else -1 if stat.S_ISDIR(status.st_mode) else -2
+            )
+            found.append((os.path.relpath(path, folder), size))
+    return found
+
+
+def _few(names: list[str]) -> str:
+    names = sorted(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
