@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import builtins
 import gc
 import os
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from evidence import Evidence
 from examples import TIMES
 from incrowd.io.shuffle import RandomOrder
 from random_order import rows_in_random_order
+from sums import watched_sum
 
 settings.register_profile(
     "incrowd",
@@ -51,8 +53,9 @@ def pytest_unconfigure() -> None:
 def pytest_configure() -> None:
     """Give every row the number of its place, so that released rows can be compared with raw ones.
 
-    Tests of the random order itself are marked ``random_order``.
+    Tests of the random order itself are marked ``random_order``. Sums of floats are watched.
     """
+    builtins.sum = watched_sum
     RandomOrder.numbers = lambda _, start, stop: np.arange(start, stop, dtype=np.uint64)  # type: ignore[method-assign]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -127,7 +128,7 @@ def _blanks(weights: Sequence[float]) -> Iterator[tuple[int, ...]]:
     width = len(weights)
     if width <= 16:
         every = [blanked for size in range(width) for blanked in combinations(range(width), size)]
-        return iter(sorted(every, key=lambda blanked: (sum(weights[j] for j in blanked), len(blanked))))
+        return iter(sorted(every, key=lambda blanked: (math.fsum(weights[j] for j in blanked), len(blanked))))
     return (blanked for size in range(width) for blanked in combinations(range(width), size))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -62,7 +63,7 @@ class Flash(FullDomainAlgorithm):
         shape = explorer.lattice.shape
 
         def order(levels: tuple[int, ...]) -> tuple[float, ...]:
-            share = sum(level / max(count - 1, 1) for level, count in zip(levels, shape, strict=True))
+            share = math.fsum(level / max(count - 1, 1) for level, count in zip(levels, shape, strict=True))
             return (sum(levels), share, *levels)
 
         return order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -283,7 +284,7 @@ def show_release(out: Console, release: Release) -> None:
     out.print(loss_table(release.utility, [domain.name for domain in release.recoding.domains]))
     out.print()
     stages = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in release.seconds.items())
-    out.print(f"{sum(release.seconds.values()):.2f} s: {stages}")
+    out.print(f"{math.fsum(release.seconds.values()):.2f} s: {stages}")
 
 
 def _people_rows(before: PeopleFigures | None, after: PeopleFigures | None) -> list[tuple[str, float, float]]:

@@ -6,6 +6,7 @@ sensitive values count. If the word None is a value in a file, read the file wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,9 @@ def compute_t_closeness(series: pd.Series[Any], global_distribution: Mapping[Any
     for share in global_distribution.values():
         check_number(share, "global_distribution", low=0, high=1, wanted=wanted)
     values = [*global_distribution, *(value for value in shares if value not in global_distribution)]
-    return 0.5 * sum(abs(shares.get(value, 0.0) - global_distribution.get(value, 0.0)) for value in values)
+    return 0.5 * math.fsum(
+        abs(shares.get(value, 0.0) - global_distribution.get(value, 0.0)) for value in values
+    )
 
 
 def _one_missing(shares: Mapping[Any, float]) -> dict[Any, float]:

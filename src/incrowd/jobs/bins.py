@@ -6,6 +6,7 @@ smallest class that was asked for are merged.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ def _numbers(
         merged = _neighbours_merged(bins, floor)
     missing = float(totals[~known].sum())
     if missing >= max(floor, 1):
-        told = sum(
+        told = math.fsum(
             float(count)
             for lo, hi, count in zip(cells.lo, cells.hi, records, strict=True)
             if not known[lo : hi + 1].any()

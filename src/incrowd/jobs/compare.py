@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import statistics
 from collections.abc import Sequence
@@ -339,7 +340,7 @@ def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> Com
         return replace(run, problem=f"internal error ({type(error).__name__}); please report it")
     return replace(
         run,
-        seconds=sum(release.seconds[stage] for stage in ("count", "search", "apply", "check")),
+        seconds=math.fsum(release.seconds[stage] for stage in ("count", "search", "apply", "check")),
         utility={name: lost.value for name, lost in release.utility.items()},
         per_attribute=release.utility["loss"].per_attribute,
         classes=release.privacy.classes,

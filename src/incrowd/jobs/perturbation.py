@@ -19,6 +19,7 @@ from incrowd.errors import (
 )
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
+from incrowd.utility.base import mean_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +85,7 @@ class Perturbation(InNotebooks):
     @property
     def il1s_mean(self) -> float:
         """The mean of `il1s` over the columns."""
-        return sum(self.il1s.values()) / len(self.il1s)
+        return mean_of(self.il1s)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the table is in it."""

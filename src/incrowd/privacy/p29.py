@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -263,8 +264,8 @@ class P29(SensitiveModel):
             if failed.any()
         ]
         known = [distance for distance in distances.values() if distance is not None]
-        mean_entropy = sum(entropies.values()) / len(names)
-        mean_distance = sum(known) / len(names) if len(known) == len(names) else None
+        mean_entropy = math.fsum(entropies.values()) / len(names)
+        mean_distance = math.fsum(known) / len(names) if len(known) == len(names) else None
         k_min = int(classes.sizes.min())
         value: float | None = None
         if mean_distance is not None:

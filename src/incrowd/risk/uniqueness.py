@@ -155,7 +155,7 @@ def _zayatz(
         return 0.0
     shares = times / times.sum()
     chance = [_one_of(int(size), records, population) for size in distinct]
-    observed = sum(share * p for share, p in zip(shares.tolist(), chance, strict=True))
+    observed = math.fsum(share * p for share, p in zip(shares.tolist(), chance, strict=True))
     is_unique: float = float(shares[0]) * chance[0] / observed
     return min(alone * is_unique / records, 1.0)
 
@@ -185,7 +185,7 @@ def _pitman(
         value += math.lgamma(theta / alpha + classes) - math.lgamma(theta / alpha + 1)
         value -= math.lgamma(theta + records) - math.lgamma(theta + 1)
         base = math.lgamma(1 - alpha)
-        return value + sum(
+        return value + math.fsum(
             int(n) * (math.lgamma(int(size) - alpha) - base) for size, n in zip(distinct, times, strict=True)
         )
 

@@ -211,4 +211,4 @@ def _asked(owner: str) -> bytes:
 def _entropy(key: bytes) -> float:
     """Return the bits of a key by the frequencies of its characters."""
     size = len(key)
-    return -sum(count * math.log2(count / size) for count in Counter(key).values())
+    return -math.fsum(count * math.log2(count / size) for count in Counter(key).values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -94,7 +95,7 @@ class Pram(Perturbing):
                     f"{self.name}: moves are written value>other:probability, with ; between, as ill>well:0.1"
                 )
             row = found.setdefault(source, {})
-            if target in row or sum(row.values()) + number > 1 + 1e-12:
+            if target in row or math.fsum([*row.values(), number]) > 1 + 1e-12:
                 raise ParameterError(
                     f"{self.name}: moves of one value name another twice, or have more than 1 together"
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import ClassMetric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -46,6 +46,4 @@ class Classification(ClassMetric):
             most = int(np.maximum.reduceat(counts.counts, counts.indptr[:-1]).sum()) if len(classes) else 0
             lost = classes.records - most + classes.suppressed
             per_attribute[attribute.name] = lost / max(frequency.rows, 1)
-        return MetricResult(
-            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
-        )
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import CellMetric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,9 +45,7 @@ class ShannonEntropy(CellMetric):
             before = _entropy(frequency.totals(j))
             share = 1 - _entropy(after) / before if before > 0 else 0.0
             per_attribute[domain.name] = min(max(share, 0.0), 1.0)
-        return MetricResult(
-            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
-        )
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
 def _entropy(counts: NDArray[np.integer] | NDArray[np.floating]) -> float:

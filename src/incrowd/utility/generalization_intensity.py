@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import CellMetric, MetricResult
+from incrowd.utility.base import CellMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,9 +49,7 @@ class GeneralizationIntensity(CellMetric):
             domain.name: (float(each @ frequency.weights) + frequency.suppressed) / max(frequency.rows, 1)
             for domain, each in zip(recoding.domains, self._costs(frequency, recoding), strict=True)
         }
-        return MetricResult(
-            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
-        )
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
     def per_record(self, frequency: FrequencyTable, recoding: Recoding) -> NDArray[np.float64]:
         """Return the mean over attributes, in [0, 1]."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import ClassMetric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,14 +56,18 @@ class InformationGain(ClassMetric):
             gain += (_whole(attribute) - left) / len(frequency.sensitive)
         loss = frequency.rows - (int(classes.sizes.min()) if len(classes) else frequency.rows)
         details = {"gain": gain, "privacy_loss": float(loss), "score": gain / (loss + 1)}
-        value = sum(per_attribute.values()) / max(len(per_attribute), 1)
+        value = mean_of(per_attribute)
         return MetricResult(self.name, value, per_attribute, details=details)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the share of what the raw quasi-identifiers tell."""
         raw = _raw(frequency)
-        most = sum(_whole(attribute) - _left(raw, j) for j, attribute in enumerate(frequency.sensitive))
-        most /= max(len(frequency.sensitive), 1)
+        most = mean_of(
+            {
+                attribute.name: _whole(attribute) - _left(raw, j)
+                for j, attribute in enumerate(frequency.sensitive)
+            }
+        )
         return min(lost.value / most, 1.0) if most > 1e-12 else 0.0
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.utility.base import ClassMetric, MetricResult
+from incrowd.utility.base import ClassMetric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     from incrowd.table.classes import EquivalenceClasses
@@ -49,9 +49,7 @@ class NCPMeanMode(ClassMetric):
                 else:
                     lost += classes.records - int(held.most.sum())
             per_attribute[domain.name] = lost / max(frequency.rows, 1)
-        return MetricResult(
-            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
-        )
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,4 @@ class NCPSummarization(ClassMetric):
                     costs = held.distinct / present if self.form == "share" else 1 / held.distinct
                     lost += float(costs @ classes.sizes)
             per_attribute[domain.name] = lost / max(frequency.rows, 1)
-        return MetricResult(
-            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
-        )
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)

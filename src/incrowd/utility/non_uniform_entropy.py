@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells
+from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, mean_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +70,7 @@ class NonUniformEntropy(CellMetric, SteersByCells):
             each[recoding.suppressed] = costs.suppressed[codes][recoding.suppressed]
             lost = float(each @ frequency.weights) + frequency.suppressed * costs.before
             per_attribute[domain.name] = lost / (costs.whole * frequency.rows) if costs.whole else 0.0
-        value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
+        value = mean_of(per_attribute)
         return MetricResult(self.name, value, per_attribute)
 
 
@@ -98,11 +99,11 @@ class PooledEntropy(CellMetric):
             domain.name: shares[domain.name] * bits
             for domain, bits in zip(frequency.domains, self._most(frequency), strict=True)
         }
-        return MetricResult(self.name, sum(each.values()), each)
+        return MetricResult(self.name, math.fsum(each.values()), each)
 
     def normalized(self, lost: MetricResult, frequency: FrequencyTable) -> float:
         """Return the bits over those that suppressing every record takes away."""
-        most = sum(self._most(frequency))
+        most = math.fsum(self._most(frequency))
         return lost.value / most if most else 0.0
 
     def _most(self, frequency: FrequencyTable) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, cell_costs
+from incrowd.utility.base import CellMetric, LevelCosts, MetricResult, SteersByCells, cell_costs, mean_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,5 +58,5 @@ class Precision(CellMetric, SteersByCells):
             each[recoding.suppressed] = 1.0
             lost = float(each @ frequency.weights) + frequency.suppressed
             per_attribute[domain.name] = lost / frequency.rows
-        value = sum(per_attribute.values()) / len(per_attribute) if per_attribute else 0.0
+        value = mean_of(per_attribute)
         return MetricResult(self.name, value, per_attribute)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.utility.base import CellMetric, ClassMetric, Metric, MetricResult
+from incrowd.utility.base import CellMetric, ClassMetric, Metric, MetricResult, mean_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,9 +55,7 @@ class _SquaredError(Metric):
             gaps = values - (sums / np.maximum(sizes, 1))[group]
             whole = float((values**2) @ records)
             per_attribute[domain.name] = float((gaps**2) @ records) / whole if whole > 0 else 0.0
-        return MetricResult(
-            self.name, sum(per_attribute.values()) / max(len(per_attribute), 1), per_attribute
-        )
+        return MetricResult(self.name, mean_of(per_attribute), per_attribute)
 
 
 def _numeric(frequency: FrequencyTable) -> list[bool]:

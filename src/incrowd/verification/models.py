@@ -374,8 +374,8 @@ class Measuring:
         weights = [float(demand.settings[name]) for name in ("w_k", "w_l", "w_t")]
         terms = (
             1 - 1 / smallest,
-            sum(evenness) / len(evenness),
-            1 - sum(closeness) / len(closeness),
+            math.fsum(evenness) / len(evenness),
+            1 - math.fsum(closeness) / len(closeness),
         )
         return math.fsum(weight * term for weight, term in zip(weights, terms, strict=True))
 

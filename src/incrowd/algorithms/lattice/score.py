@@ -95,7 +95,7 @@ def score_by(
     ParameterError
         When no attribute weighs anything, or the metric cannot steer a search.
     """
-    if not sum(attribute.weight for attribute in problem.attributes) > 0:
+    if not any(attribute.weight > 0 for attribute in problem.attributes):
         raise ParameterError("the weights of the quasi-identifiers are all 0; raise one")
     if isinstance(metric, SteersByClasses):
         return _OfClasses(problem, limits, metric, cells)

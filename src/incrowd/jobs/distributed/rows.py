@@ -18,6 +18,7 @@ from incrowd.recoding import SUPPRESSED, check_cells
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.people import PersonRows
 from incrowd.utility import METRICS, MetricResult
+from incrowd.utility.base import mean_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,6 +174,6 @@ def added(figures: Sequence[Mapping[str, Any]], scale: TableStatistics) -> dict[
             / scale.rows
             for domain in scale.quasi
         }
-        value = sum(per_attribute.values()) / len(per_attribute)
+        value = mean_of(per_attribute)
         found[name] = MetricResult(name, value, per_attribute, max(value, 0.0))
     return found

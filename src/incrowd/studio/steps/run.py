@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nicegui import ui
@@ -142,7 +143,7 @@ class Run:
         release = self.page.work.release
         self._done.clear()
         with self._done:
-            seconds = sum(release.seconds.values())
+            seconds = math.fsum(release.seconds.values())
             text = self.page.work.account["verdict"]["text"]
             marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")
             button = ui.button("Look at it", on_click=lambda: self.page.go("Look"))
