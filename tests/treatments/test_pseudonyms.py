@@ -41,10 +41,9 @@ def test_vectors_of_rfc_4231(key, message, digest):
     assert Secret(key).digest(message).hex().startswith(digest)
 
 
-@pytest.mark.parametrize("rows", [3, 30_000])
 @pytest.mark.parametrize(("key", "message", "digest"), [each for each in VECTORS if each[1].isascii()])
-def test_vectors_of_rfc_4231_among_many_texts(key, message, digest, rows):
-    texts = pl.Series([f"{number}" for number in range(rows)])
+def test_vectors_of_rfc_4231_among_many_texts(key, message, digest):
+    texts = pl.Series(["0", "1"])
     found = Secret(key).digests(pl.concat([texts, pl.Series(["", message.decode(), "é" * 40])]))
     assert found[-2].tobytes().hex().startswith(digest)
     others = [hmac.digest(key, text.encode(), "sha256") for text in ("0", "", "é" * 40)]
