@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.engines.memory import dictionary
+from incrowd.kernels.jit import PARALLEL_FROM
 from incrowd.table.domain import Dictionary, Domain
 
 TREE = ic.Hierarchy.from_nested({"*": {"A": ["a1", "a2"], "B": ["b1", "b2", "b3"], "C": ["c1"]}})
@@ -270,3 +271,20 @@ def test_null_values_are_exact_texts():
     found, _ = dictionary(pl.Series(["NA", "None", "?", ""]), "c", ())
     assert list(found.texts) == ["", "?", "NA", "None"]
     assert not found.has_missing
+
+
+@pytest.mark.parametrize("way", ["by hash", "by hash, all alike", "by value"])
+@pytest.mark.parametrize("missing", [None, ""])
+def test_many_texts_are_placed_in_order_however_they_are_found(monkeypatch, way, missing):
+    rows = PARALLEL_FROM if way != "by value" else 900
+    if way == "by hash, all alike":
+        monkeypatch.setattr(
+            pl.DataFrame, "hash_rows", lambda frame: pl.Series(np.zeros(len(frame), np.uint64))
+        )
+    texts = [missing, *(f"text {row * 7919 % 700}" for row in range(rows - 1))]
+    found, codes = dictionary(pl.Series("^c$", texts), "c", ())
+    distinct = sorted({text for text in texts if text is not None})
+    place = {text: number for number, text in enumerate([*distinct, None])}
+    assert list(found.texts) == distinct
+    assert found.has_missing is (missing is None)
+    assert codes.tolist() == [place[text] for text in texts]

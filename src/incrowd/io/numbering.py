@@ -34,7 +34,8 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     from incrowd.kernels.grouping import group_columns
 
     numbers, first = group_columns([frame.hash_rows().to_numpy()], [2**64], len(frame))
-    if frame.equals(frame[first[numbers]]):
+    # The distinct rows are few, or lie in the order in which they are asked for.
+    if frame.equals(frame[first][numbers]):
         return numbers, first
     # Two combinations have the same hash.
     plain = frame.rename({name: f"{place}" for place, name in enumerate(frame.columns)})

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache, update_wrapper
 from threading import RLock
 from typing import Any, TypeVar, cast
@@ -30,6 +30,9 @@ FEW = 20_000
 """Rows up to which NumPy has done a job before the compiler is loaded."""
 
 _making = RLock()
+
+_alone = ContextVar("alone", default=False)
+"""Whether what runs has one core, and leaves the others to what runs beside it."""
 
 
 class _Kernel:
@@ -114,7 +117,7 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
     items = len(work) - 1
     total = int(work[-1] - work[0]) if items > 0 else 0
     threads = thread_count()
-    if items <= 1 or threads == 1 or total < PARALLEL_FROM:
+    if items <= 1 or threads == 1 or total < PARALLEL_FROM or _alone.get():
         return [kernel(0, items, *arguments)]
     # More ranges than threads, so that one slow range does not leave the other cores idle.
     marks = work[0] + total * np.arange(1, threads * 4) // (threads * 4)
@@ -128,18 +131,23 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
 
 
 def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Return ``work(item)`` of every item; `work` spends its time in kernels and calls no `over_ranges`."""
+    """Return ``work(item)`` of every item; `work` spends its time in kernels, and has one core to itself."""
     threads = thread_count()
     if threads == 1 or len(items) < 2:
         return [work(item) for item in items]
-    # Each thread works for the job of this one.
-    tasks = [_pool(threads).submit(copy_context().run, work, item) for item in items[1:]]
+    # Were work to wait for threads that wait for it, none would end.
+    before = _alone.set(True)
     try:
-        first = work(items[0])
-    except BaseException:
-        _end(tasks)
-        raise
-    return [first, *_results(tasks)]
+        # Each thread works for the job of this one.
+        tasks = [_pool(threads).submit(copy_context().run, work, item) for item in items[1:]]
+        try:
+            first = work(items[0])
+        except BaseException:
+            _end(tasks)
+            raise
+        return [first, *_results(tasks)]
+    finally:
+        _alone.reset(before)
 
 
 def _results(tasks: Sequence[Future[R]]) -> list[R]:
