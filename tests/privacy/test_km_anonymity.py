@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import product
+from collections import Counter, defaultdict
+from itertools import combinations, product
 
 import polars as pl
 import pytest
@@ -144,6 +144,142 @@ def test_a_power_above_anybodys_rows_is_told():
     both = ic.assess(table, schema, [ic.KMAnonymity(1, 2), ic.KMAnonymity(1, 0)])
     assert not any("km-anonymity" in note for note in both.notes)
     assert both.privacy[1].value == high.privacy[0].value
+
+
+def raw_and_cells(table, levels):
+    """Return the raw values of each row, and its cells at some levels."""
+    raw = ic.anonymize(table, SCHEMA, "k-anonymity:1", levels=levels, keep_order=True, force=True).table
+    return [list(zip(*(each[name].cast(pl.String) for name in TREES), strict=True)) for each in (table, raw)]
+
+
+def left_of(table, cells, keys, k, power):
+    """Return the rows that are left once classes are suppressed, and once people are, read as sets."""
+    whose = [("row", row) if who is None else who for row, who in enumerate(table["person"])]
+
+    def large(left):
+        people = defaultdict(set)
+        for row in left:
+            people[cells[row]].add(whose[row])
+        kept = {row for row in left if len(people[cells[row]]) >= k}
+        return left if kept == left else large(kept)
+
+    def exposed(left):
+        people, classes = defaultdict(set), defaultdict(set)
+        for row in left:
+            people[cells[row]].add(whose[row])
+            classes[whose[row]].add(cells[row])
+        found, weak = set(), set()
+        for who, mine in classes.items():
+            for known in combinations(sorted(mine), min(power, len(mine)) if power else len(mine)):
+                if len(set.intersection(*(people[cell] for cell in known))) < k:
+                    found.add(who)
+                    weak |= set(known)
+        return found, weak
+
+    left = start = large({row for row in range(len(whose)) if set(cells[row]) != {"*"}})
+    weak = exposed(start)[1]
+    while found := exposed(left)[0]:
+        gone = {keys[row] for row in left if whose[row] in found}
+        left = large({row for row in left if keys[row] not in gone})
+    return {row for row in start if cells[row] not in weak}, left
+
+
+def rows_left(release):
+    cells = zip(*(release.table[name].cast(pl.String) for name in TREES), strict=True)
+    return {row for row, cell in enumerate(cells) if set(cell) != {"*"}}
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 0])
+def test_whoever_is_exposed_is_suppressed_whole_as_read_from_sets(power):
+    people = 0
+    for seed in range(3):
+        table = people_table(seed, people=60)
+        for levels in ({"age": 1 + seed, "town": seed % 2}, {"age": 3, "town": 0}):
+            keys, cells = raw_and_cells(table, levels)
+            by_class, by_person = left_of(table, cells, keys, 3, power)
+            wanted = by_person if len(by_person) > len(by_class) else by_class
+            if len(wanted) <= 0.1 * len(cells):
+                continue
+            people += len(by_person) > len(by_class)
+            release = ic.anonymize(
+                table, SCHEMA, [ic.KMAnonymity(3, power)], "optimal", max_suppression=0.9, levels=levels, keep_order=True, force=True,
+            )  # fmt: skip
+            assert rows_left(release) == wanted
+            if wanted:
+                assert read(release.table, table["person"]).km(power)[0] >= 3
+    assert people > 1 or power == 1
+
+
+def test_the_optimum_counts_what_suppressing_people_costs():
+    table = people_table(4, people=80)
+    k, limit = 3, 0.2
+    best = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(k)], "optimal", max_suppression=limit, keep_order=True, force=True)  # fmt: skip
+    found = {}
+    for age, town in product(range(7), range(3)):
+        levels = {"age": age, "town": town}
+        if (age, town) == (6, 2):
+            continue
+        keys, cells = raw_and_cells(table, levels)
+        left = max(left_of(table, cells, keys, k, 2), key=len)
+        if len(left) < (1 - limit) * len(cells):
+            continue
+        node = ic.anonymize(table, SCHEMA, "k-anonymity:1", levels=levels, keep_order=True, force=True)
+        found[age, town] = read_loss(node, left)
+    assert best.utility["loss"].value == pytest.approx(min(found.values()), abs=1e-12)
+
+
+def read_loss(node, left):
+    """Return the mean loss of the cells of a node where only some rows are left."""
+    total = 0.0
+    for cells in node.recoding.cells:
+        loss = cells.loss[cells.codes][node.frequency.row_keys]
+        total += sum(loss[row] if row in left else 1.0 for row in range(len(loss)))
+    return total / len(node.recoding.cells) / len(loss)
+
+
+def suppressed_of(visits, k):
+    """Release visits, (person, place, day) each, by month and place alone, and count the suppressed rows."""
+    table = pl.DataFrame(visits, schema=["who", "place", "day"], orient="row")
+    days = ic.Hierarchy.from_nested({"*": {"May": [f"May {n}" for n in range(20)]}})
+    schema = ic.Schema(quasi={"place": ic.Hierarchy.flat(), "day": days}, person="who")
+    release = ic.anonymize(
+        table, schema, [ic.KMAnonymity(k, 2)], "optimal", max_suppression=0.9, levels={"place": 0, "day": 1}, keep_order=True,
+    )  # fmt: skip
+    gone = (release.table["place"] == "*").to_list()
+    return [who for (who, _, _), star in zip(visits, gone, strict=True) if star]
+
+
+@pytest.mark.parametrize(("others", "same_day"), [(5, 0), (5, 2), (4, 0)])
+def test_the_example_of_the_page(others, same_day):
+    """Ann was here and there; `others` were here alone and as many there, some of them on her day."""
+    visits = [("Ann", "here", "May 0"), ("Ann", "there", "May 0")]
+    for n in range(others):
+        day = "May 0" if n < same_day else f"May {n + 1}"
+        visits += [(f"h{n}", "here", day), (f"t{n}", "there", day)]
+    visits += [(f"w{n}", "elsewhere", "May 9") for n in range(5)]
+    gone = suppressed_of(visits, 5 if others == 4 or not same_day else 3)
+    if others == 4:
+        # Without her each place has four people, so it is as with the classes.
+        assert sorted(gone) == sorted(who for who, place, _ in visits if place != "elsewhere")
+    else:
+        assert sorted(set(gone)) == ["Ann", *(f"{at}{n}" for at in "ht" for n in range(same_day))]
+
+
+def test_classes_are_suppressed_where_that_loses_less():
+    """Only Ann was in a and b. Without her Bob is alone in a, and Cid in b."""
+    visits = [(who, place, "May 1") for who, places in {"Ann": "abc", "Bob": "ac", "Cid": "bc"}.items() for place in places]  # fmt: skip
+    visits = [(who, place, f"May {n}") for n, (who, place, _) in enumerate(visits)]
+    # By person: her three rows, and the two that are then alone. By class: the four rows of a and b.
+    assert sorted(suppressed_of(visits, 2)) == ["Ann", "Ann", "Bob", "Cid"]
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "datafly"])
+def test_rounds_are_kept_while_histories_hold_over_all_of_them(algorithm):
+    for seed in range(2):
+        table = people_table(seed, people=60)
+        asked = f"{algorithm}:recode_suppressed=true"
+        release = ic.anonymize(table, SCHEMA, [ic.KMAnonymity(3)], asked, max_suppression=0.3, keep_order=True, force=True)  # fmt: skip
+        assert read(release.table, table["person"]).km(2)[0] >= 3
 
 
 @pytest.mark.parametrize(("many", "without_ann"), [(5, 0), (6, 10)])

@@ -7,18 +7,21 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from incrowd.algorithms.base import Algorithm, SearchProblem, Solution
+from incrowd.algorithms.base import Algorithm, SearchProblem, Solution, all_hold
 from incrowd.errors import InfeasibleError, ParameterError, listed, setting
 from incrowd.parameters import parameter
 from incrowd.progress import Silent
 from incrowd.utility import AGGREGATES, METRICS, STEERING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from incrowd.algorithms.lattice import Explorer, Lattice, Limits, Node
     from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
 
 __all__ = ["FullDomainAlgorithm"]
 
@@ -30,7 +33,9 @@ class FullDomainAlgorithm(Algorithm):
     """Searches the lattice of full-domain recodings: every column climbs to one level of its hierarchy.
 
     Classes that fail a model are suppressed whole; a node counts when they are no more records than
-    `max_suppression` allows. A class that has ``*`` in every quasi-identifier counts as suppressed.
+    `max_suppression` allows. A class that has ``*`` in every quasi-identifier counts as suppressed. Under
+    km-anonymity people are suppressed whole where that loses fewer records: with all combinations of values
+    that they have rows with.
 
     Parameters
     ----------
@@ -139,8 +144,6 @@ class FullDomainAlgorithm(Algorithm):
         """Recode what was suppressed, again and again, while that releases a record."""
         import numpy as np
 
-        from incrowd.recoding import SingleDimensional, level_cells
-
         frequency = problem.frequency
         round_of_key = np.where(suppressed, np.int32(-1), np.int32(0))
         rounds = [levels]
@@ -154,17 +157,12 @@ class FullDomainAlgorithm(Algorithm):
                     break
             if best is None or best.suppressed >= part.rows:
                 break
-            round_of_key[left[~rest.suppressed_keys(best.levels)]] = len(rounds)
-            rounds.append(best.levels)
-        return SingleDimensional.build(
-            frequency,
-            [
-                [level_cells(domain, level) for domain, level in zip(frequency.domains, chosen, strict=True)]
-                for chosen in rounds
-            ],
-            round_of_key,
-            self.name,
-        )
+            placed = round_of_key.copy()
+            placed[left[~rest.suppressed_keys(best.levels)]] = len(rounds)
+            if not _histories_hold(problem, [*rounds, best.levels], placed):
+                break
+            rounds, round_of_key = [*rounds, best.levels], placed
+        return _in_rounds(frequency, rounds, round_of_key, self.name)
 
     @abstractmethod
     def choose(self, explorer: Explorer) -> tuple[Node | None, bool]:
@@ -177,6 +175,33 @@ class FullDomainAlgorithm(Algorithm):
         """
         explorer = self.explorer(problem)
         return explorer.look(levels)[0].anonymous and (explorer.settles or not self.tags)
+
+
+def _in_rounds(
+    frequency: FrequencyTable,
+    rounds: Sequence[tuple[int, ...]],
+    round_of_key: NDArray[np.int32],
+    algorithm: str,
+) -> Recoding:
+    """Recode each key to the levels of its round."""
+    from incrowd.recoding import SingleDimensional, level_cells
+
+    cells = [
+        [level_cells(domain, level) for domain, level in zip(frequency.domains, chosen, strict=True)]
+        for chosen in rounds
+    ]
+    return SingleDimensional.build(frequency, cells, round_of_key, algorithm)
+
+
+def _histories_hold(
+    problem: SearchProblem, rounds: Sequence[tuple[int, ...]], round_of_key: NDArray[np.int32]
+) -> bool:
+    """Say whether rounds that were judged alone satisfy, together, what all classes of a person have to."""
+    asked = [model for model in problem.models if model.needs_every_class]
+    if not asked:
+        return True
+    recoding = _in_rounds(problem.frequency, rounds, round_of_key, "rounds")
+    return bool(all_hold(asked, recoding.classes(problem.frequency)).all())
 
 
 def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.errors import ParameterError, setting
 from incrowd.parameters import parameter
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.people import Histories
 
 __all__ = ["KMAnonymity", "km_anonymity", "lone_histories"]
 
@@ -45,7 +46,9 @@ class KMAnonymity(IdentityModel):
     Notes
     -----
     The table needs columns that name a person. Only full-domain algorithms enforce it, because a set of
-    classes is known when all of them are.
+    classes is known when all of them are. They generalize further, and suppress people whole: whoever is
+    exposed by several classes, with all combinations of values that the person has rows with. Where
+    suppressing the classes loses fewer records, they do that.
 
     References
     ----------
@@ -122,42 +125,99 @@ class KMAnonymity(IdentityModel):
 
         if classes.frequency.spread is None or self.power == 1:
             return classes.sizes
-        indptr, of_person = classes.histories()
-        many = np.diff(indptr)
+        histories = classes.histories()
+        many = histories.lengths
         values = classes.sizes.copy()
         # Of a class where everybody has rows elsewhere, the set of it alone matters to nobody.
         alone = np.zeros(len(classes), np.bool_)
-        alone[of_person[indptr[:-1][many == 1]]] = True
+        alone[histories.classes[histories.indptr[:-1][many == 1]]] = True
         alone |= classes.alike > 0
         values[~alone] = np.iinfo(np.int64).max
-        if self.power:
-            _by_subsets(self.power, indptr, of_person, values)
-        else:
-            _by_history(indptr, of_person, len(classes), values)
+        for sets in self._known(histories, len(classes)):
+            for column in sets.classes.T:
+                np.minimum.at(values, column, sets.shared)
         return np.minimum(values, classes.sizes)
 
+    def exposed(self, classes: EquivalenceClasses) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Say who breaks it by several classes, and which classes these are.
 
-def _by_subsets(
-    power: int, indptr: NDArray[np.int64], classes: NDArray[np.int64], values: NDArray[np.int64]
-) -> None:
-    """Lower the values to the people who share each set of `power` classes, or all of fewer."""
+        Parameters
+        ----------
+        classes
+            Classes of at least k people each, in a table of which somebody has rows that are not alike.
+
+        Returns
+        -------
+        people
+            bool[numbers of people]: those of whom too few share a set of classes; see `Spread`.
+        classes
+            bool[classes]: the classes in such a set.
+        """
+        import numpy as np
+
+        counted = classes.counted
+        assert counted.frequency.spread is not None
+        people = np.zeros(counted.frequency.spread.stories.many[0], np.bool_)
+        weak = np.zeros(len(counted), np.bool_)
+        if self.power == 1:
+            return people, weak
+        histories = counted.histories()
+        for sets in self._known(histories, len(counted)):
+            few = sets.shared < self.k
+            weak[sets.classes[few]] = True
+            people[histories.people[sets.owners(few)]] = True
+        return people, weak
+
+    def _known(self, histories: Histories, many: int) -> Iterator[_Sets]:
+        """Go through the sets of at least two classes that somebody knows of a person."""
+        return _subsets(self.power, histories, many) if self.power else _whole(histories, many)
+
+
+class _Sets(NamedTuple):
+    """Sets of equally many classes, and how many people share each.
+
+    Attributes
+    ----------
+    classes
+        int64[sets, size]
+    shared
+        int64[sets]: people who have rows in all classes of the set.
+    set_of_owner, owner
+        int64[...] each: a set, and the place of a person among the histories who is known by it.
+    """
+
+    classes: NDArray[np.int64]
+    shared: NDArray[np.int64]
+    set_of_owner: NDArray[np.int64]
+    owner: NDArray[np.int64]
+
+    def owners(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return who is known by some of the sets, bool[sets]."""
+        return self.owner[chosen[self.set_of_owner]]
+
+
+def _subsets(power: int, histories: Histories, many: int) -> Iterator[_Sets]:
+    """Count the people who share each set of `power` classes, or all of fewer."""
     import numpy as np
 
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import subsets
 
-    many = np.diff(indptr)
+    lengths = histories.lengths
     for size in range(2, power + 1):
-        matters = np.ones(len(many), np.bool_) if size == power else many == size
-        if not (matters & (many >= size)).any():
+        matters = np.ones(len(lengths), np.bool_) if size == power else lengths == size
+        if not (matters & (lengths >= size)).any():
             continue
-        _refuse_sets(many, size)
-        sets, counts = subsets(indptr, classes, size)
-        ids, first = group_columns(list(sets.T), [len(values)] * size, len(sets))
-        shared = np.bincount(ids, minlength=len(first))[ids]
-        judged = np.repeat(matters, counts)
-        for column in sets.T:
-            np.minimum.at(values, column[judged], shared[judged])
+        _refuse_sets(lengths, size)
+        sets, counts = subsets(histories.indptr, histories.classes, size)
+        ids, first = group_columns(list(sets.T), [many] * size, len(sets))
+        owner = np.repeat(np.arange(len(counts)), counts)
+        judged = matters[owner]
+        shared = np.bincount(ids, minlength=len(first))
+        known = np.zeros(len(first), np.bool_)
+        known[ids[judged]] = True
+        numbers = np.cumsum(known) - 1
+        yield _Sets(sets[first[known]], shared[known], numbers[ids[judged]], owner[judged])
 
 
 def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
@@ -174,61 +234,44 @@ def _refuse_sets(many: NDArray[np.int64], size: int) -> None:
         )
 
 
-def _by_history(
-    indptr: NDArray[np.int64], classes: NDArray[np.int64], many: int, values: NDArray[np.int64]
-) -> None:
-    """Lower the values to the people who share all classes of somebody."""
-    import numpy as np
-
-    flat, sizes, shared, _ = _shared(indptr, classes, many)
-    np.minimum.at(values, flat, np.repeat(shared, sizes))
-
-
-def _shared(
-    indptr: NDArray[np.int64], classes: NDArray[np.int64], many: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count who shares each history of several classes.
-
-    Returns
-    -------
-    classes, sizes
-        The classes of each history, one after the other, and how many these are: int64[...] each.
-    shared, times
-        int64[histories]: people who have rows in all of them, and people who have rows in just these.
-    """
+def _whole(histories: Histories, many: int) -> Iterator[_Sets]:
+    """Count the people who share all classes of somebody."""
     import numpy as np
 
     from incrowd.kernels.grouping import group_columns
     from incrowd.kernels.histories import supersets
 
-    lengths = np.diff(indptr)
-    parts, times = [], []
+    lengths = histories.lengths
+    found: list[_Sets] = []
     for length in np.unique(lengths[lengths > 1]).tolist():
-        rows = classes[indptr[:-1][lengths == length][:, None] + np.arange(length)]
+        owner = np.flatnonzero(lengths == length)
+        rows = histories.classes[histories.indptr[owner][:, None] + np.arange(length)]
         ids, first = group_columns(list(rows.T), [many] * length, len(rows))
-        parts.append(rows[first])
-        times.append(np.bincount(ids))
-    none = np.zeros(0, np.int64)
-    if not parts:
-        return none, none, none, none
-    sizes = np.concatenate([np.full(len(part), part.shape[1], np.int64) for part in parts])
+        found.append(_Sets(rows[first], np.bincount(ids), ids.astype(np.int64), owner))
+    if not found:
+        return
+    sizes = np.concatenate([np.full(len(sets.classes), sets.classes.shape[1], np.int64) for sets in found])
     ends = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    flat = np.concatenate([part.ravel() for part in parts])
-    just = np.concatenate(times).astype(np.int64)
-    return flat, sizes, supersets(ends, flat, just, many), just
+    flat = np.concatenate([sets.classes.ravel() for sets in found])
+    just = np.concatenate([sets.shared for sets in found]).astype(np.int64)
+    shared = supersets(ends, flat, just, many)
+    places = np.cumsum([len(sets.classes) for sets in found])[:-1]
+    for sets, people in zip(found, np.split(shared, places), strict=True):
+        yield sets._replace(shared=people)
 
 
 def lone_histories(classes: EquivalenceClasses) -> int:
     """Count the people of whom nobody else has rows in all classes of theirs."""
-    import numpy as np
-
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
     if classes.frequency.spread is None:
         return alone
-    indptr, of_person = classes.histories()
-    single = of_person[indptr[:-1][np.diff(indptr) == 1]]
-    _, _, shared, times = _shared(indptr, of_person, len(classes))
-    return alone + int((classes.sizes[single] == 1).sum()) + int(times[shared == 1].sum())
+    histories = classes.histories()
+    single = histories.classes[histories.indptr[:-1][histories.lengths == 1]]
+    alone += int((classes.sizes[single] == 1).sum())
+    for sets in _whole(histories, len(classes)):
+        # Nobody else shares it, so it is the history of one person.
+        alone += int((sets.shared == 1).sum())
+    return alone
 
 
 def _most_rows(frequency: FrequencyTable) -> int:

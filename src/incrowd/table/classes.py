@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd.errors import ParameterError, setting
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.joint import split_by_others
+from incrowd.table.people import Histories
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
@@ -224,26 +225,21 @@ class EquivalenceClasses:
         """People of each class whose rows are all alike: int64[classes]."""
         return self.sizes if self.frequency.spread is None else self.sizes - self._met[1]
 
-    def histories(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the classes that each of the other people has rows in.
+    def histories(self) -> Histories:
+        """List the classes that each of the other people has rows in."""
+        from incrowd.kernels.grouping import group_members
 
-        Returns
-        -------
-        indptr
-            int64[people + 1]
-        classes
-            int64[...]: the classes of person p are ``classes[indptr[p]:indptr[p + 1]]``, ascending.
-        """
         spread = self.frequency.spread
+        none = np.zeros(0, np.int64)
         if spread is None:
-            return np.zeros(1, np.int64), np.zeros(0, np.int64)
+            return Histories(none, np.zeros(1, np.int64), none)
         first, _ = self._met
         place = spread.classes_of_entries(self.indptr, self.members)[first]
-        person = spread.people_of_keys.items[first]
-        order = np.lexsort((place, person))
-        counts = np.bincount(person)
-        indptr = np.concatenate(([0], np.cumsum(counts[counts > 0]))).astype(np.int64)
-        return indptr, place[order]
+        entries = spread.people_of_keys
+        _, by_class = group_members(place, len(self))
+        indptr, order = group_members(entries.items[first][by_class], entries.many)
+        people = np.flatnonzero(np.diff(indptr))
+        return Histories(people, np.append(indptr[people], indptr[-1]), place[by_class][order])
 
     @property
     def represented(self) -> NDArray[np.float64] | None:

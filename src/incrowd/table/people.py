@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from incrowd.kernels.people import Entries
 
-__all__ = ["Alike", "PersonGroups", "PersonRows", "Persons", "Spread", "Stories"]
+__all__ = ["Alike", "Histories", "PersonGroups", "PersonRows", "Persons", "Spread", "Stories"]
 
 
 class PersonRows(NamedTuple):
@@ -307,3 +307,29 @@ class Spread:
         there = np.zeros(self.stories.many[0], np.bool_)
         there[self.stories.person[entry]] = True
         return replace(self, indptr=ends, entry=entry, people=int(np.count_nonzero(there)))
+
+
+class Histories(NamedTuple):
+    """The classes that each of some people has rows in.
+
+    Attributes
+    ----------
+    people
+        int64[people]: their numbers, ascending; see `Spread`.
+    indptr
+        int64[people + 1]
+    classes
+        int64[...]: the classes of the person at place p are ``classes[indptr[p]:indptr[p + 1]]``, ascending.
+    """
+
+    people: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many classes each person has rows in: int64[people]."""
+        return np.diff(self.indptr)
+
+    def __repr__(self) -> str:
+        return f"Histories({len(self.people):,} people)"

@@ -183,16 +183,17 @@ class Explorer:
         """Judge and score a node."""
         groups = rolled.groups
         leaves = self._score.leaves(levels, groups)
-        bound = self._score.bound(groups, leaves)
-        found = self._judge.verdict(levels, rolled)
+        # Classes that lose some of their records may cost less than whole ones.
+        bound = 0.0 if self._judge.whole_people else self._score.bound(groups, leaves)
+        found = self._judge.verdict(levels, rolled, lambda: self._whole(levels))
         if found.known and self._memory.wants(groups, rolled.below):
             self._memory.keep(levels, found.groups(groups))
         if not found.anonymous:
             if not self.limits.suppresses and groups.weights.min() < self._judge.least:
                 self._memory.rare[levels] = int(groups.keys[groups.weights.argmin()])
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
-        score = self._score.of(levels, groups, found.failing, leaves)
-        sizes = groups.weights[~found.failing]
+        score = self._score.of(levels, groups, found.lost, leaves)
+        sizes = (groups.weights - found.lost)[found.lost < groups.weights]
         floor = 0.0
         if self.settles and not found.starred:
             # Whoever is suppressed here is suppressed below, too.
@@ -220,8 +221,7 @@ class Explorer:
 
     def suppressed_keys(self, levels: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return which keys are suppressed at a node: bool[keys]."""
-        rolled = self._whole(levels)
-        return np.asarray(self._judge.suppressed(levels, rolled)[rolled.ids])
+        return self._judge.suppressed(levels, self._whole(levels))
 
     def class_sizes(self, levels: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the sizes of a node's classes, none suppressed but those of ``*`` throughout."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.rollup import Groups
+from incrowd.algorithms.lattice.whole_people import KeyGroups, Suppressed, WholePeople
 from incrowd.kernels.grouping import group_members
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses
@@ -34,8 +36,8 @@ class Verdict(NamedTuple):
     suppressed
         Records that are suppressed, those suppressed before included; where the node is not anonymous, a
         lower bound.
-    failing
-        bool[groups]: the groups that are suppressed.
+    lost
+        int64[groups]: records of each group that are suppressed.
     fails_below
         Whether every node below fails for the same reason.
     starred
@@ -50,7 +52,7 @@ class Verdict(NamedTuple):
 
     anonymous: bool
     suppressed: int
-    failing: NDArray[np.bool_]
+    lost: NDArray[np.int64]
     fails_below: bool
     starred: bool
     known: bool
@@ -61,6 +63,26 @@ class Verdict(NamedTuple):
         """Return the node's groups with all that models look at."""
         counted = None if self.classes is None else self.classes.as_keys()
         return groups._replace(counted=counted, few=self.few)
+
+
+class _Asked(NamedTuple):
+    """A node of which some groups are suppressed already.
+
+    Attributes
+    ----------
+    levels, rolled, classes
+        The node, its groups, and these as classes.
+    failing
+        bool[groups]: groups that are suppressed.
+    small
+        bool[groups]: those that are suppressed at every node below, too.
+    """
+
+    levels: tuple[int, ...]
+    rolled: Rolled
+    classes: EquivalenceClasses
+    failing: NDArray[np.bool_]
+    small: NDArray[np.bool_]
 
 
 class Judge:
@@ -78,6 +100,8 @@ class Judge:
         Whether a node that fails by far settles those below.
     least_people
         People below which a class is suppressed; 1 where records are counted.
+    whole_people
+        Who is suppressed whole, so that a class may lose some of its records; empty where nobody is.
     """
 
     def __init__(self, problem: SearchProblem, limits: Limits, cells: LevelCells) -> None:
@@ -90,10 +114,16 @@ class Judge:
         # Sizes in people are judged by who is listed while a group has too few.
         sized = [model.least_size for model in problem.models if model.size_only]
         self.least_people = max(sized, default=1) if problem.frequency.people is not None else 1
-        self._of_classes = [model for model in self._models if not model.size_only and not model.of_table]
+        several = problem.frequency.people is not None and limits.suppresses
+        self.whole_people = WholePeople(problem.frequency, self._models if several else ())
+        self._of_classes = [
+            model
+            for model in self._models
+            if not (model.size_only or model.of_table or (several and model.needs_every_class))
+        ]
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
-        self.counting = bool(self._of_classes or self._of_table)
+        self.counting = bool(self._of_classes or self._of_table or self.whole_people)
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
@@ -112,32 +142,45 @@ class Judge:
         """Whether the number of its records says all about a class."""
         return self.settles and not self.counting and self._frequency.people is None
 
-    def verdict(self, levels: tuple[int, ...], rolled: Rolled) -> Verdict:
-        """Judge a node."""
+    def verdict(self, levels: tuple[int, ...], rolled: Rolled, whole: Callable[[], Rolled]) -> Verdict:
+        """Judge a node.
+
+        Parameters
+        ----------
+        rolled
+            Its groups, made from any kept ones.
+        whole
+            Makes them from the group of every key.
+        """
         groups, allowed = rolled.groups, self._limits.allowed
-        failing, few = self._too_small(rolled)
-        suppressed = self._suppressed(groups, failing)
+        small, few = self._too_small(rolled)
+        found = Suppressed.groups(groups, small)
+        suppressed = self._suppressed(found)
         if suppressed > allowed:
             # Classes below are no larger, whatever the other models are.
-            return Verdict(False, suppressed, failing, True, False, not self.counting, few=few)
+            return Verdict(False, suppressed, found.lost, True, False, not self.counting, few=few)
         fails_below = False
         classes = None
+        failing = small
         if self.counting:
             below = rolled.below.counted
             assert below is not None, "where models count, so do all groups that are kept"
             classes = self._classes(below, levels, rolled)
-            failing, fails_below = self._fails(classes, failing, allowed)
+            failing, fails_below = self._fails(classes, small, allowed)
         starred = self._starred(levels, groups.keys)
         if starred is not None:
             failing = failing | starred
-        suppressed = self._suppressed(groups, failing)
-        kept = ~failing
-        good = suppressed <= allowed and bool(kept.any())
+        found = Suppressed.groups(groups, failing)
+        if self.whole_people and classes is not None and self._suppressed(found) <= allowed:
+            found, fails_below = self._people(_Asked(levels, rolled, classes, failing, small), whole)
+        suppressed = self._suppressed(found)
+        kept = found.lost < groups.weights
+        good = not fails_below and suppressed <= allowed and bool(kept.any())
         if good and self._of_table and classes is not None:
-            left = classes.only(kept)
+            left = classes.only(kept) if found.left is None else found.left
             good = all(result.holds for model in self._of_table for result in model.measure(left))
             fails_below = fails_below or (not good and self.settles and starred is None)
-        return Verdict(good, suppressed, failing, fails_below, starred is not None, True, classes, few)
+        return Verdict(good, suppressed, found.lost, fails_below, starred is not None, True, classes, few)
 
     def counted(self, levels: tuple[int, ...], rolled: Rolled) -> Groups:
         """Return the groups with all that models look at, not judged."""
@@ -149,14 +192,24 @@ class Judge:
         return rolled.groups._replace(counted=counted, few=few)
 
     def suppressed(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.bool_]:
-        """Return which groups are suppressed, made from all keys: bool[groups]."""
+        """Return which keys an anonymous node suppresses, given groups of all keys: bool[keys]."""
         groups = rolled.groups
-        failing, _ = self._too_small(rolled)
-        if self._of_classes:
+        small, _ = self._too_small(rolled)
+        failing = small
+        classes = None
+        if self._of_classes or self.whole_people:
             classes = self._classes(self._frequency, levels, rolled)
-            failing, _ = self._fails(classes, failing, self._limits.rows)
+            failing, _ = self._fails(classes, small, self._limits.rows)
         starred = self._starred(levels, groups.keys)
-        return failing if starred is None else failing | starred
+        if starred is not None:
+            failing = failing | starred
+        if self.whole_people and classes is not None:
+            asked = _Asked(levels, rolled, classes, failing, small)
+            found, _ = self._people(asked, lambda: rolled)
+            if found.keys is not None:
+                return found.keys
+            failing = found.lost > 0
+        return np.asarray(failing[rolled.ids])
 
     def sizes(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.int64]:
         """Return the sizes of the classes, none suppressed but those of ``*`` throughout."""
@@ -186,8 +239,76 @@ class Judge:
         few = rolled.below.few.rolled(*group_members(rolled.ids, len(groups.keys)))
         return failing | few.failing, few
 
-    def _suppressed(self, groups: Groups, failing: NDArray[np.bool_]) -> int:
-        return int(groups.weights[failing].sum()) + self._limits.before
+    def _suppressed(self, found: Suppressed) -> int:
+        return found.records + self._limits.before
+
+    def _people(self, asked: _Asked, whole: Callable[[], Rolled]) -> tuple[Suppressed, bool]:
+        """Suppress whoever breaks what is asked of all classes of a person.
+
+        Classes with too few people go first. Then either the classes by which somebody is exposed are
+        suppressed, or these people whole, whichever loses fewer records.
+
+        Returns
+        -------
+        What is suppressed, and whether that is too much at every node below, too.
+        """
+        levels, rolled, classes, failing, small = asked
+        groups, allowed = rolled.groups, self._limits.allowed
+        few = small | self.whole_people.too_small(classes)
+        failing = self._judged_again(classes, failing | few)
+        found = Suppressed.groups(groups, failing)
+        certain = int(groups.weights[few].sum()) + self._limits.before
+        if self._suppressed(found) > allowed or failing.all():
+            return found, certain > allowed
+        people, weak = self.whole_people.exposed(classes.only(~failing))
+        if not people.any():
+            return found, False
+        # Whoever is exposed here is so below, and loses a row at least.
+        if certain + int(people.sum()) > allowed:
+            return found, True
+        exposing = failing.copy()
+        exposing[np.flatnonzero(~failing)[weak]] = True
+        by_class = Suppressed.groups(groups, self._judged_again(classes, exposing))
+        keys = self._keys(rolled, whole(), failing)
+        keys = keys._replace(gone=keys.gone | self.whole_people.keys_of(people))
+        by_person = self._until_nobody(levels, groups, keys)
+        return (by_person if by_person.records < by_class.records else by_class), False
+
+    def _keys(self, rolled: Rolled, whole: Rolled, failing: NDArray[np.bool_]) -> KeyGroups:
+        """List the keys of groups of which some are suppressed."""
+        many = len(rolled.groups.keys)
+        number = np.empty(many, np.int64)
+        number[whole.ids[rolled.groups.keys]] = np.arange(many)
+        group = number[whole.ids]
+        return KeyGroups(self._frequency, group, many, failing[group])
+
+    def _until_nobody(self, levels: tuple[int, ...], groups: Groups, keys: KeyGroups) -> Suppressed:
+        """Suppress whoever is exposed by what is left, and classes that fail, until there are none.
+
+        It ends, too, where more is suppressed than allowed.
+        """
+        classes = None
+        while not keys.gone.all() and int(keys.lost.sum()) + self._limits.before <= self._limits.allowed:
+            classes, there = keys.classes()
+            self._describe(classes, levels, groups.keys[there])
+            failing = self._too_few(classes)
+            failing, _ = self._fails(classes, failing, self._limits.rows)
+            if failing.any():
+                keys = keys.without(there[failing])
+                continue
+            people, _ = self.whole_people.exposed(classes)
+            if not people.any():
+                break
+            keys = keys._replace(gone=keys.gone | self.whole_people.keys_of(people))
+        return Suppressed(keys.lost, keys.gone, classes)
+
+    def _too_few(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """Say which classes have too few records or people: bool[classes]."""
+        failing = (classes.sizes < self.least) | self.whole_people.too_small(classes)
+        for model in self._models:
+            if model.size_only:
+                failing |= ~model.holds(classes)
+        return failing
 
     def _fails(
         self, classes: EquivalenceClasses, failing: NDArray[np.bool_], allowed: int
@@ -209,6 +330,10 @@ class Judge:
                 # The absorbing models come first, so nothing else has been counted yet.
                 exact = allowed <= before and monotone.generalization and self.settles
                 return failing, monotone.absorbing or exact or int(certain.sum()) + before > allowed
+        return self._judged_again(classes, failing), False
+
+    def _judged_again(self, classes: EquivalenceClasses, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Suppress classes that fail once others are suppressed, until there are none: bool[classes]."""
         fickle = [
             model for model in self._of_classes if not model.monotone.suppression and not model.needs_table
         ]
@@ -223,18 +348,24 @@ class Judge:
             kept = np.flatnonzero(~failing)
             failing = failing.copy()
             failing[kept[~still]] = True
-        return failing, False
+        return failing
 
     def _classes(self, below: FrequencyTable, levels: tuple[int, ...], rolled: Rolled) -> EquivalenceClasses:
-        """Make the classes; tell them their cells and people where a model looks at them."""
+        """Make the classes."""
         keys = rolled.groups.keys
         classes = EquivalenceClasses.from_assignment(below, rolled.ids, len(keys))
+        self._describe(classes, levels, keys)
+        return classes
+
+    def _describe(
+        self, classes: EquivalenceClasses, levels: tuple[int, ...], keys: NDArray[np.integer]
+    ) -> None:
+        """Tell classes their cells and people where a model looks at them; one key stands for each class."""
         if not self._describing:
-            return classes
+            return
         codes, sizes = [], []
         for j, level in enumerate(levels):
             size = self._cells.counts[j][level]
-            # One key stands for each class.
             codes.append(smallest_codes(self._cells.cells[j][level][self._frequency.codes[j][keys]], size))
             sizes.append(size)
         classes.set_codes(codes, sizes)
@@ -242,7 +373,6 @@ class Judge:
         if self._cells.people is not None:
             places = [self._cells.places[j][level] for j, level in enumerate(levels)]
             classes.set_population(*recoded(codes, sizes, places, self._cells.people))
-        return classes
 
     def _starred(self, levels: tuple[int, ...], keys: NDArray[np.int32]) -> NDArray[np.bool_] | None:
         """Find the groups that have `*` in every attribute, which makes them suppressed."""

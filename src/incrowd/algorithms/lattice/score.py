@@ -79,10 +79,10 @@ class Score(ABC):
         self,
         levels: tuple[int, ...],
         groups: Groups,
-        failing: NDArray[np.bool_],
+        lost: NDArray[np.int64],
         leaves: NDArray[np.float64],
     ) -> float:
-        """Score a node of which some groups, bool[groups], are suppressed."""
+        """Score a node of whose groups so many records, int64[groups], are suppressed."""
 
 
 def score_by(
@@ -158,17 +158,17 @@ class _OfCells(Score):
         self,
         levels: tuple[int, ...],
         groups: Groups,
-        failing: NDArray[np.bool_],
+        lost: NDArray[np.int64],
         leaves: NDArray[np.float64],
     ) -> float:
         """Add to the cost of the levels what suppression costs beyond."""
         losses = np.array([self._shares[j][level] for j, level in enumerate(levels)])
-        if failing.any():
+        if lost.any():
             from incrowd.kernels.lattice import suppression_gaps
 
             gaps = np.concatenate([self._gaps[j][level] for j, level in enumerate(levels)])
             extra: NDArray[np.float64] = suppression_gaps(  # type: ignore[no-untyped-call]
-                groups.keys, groups.weights, failing, self._ranks, gaps, self._offsets
+                groups.keys, lost, lost > 0, self._ranks, gaps, self._offsets
             )
             losses = losses + extra * np.array(self._scale)
         return float(self._combined(losses))
@@ -272,17 +272,18 @@ class _OfClasses(Score):
         self,
         levels: tuple[int, ...],
         groups: Groups,
-        failing: NDArray[np.bool_],
+        lost: NDArray[np.int64],
         leaves: NDArray[np.float64],
     ) -> float:
-        """Score classes of which some are suppressed."""
+        """Score classes of which some are suppressed, or some of their records."""
         costs, rows = self.costs, self._limits.rows
-        sizes = groups.weights[~failing]
+        kept = lost < groups.weights
+        sizes = (groups.weights - lost)[kept]
         records = int(sizes.sum())
         total = (
             costs.record * records
             + costs.square * float(sizes @ sizes)
-            + costs.combination * float(sizes @ leaves[~failing])
+            + costs.combination * float(sizes @ leaves[kept])
             + costs.suppressed * float(rows - records)
         )
         return total / max(len(sizes), 1) if costs.by_class else total
