@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -140,6 +141,66 @@ def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(m
         classes = EquivalenceClasses.from_assignment(frequency, place, int(place.max()) + 1)
         if model.holds(classes)[0]:
             assert many - kept.bit_count() >= lost
+
+
+def parts_of(records):
+    """Go through all ways to suppress some records and to divide the others."""
+    if not records:
+        yield []
+        return
+    *rest, last = records
+    for parts in parts_of(rest):
+        yield parts
+        yield [*parts, [last]]
+        for at, part in enumerate(parts):
+            yield [*parts[:at], [*part, last], *parts[at + 1 :]]
+
+
+@examples(12)
+@given(data=st.data(), t=st.sampled_from([0.0, 0.2, 0.35, 0.5, 0.7]))
+def test_what_a_class_of_people_must_lose_is_lost_however_it_is_divided(data, t):
+    many = data.draw(st.integers(1, 6), label="records of the class")
+    rows = many + data.draw(st.integers(1, 6), label="records of others")
+    people = [f"p{data.draw(st.integers(0, 3))}" for _ in range(rows)]
+    values = [data.draw(st.sampled_from("qxyz")) for _ in range(rows)]
+    frame = pl.DataFrame({"id": [f"{row}" for row in range(rows)], "s": values, "who": people})
+    frequency = engine_for(frame).count(ic.Schema(quasi=["id"], sensitive=["s"], person="who"))
+    if frequency.people is None:
+        return
+    place = np.array([int(int(frequency.domains[0].values[code]) >= many) for code in frequency.codes[0]])
+    classes = EquivalenceClasses.from_assignment(frequency, place.astype(np.int32), 2)
+    model = ic.TCloseness(t, "equal")
+    assert model.bounds_people(frequency.counted)
+    lost = int(model.certain_losses(classes)[0])
+    told = list(zip(people, values, strict=True))
+    whole = Counter(value for _, value in set(told))
+
+    def near(part):
+        counts = Counter(value for _, value in {told[row] for row in part})
+        away = (Fraction(counts[v], counts.total()) - Fraction(whole[v], whole.total()) for v in whole)
+        return sum(abs(each) for each in away) / 2 <= Fraction(t) + Fraction(1, 10**12)
+
+    known = {}
+    for parts in parts_of(range(many)):
+        kept = sum(map(len, parts))
+        if many - kept < lost:
+            assert not all(known.setdefault(tuple(part), near(part)) for part in parts)
+
+
+def test_a_class_of_people_with_what_is_rare_loses_all_of_it():
+    visits = [("Ann", "flu"), ("Ann", "gout"), ("Bob", "gout"), ("Bob", "gout")] + [
+        (f"o{n}", "flu") for n in range(96)
+    ]
+    frame = pl.DataFrame(
+        {"q": ["a"] * 4 + ["b"] * 96, "who": [who for who, _ in visits], "s": [ill for _, ill in visits]}
+    )
+    frequency = engine_for(frame).count(ic.Schema(quasi=["q"], sensitive=["s"], person="who"))
+    place = np.array([int(frequency.domains[0].values[code] == "b") for code in frequency.codes[0]], np.int32)
+    classes = EquivalenceClasses.from_assignment(frequency, place, 2)
+    # Of 99 pairs 2 are gout, so its share may be 0.32: beside one record of flu no pair of gout can stay.
+    assert ic.TCloseness(0.3, "equal").certain_losses(classes).tolist() == [3, 0]
+    # A share of 0.52 lets one pair of gout stay beside one of flu, so one of the two loses a record.
+    assert ic.TCloseness(0.5, "equal").certain_losses(classes).tolist() == [1, 0]
 
 
 def test_a_class_far_from_the_table_must_lose_many():

@@ -302,6 +302,10 @@ class PrivacyModel(Configured, ABC):
 
         return (~self.holds(classes)).astype(np.int64)
 
+    def bounds_people(self, frequency: FrequencyTable) -> bool:
+        """Whether `certain_losses` is a bound also where people have several rows, of whatever class."""
+        return False
+
     def measure(self, classes: EquivalenceClasses, *, asked: bool = True) -> list[ModelResult]:
         """Measure the table, once per limit and per sensitive attribute where the model concerns them.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.privacy.base import (
+    TOLERANCE,
     Columns,
     Monotone,
     PrivacyModel,
@@ -125,26 +126,66 @@ class TCloseness(SensitiveModel):
         """The Earth Mover's Distances are convex; a difference over the class's own values is not."""
         return Monotone(generalization=self.distance != MAXIMAL, suppression=True)
 
+    def bounds_people(self, frequency: FrequencyTable) -> bool:
+        """Whether all values are equally far apart, of which a bound is known."""
+        domains = (frequency.sensitive[position].domain for position in self.positions(frequency))
+        return not self.is_joint and all(self.distance_of(domain) == "equal" for domain in domains)
+
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         """Return the records of a class in proportion to what its distance is beyond the limit.
 
         Leaving out the share x of a class moves its distribution by x at most, since two distributions are
         never farther apart than 1. So a class of distance d needs a share of d - t at least.
+
+        People do not add up. But let S be values that a class has too often. However the class is divided,
+        nobody who is kept with a value of S counts less often than in the class, and those with other values
+        count no more often than there are records. So at most c times these records can be kept of S, with
+        c = (P(S) + t) / (1 - P(S) - t), and all others lose a record each.
         """
         import numpy as np
 
         attributes = self.positions(classes.frequency)
-        by_record = classes.counted is classes and classes.frequency.spread is None
-        if self.is_joint or not by_record or any(classes.singles(each) is not None for each in attributes):
+        people = classes.counted
+        several = people.frequency.spread is not None and not self.bounds_people(people.frequency)
+        if self.is_joint or several or any(people.singles(each) is not None for each in attributes):
             return super().certain_losses(classes)
         lost = np.zeros(len(classes), np.int64)
         for attribute in attributes:
-            distances = self.values(classes, attribute)
+            if people.frequency.spread is not None:
+                lost = np.maximum(lost, self._lost_people(people, attribute))
+                continue
+            distances = self.values(people, attribute)
             # Rounded down, so that an error of rounding never makes it more.
             least = np.ceil(classes.sizes * (distances - self.t) * (1 - 1e-9) - 1e-6)
             least = np.where(self.accepts(distances), 0, np.maximum(least, 1))
             lost = np.maximum(lost, least.astype(np.int64))
         return lost
+
+    def _lost_people(self, people: EquivalenceClasses, attribute: int) -> NDArray[np.int64]:
+        """Return how many records each class loses at least, where all values are equally far apart."""
+        import numpy as np
+
+        rows = people.rows
+        assert rows is not None
+        counts, records = people.counts(attribute), rows.counts(attribute)
+        starts, none = counts.indptr[:-1], np.zeros(len(people), np.int64)
+        if not len(people) or not np.array_equal(counts.codes, records.codes):
+            return none
+        totals = people.frequency.sensitive[attribute].totals
+        prior = (totals / totals.sum())[counts.codes]
+        share = counts.counts / np.repeat(people.occurrences(attribute), np.diff(counts.indptr))
+        often = share > prior
+        pairs, held, whole = (
+            np.add.reduceat(np.where(often, each, 0), starts)
+            for each in (counts.counts, records.counts, prior)
+        )
+        reach = whole + self.t + TOLERANCE
+        room, bounded = np.full(len(people), np.inf), reach < 1
+        room[bounded] = reach[bounded] / (1 - reach[bounded]) * (rows.sizes - held)[bounded]
+        # Rounded down, so that an error of rounding never makes it more.
+        least = np.maximum(np.ceil((pairs - room) * (1 - 1e-9) - 1e-6), 0)
+        least = np.where(room * (1 + 1e-9) + 1e-6 < 1, held, least)
+        return least.astype(np.int64)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""

@@ -132,9 +132,15 @@ class Judge:
         )
 
         # Or those below a node that fails by far.
+        self._bounding = [
+            model
+            for model in self._of_classes
+            if problem.frequency.people is not None and model.bounds_people(problem.frequency.counted)
+        ]
         self.may_settle = not self._of_table and all(
-            monotone.generalization and monotone.suppression
-            for monotone in map(self._monotone, self._of_classes)
+            model in self._bounding
+            or (self._monotone(model).generalization and self._monotone(model).suppression)
+            for model in self._of_classes
         )
 
     @property
@@ -326,6 +332,8 @@ class Judge:
                 certain = np.maximum(certain, lost)
             else:
                 failing = failing | ~model.holds(classes)
+                if model in self._bounding:
+                    certain = np.maximum(certain, model.certain_losses(classes))
             if int(sizes[failing].sum()) + before > allowed:
                 # The absorbing models come first, so nothing else has been counted yet.
                 exact = allowed <= before and monotone.generalization and self.settles
