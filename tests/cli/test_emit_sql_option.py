@@ -45,9 +45,23 @@ def test_json_is_not_disturbed_and_what_the_script_passes_over_is_refused(run, r
     result, _ = verify(run, release, "--json")
     assert result.out.startswith("{")
     assert "written" not in result.out
-    result, script = verify(run, release, "--against", str(release), "--force")
+    result, script = verify(run, release, "--escape-formulas", "--force")
     assert (result.status, script.exists()) == (2, True)
     assert "--emit-sql" in result.err
+
+
+def test_a_script_about_people_is_for_the_owner_of_the_raw_table_alone(run, release):
+    """Two people behind the records of a class, then one: 2-anonymity is about people."""
+    policy, raw = release.with_name("policy.toml"), release.with_name("raw.csv")
+    policy.write_text(POLICY.replace("[[", "[columns.p]\nrole = 'person'\n[[", 1) + "\n")
+    (release.with_name("rows.csv")).write_text("row\n2\n1\n")
+    beside = ["--against", str(raw), "--row-map", str(release.with_name("rows.csv")), "--force"]
+    for people, status in (("x\na,y", 0), ("x\na,x", 1)):
+        raw.write_text(f"q,p\na,{people}\n")
+        result, script = verify(run, release, *beside)
+        assert result.status == status, result.err
+        assert verdict(script.read_text()) == (status == 0)
+        assert script.stat().st_mode & 0o777 == 0o600
 
 
 def test_nothing_is_written_where_no_script_can_check(run, release):

@@ -262,34 +262,6 @@ def test_names_and_values_are_quoted(tmp_path):
     assert "DROP TABLE checks" in script
 
 
-@pytest.mark.parametrize(
-    ("columns", "models", "why"),
-    [
-        ([entry("q", "quasi"), entry("p", "person")], [K2], "counts people"),
-        ([entry("q", "quasi")], ['model = "k-map"\nk = 2'], "k-map compares the release with a population"),
-        (
-            [entry("q", "quasi"), entry("s", "sensitive", 'decimal = ","')],
-            ['model = "l-diversity"\nl = 2'],
-            "column 's' declares how",
-        ),
-    ],
-)
-def test_what_the_release_alone_does_not_tell_is_refused(tmp_path, columns, models, why):
-    (tmp_path / "t.csv").write_text("q,s\na,1\na,2\n")
-    (tmp_path / "p.toml").write_text(policy_text(columns, models))
-    with pytest.raises(ic.ParameterError, match=why):
-        checks_as_sql(tmp_path / "t.csv", tmp_path / "p.toml")
-
-
-@pytest.mark.parametrize("name", ["folder", "none.csv", "sqlite:///x.db"])
-def test_what_is_no_single_file_is_refused(tmp_path, name):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "p.toml").write_text(policy_text([entry("q", "quasi")], [K2]))
-    path = name if "://" in name else tmp_path / name
-    with pytest.raises(ic.ParameterError, match="a script checks one CSV or Parquet file"):
-        checks_as_sql(path, tmp_path / "p.toml")
-
-
 def test_a_file_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "t.csv").write_bytes("q\nä\nä\n".encode("cp1252"))
     (tmp_path / "p.toml").write_text(policy_text([entry("q", "quasi")], [K2]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from incrowd.errors import TableError, named
 from incrowd.verification.cells import CellReader
@@ -24,7 +24,7 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Compared", "as_released", "compare"]
+__all__ = ["Compared", "Comparison", "as_released", "compare", "is_passed"]
 
 _FEW, _ONE_WAY, _GROUPED = 20, 0.9, 0.5
 """Records below which an order is chance; least share of steps that go one way; steps of grouped values, as a
@@ -32,7 +32,7 @@ share of those of a random order."""
 
 
 @dataclass(frozen=True)
-class _Pair:
+class Pair:
     """A quasi-identifier in both tables, as SQL of its cells: NULL where missing, else texts."""
 
     column: Column
@@ -71,22 +71,19 @@ def compare(
     problems = [
         f"the column {name!r} is not in the raw table" for name in released.names if name not in raw.names
     ]
-    passed = [name for name in raw.names if _is_passed(name, policy)]
+    passed = [name for name in raw.names if is_passed(name, policy)]
     problems += [
         f"the column {name!r} of the raw table is missing" for name in passed if name not in released.names
     ]
-    passed = [name for name in passed if name in released.names]
     lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
     if lacking:
         return Compared([*problems, f"the raw table {raw.title} has no column {named(lacking)}"])
     sizes = [count_rows(con, table) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return Compared([*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"])
-    plain = [column for column in policy.named("quasi") if column.treatment is None]
-    if not plain:
+    if all(column.treatment is not None for column in policy.named("quasi")):
         return Compared(problems, ["whether the cells are true: every quasi-identifier was treated before"])
-    pairs = [_pair(con, column, released, raw, policy.null_values) for column in plain]
-    comparison = _Comparison(con, released, raw, pairs, passed)
+    comparison = Comparison.of(con, released, raw, policy)
     in_order = released.in_order and raw.in_order
     notes = comparison.told_by_order() if in_order and policy.keep_order and not placed else []
     if in_order and (policy.keep_order or placed):
@@ -133,7 +130,8 @@ def as_released(con: duckdb.DuckDBPyConnection, released: Table, raw: Table, row
     return replace(raw, name="moved")
 
 
-def _is_passed(name: str, policy: Policy) -> bool:
+def is_passed(name: str, policy: Policy) -> bool:
+    """Say whether a policy releases a column of the raw table as it is."""
     columns = {column.name: column for column in policy.columns}
     if name in columns:
         return columns[name].role in ("sensitive", "insensitive") and columns[name].treatment is None
@@ -142,22 +140,42 @@ def _is_passed(name: str, policy: Policy) -> bool:
 
 def _pair(
     con: duckdb.DuckDBPyConnection, column: Column, released: Table, raw: Table, null_values: Sequence[str]
-) -> _Pair:
+) -> Pair:
     texts = [
         written(con, table, column.name, null_values, letter)
         for table, letter in ((released, "r"), (raw, "w"))
     ]
     kind = group_of(raw.types[raw.place(column.name)])
-    return _Pair(column, texts[0], texts[1], kind)
+    return Pair(column, texts[0], texts[1], kind)
 
 
 @dataclass(frozen=True)
-class _Comparison:
+class Comparison:
+    """A release beside its raw table, which has as many rows.
+
+    Attributes
+    ----------
+    con
+        Where both are loaded.
+    pairs
+        The quasi-identifiers whose cells can be compared.
+    passed
+        The columns that are released as they are.
+    """
+
     con: duckdb.DuckDBPyConnection
     released: Table
     raw: Table
-    pairs: Sequence[_Pair]
+    pairs: Sequence[Pair]
     passed: Sequence[str]
+
+    @classmethod
+    def of(cls, con: duckdb.DuckDBPyConnection, released: Table, raw: Table, policy: Policy) -> Self:
+        """Compare two tables, which have the policy's quasi-identifiers, by a policy."""
+        plain = [column for column in policy.named("quasi") if column.treatment is None]
+        passed = [name for name in raw.names if is_passed(name, policy) and name in released.names]
+        pairs = [_pair(con, column, released, raw, policy.null_values) for column in plain]
+        return cls(con, released, raw, pairs, passed)
 
     def _passed_as_one_type(self, name: str) -> tuple[str, str]:
         """Write a column of both tables so that what is the same compares as equal."""
@@ -193,7 +211,7 @@ class _Comparison:
             "its cells do"
         ]
 
-    def _tells(self, pair: _Pair) -> bool:
+    def _tells(self, pair: Pair) -> bool:
         """Say whether most steps from record to record go one way, or equal values stand together."""
         records, usual, changes, upward = fetch_row(
             self.con,
@@ -223,23 +241,14 @@ class _Comparison:
     def record_by_record(self) -> tuple[list[str], list[str]]:
         """Compare each record with the one in its place."""
         problems = []
-        both = f"{self.released.name} AS r JOIN {self.raw.name} AS w ON r.rowid = w.rowid"
         for name in self.passed:
-            mine, theirs = self._passed_as_one_type(name)
-            (wrong,) = fetch_row(
-                self.con, f"SELECT count(*) FROM {both} WHERE {mine} IS DISTINCT FROM {theirs}"
-            )
+            (wrong,) = fetch_row(self.con, self.differing(name))
             if wrong:
                 problems.append(f"the column {name!r} differs from the raw table in {wrong} records")
-        columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
-        hidden = " AND ".join(f"coalesce(w{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
-        shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
-        self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {both}")
-        (wrong,) = fetch_row(self.con, f"SELECT count(*) FROM beside WHERE ({hidden}) AND ({shown})")
+        (wrong,) = fetch_row(self.con, self.set_beside())
         if wrong:
             problems.append(f"{wrong} records that are suppressed in the raw table are not in the release")
-        # Nobody is behind them: what they have is no value of its column.
-        self.con.execute(f"DELETE FROM beside WHERE {hidden}")
+        self.forget_hidden()
         for number, pair in enumerate(self.pairs):
             wrong = self._untrue(number, pair)
             if wrong:
@@ -249,33 +258,59 @@ class _Comparison:
                 )
         return problems, []
 
-    def _untrue(self, number: int, pair: _Pair) -> int:
+    @property
+    def _both(self) -> str:
+        return f"{self.released.name} AS r JOIN {self.raw.name} AS w ON r.rowid = w.rowid"
+
+    def differing(self, name: str) -> str:
+        """Write the question of how many records have another value in a column that is released as it is."""
+        mine, theirs = self._passed_as_one_type(name)
+        return f"SELECT count(*) FROM {self._both} WHERE {mine} IS DISTINCT FROM {theirs}"
+
+    def set_beside(self) -> str:
+        """Make the table `beside` (q0, w0, q1, w1, ...) of cells and raw values.
+
+        Returns
+        -------
+        The question of how many records that are suppressed in the raw table are not in the release.
+        """
+        columns = ", ".join(f"{pair.cell} AS q{n}, {pair.value} AS w{n}" for n, pair in enumerate(self.pairs))
+        shown = " OR ".join(f"q{n} IS DISTINCT FROM '{SUPPRESSED}'" for n in range(len(self.pairs)))
+        self.con.execute(f"CREATE TABLE beside AS SELECT {columns} FROM {self._both}")
+        return f"SELECT count(*) FROM beside WHERE ({self._hidden}) AND ({shown})"
+
+    @property
+    def _hidden(self) -> str:
+        return " AND ".join(f"coalesce(w{n} = '{SUPPRESSED}', false)" for n in range(len(self.pairs)))
+
+    def forget_hidden(self) -> None:
+        """Drop records that are suppressed in the raw table: nobody is behind them, and no value."""
+        self.con.execute(f"DELETE FROM beside WHERE {self._hidden}")
+
+    def judged(self, number: int) -> list[tuple[str | None, str | None, int, bool]]:
+        """List the cells of a column with their raw values, how many have both, and whether they are true."""
+        pair = self.pairs[number]
         found = self.con.execute(
             f"SELECT q{number}, w{number}, count(*) FROM beside GROUP BY q{number}, w{number}"
         ).fetchall()
         reader = CellReader(pair.column, list({value for _, value, _ in found}), stored=pair.stored)
-        untrue = [(text, value) for text, value, _ in found if not reader.covers(text, value)]
-        if not untrue:
-            return 0
-        if pair.column.style == "mean":
-            true_means = self._true_means(number)
-            return sum(
-                count
-                for text, value, count in found
-                if (text, value) in set(untrue) and text not in true_means
-            )
-        missed = set(untrue)
-        return sum(count for text, value, count in found if (text, value) in missed)
+        return [(text, value, int(count), reader.covers(text, value)) for text, value, count in found]
 
-    def _true_means(self, number: int) -> set[str | None]:
-        """Return the cells that are, in every class that has them, its mean or a most frequent value.
+    def _untrue(self, number: int, pair: Pair) -> int:
+        untrue = [(text, count) for text, _, count, is_true in self.judged(number) if not is_true]
+        if untrue and pair.column.style == "mean":
+            means = set(self.con.execute(self.true_means(number)).fetchall())
+            untrue = [(text, count) for text, count in untrue if (text,) not in means]
+        return sum(count for _, count in untrue)
+
+    def true_means(self, number: int) -> str:
+        """Write the question for the cells that are the mean or a most frequent value of all their classes.
 
         A sum of doubles is rounded in proportion to the largest of them, which may cancel out.
         """
         keys = ", ".join(f"q{n}" for n in range(len(self.pairs)))
         q, w = f"q{number}", f"w{number}"
-        rows = self.con.execute(
-            f"""
+        return f"""
             WITH counted AS (SELECT {keys}, {w} AS value, count(*) AS n FROM beside GROUP BY {keys}, {w}),
             summed AS (
                 SELECT
@@ -288,14 +323,11 @@ class _Comparison:
                     coalesce(max(n) FILTER (value IS NOT DISTINCT FROM {q}), 0) = max(n) AS is_mode
                 FROM counted GROUP BY {keys}
             )
-            SELECT cell, bool_and(coalesce(
+            SELECT cell FROM summed GROUP BY cell HAVING bool_and(coalesce(
                 is_mode
                 OR abs(TRY_CAST(cell AS DOUBLE) - mean) <= greatest(1e-6, 1e-6 * abs(mean), 1e-12 * extent)
                 OR abs((TRY_CAST(cell AS DATE) - DATE '1970-01-01') - day) <= 1, false))
-            FROM summed GROUP BY cell
             """
-        ).fetchall()
-        return {text for text, is_true in rows if is_true}
 
     # --- without an order -------------------------------------------------------------------------------
 

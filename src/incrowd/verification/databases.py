@@ -20,7 +20,7 @@ from incrowd.verification.source import Part, literal
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Address", "is_address", "part_of"]
+__all__ = ["Address", "duckdb_name", "is_address", "part_of", "quoted_name"]
 
 T = TypeVar("T")
 
@@ -102,9 +102,7 @@ def part_of(con: duckdb.DuckDBPyConnection, url: str, table: str, scratch: Path)
         The driver of PostgreSQL is not installed.
     """
     address = Address(url)
-    parts = [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(table)]
-    if ".".join(match[0] for match in _NAME.finditer(table)) != table or not parts:
-        raise TableError(f"{table!r} is no name of a table; write people, or schema.people")
+    parts = _split(table)
     readers = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}
     try:
         return readers[address.scheme](con, address, parts, scratch)
@@ -115,7 +113,22 @@ def part_of(con: duckdb.DuckDBPyConnection, url: str, table: str, scratch: Path)
         raise TableError(f"{address.title}: the table {table} cannot be read") from None
 
 
-def _quoted(*parts: str) -> str:
+def _split(table: str) -> list[str]:
+    """Split the name of a table, as ``schema.people``, of which parts may be quoted."""
+    parts = [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(table)]
+    if ".".join(match[0] for match in _NAME.finditer(table)) != table or not parts:
+        raise TableError(f"{table!r} is no name of a table; write people, or schema.people")
+    return parts
+
+
+def duckdb_name(table: str) -> str:
+    """Write the name of a table of a DuckDB database with its schema, as SQL."""
+    parts = _split(table)
+    return quoted_name(*(parts if len(parts) > 1 else ["main", *parts]))
+
+
+def quoted_name(*parts: str) -> str:
+    """Write a name of parts as SQL."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
@@ -124,8 +137,8 @@ def _duckdb(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], 
         raise TableError(f"{address.title}: there is no such file")
     base, copied = f"base_{secrets.token_hex(8)}", f"copied_{secrets.token_hex(8)}"
     con.execute(f"ATTACH {literal(str(address.path.resolve()))} AS {base} (READ_ONLY)")
-    where = parts if len(parts) > 1 else ["main", *parts]
-    con.execute(f"CREATE TEMP TABLE {copied} AS SELECT * FROM {base}.{_quoted(*where)}")
+    where = duckdb_name(".".join(quoted_name(part) for part in parts))
+    con.execute(f"CREATE TEMP TABLE {copied} AS SELECT * FROM {base}.{where}")
     con.execute(f"DETACH {base}")
     described = con.execute(f"DESCRIBE SELECT * FROM {copied}").fetchall()
     aliases = ", ".join(f"c{place}" for place in range(len(described)))
@@ -143,7 +156,7 @@ def _sqlite(con: duckdb.DuckDBPyConnection, address: Address, parts: list[str], 
     copy = scratch / f"{secrets.token_hex(8)}.csv"
     met: list[set[str]]
     try:
-        cursor = base.execute(f"SELECT * FROM {_quoted(*parts)}")
+        cursor = base.execute(f"SELECT * FROM {quoted_name(*parts)}")
         names = tuple(entry[0] for entry in cursor.description)
         met = [set() for _ in names]
         with copy.open("w", encoding="utf-8", newline="") as file:
@@ -211,15 +224,15 @@ def _postgresql(con: duckdb.DuckDBPyConnection, address: Address, parts: list[st
 def _fetched(cursor: Any, parts: list[str]) -> tuple[list[tuple[str, str]], Any]:
     """Return the names and types of a table's columns, and its rows; everything travels as text."""
     cursor.execute("SET extra_float_digits = 1")  # all digits that a number has
-    cursor.execute(_COLUMNS, (_quoted(*parts),))
+    cursor.execute(_COLUMNS, (quoted_name(*parts),))
     described = cursor.fetchall()
     if not described:
         return [], None
     texts = ", ".join(
-        f"{_AS_TEXT.get(kind, '{0}::text').format(_quoted(name))} AS c{place}"
+        f"{_AS_TEXT.get(kind, '{0}::text').format(quoted_name(name))} AS c{place}"
         for place, (name, kind) in enumerate(described)
     )
-    cursor.execute(f"SELECT {texts} FROM {_quoted(*parts)}")
+    cursor.execute(f"SELECT {texts} FROM {quoted_name(*parts)}")
     return described, cursor.fetch_arrow_table()
 
 

@@ -2,50 +2,68 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
-from incrowd.errors import ParameterError, TableError, named
+from incrowd.errors import ParameterError, TableError, named, setting
 from incrowd.verification.cells import Shapes, listed
-from incrowd.verification.classes import count_records, fetch_row, group, written
-from incrowd.verification.databases import is_address
+from incrowd.verification.classes import count_records, count_rows, group, group_of, written
 from incrowd.verification.forms import follower_sql, form_of
 from incrowd.verification.models import SLACK, needs_values
-from incrowd.verification.other_kinds import is_other_kind
+from incrowd.verification.persons import Persons, refuse_several_rows
 from incrowd.verification.policy import UNRELEASED, Column, Policy, read_policy
 from incrowd.verification.scratch import PrivateFolder
-from incrowd.verification.script import (
-    Script,
-    ScriptedAttribute,
-    ScriptedMeasuring,
-    refuse_unwritten,
-)
-from incrowd.verification.source import (
-    CsvFormat,
-    Part,
-    Table,
-    connect,
-    glob_free,
-    literal,
-    open_file,
-    reworded,
-)
+from incrowd.verification.script import Script
+from incrowd.verification.script_models import ScriptedAttribute, ScriptedMeasuring
+from incrowd.verification.script_people import cover
+from incrowd.verification.script_raw import check_against, find_people, put_in_place
+from incrowd.verification.script_tables import Reader, Wanted
+from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
+from incrowd.verification.spellings import is_spelled, numbers_as_texts, read_spelled, spelled, write_plainly
+from incrowd.verification.tables import title_of
+from incrowd.verification.weights import find_weights
 
 __all__ = ["checks_as_sql"]
 
-_MOST = 200_000
-"""Cells that a script may list."""
-_A_LINE = 8
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables that a script is about.
+
+    Attributes
+    ----------
+    release
+        A file, a folder, a pattern or the address of a DuckDB database.
+    table
+        The table of a database.
+    population, against, row_map
+        As in `verify`.
+    against_table
+        The table of a database of the raw table.
+    """
+
+    release: str
+    table: str | None = None
+    population: str | None = None
+    against: str | None = None
+    against_table: str | None = None
+    row_map: str | None = None
 
 
-def checks_as_sql(
+def checks_as_sql(  # noqa: PLR0913
     path: str | PathLike[str],
     policy_path: str | PathLike[str],
     *,
+    table: str | None = None,
+    population: str | PathLike[str] | None = None,
+    against: str | PathLike[str] | None = None,
+    against_table: str | None = None,
+    row_map: str | PathLike[str] | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> str:
@@ -53,19 +71,22 @@ def checks_as_sql(
 
     Whoever has DuckDB can run it, with nothing else installed: ``duckdb < checks.sql``. It reads the release,
     computes every figure anew, and its last line is the verdict. It holds the limits, the names of columns
-    and cells of the release, and no value that the release does not have.
+    and cells of the release. Only with a population or a raw table it holds values of these, too, and is as
+    confidential.
 
     Parameters
     ----------
     path
-        The release: a CSV (also gzipped, in UTF-8) or Parquet file.
-    policy_path, delimiter, encoding
-        As in `verify`.
+        The release: CSV (also gzipped, in UTF-8) or Parquet; a file, a folder or a pattern. Or the address of
+        a DuckDB database.
+    policy_path, table, population, against, against_table, row_map, delimiter, encoding
+        As in `verify`. The raw table needs a row map, unless the policy keeps the order.
 
     Raises
     ------
     ParameterError
-        When the release alone does not tell what the policy asks for, as with people or a population.
+        What is given does not tell what the policy asks for, as whose the records are. Or DuckDB alone does
+        not read a table, as one of SQLite or of Excel.
     PolicyError, SchemaError, HierarchyError, TableError
         As `verify` raises them.
 
@@ -73,110 +94,142 @@ def checks_as_sql(
     --------
     >>> checks_as_sql("safe.csv", "policy.toml")  # doctest: +SKIP
     """
-    if is_address(fspath(path)):
-        raise ParameterError("a script checks one CSV or Parquet file, and no table of a database")
-    file, policy_file = Path(path), Path(policy_path)
-    if not file.is_file():
-        raise ParameterError(f"{file}: a script checks one CSV or Parquet file, and this is none")
-    if is_other_kind(file):
+    given = [None if each is None else fspath(each) for each in (population, against, row_map)]
+    tables = _Tables(fspath(path), table, given[0], given[1], against_table, given[2])
+    if tables.row_map is not None and tables.against is None:
         raise ParameterError(
-            f"{file}: a script checks one CSV or Parquet file, and DuckDB does not read this kind by itself; "
-            "write the release as .csv or .parquet, too"
+            f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
+            f"({setting('against', '--against')})"
         )
+    policy_file = Path(policy_path)
     policy = read_policy(policy_file)
-    refuse_unwritten(policy)
-    with PrivateFolder() as scratch, reworded(file):
-        con = connect(scratch)
+    with PrivateFolder() as scratch, reworded(Path(title_of(tables.release))):
+        con = connect(scratch, in_order=True)
         try:
             script = Script(con)
-            part = open_file(con, file, _needed(policy), CsvFormat(delimiter, encoding), scratch)
-            _begin(script, file, policy_file)
-            table = _load(script, file, part, policy)
-            _check_columns(script, policy)
-            _check_figures(script, policy, table)
-            for number, column in enumerate(policy.named("quasi")):
-                _check_cells(script, number, column, policy)
-            for column in policy.treated:
-                if column.role != "quasi":
-                    _check_treated(script, column, policy, table)
-            _end(script)
+            _write(
+                script, Reader(script, CsvFormat(delimiter, encoding), scratch), tables, policy_file, policy
+            )
         finally:
             con.close()
     return "\n".join(script.lines) + "\n"
 
 
-def _needed(policy: Policy) -> list[str]:
-    """Name the columns that are looked at, each once."""
-    columns = (*policy.named("quasi"), *policy.named("sensitive"), *policy.treated)
-    return list(dict.fromkeys(column.name for column in columns))
+def _write(script: Script, reader: Reader, tables: _Tables, policy_file: Path, policy: Policy) -> None:
+    """Write all of a script."""
+    found = _load(script, reader, tables, policy_file, policy)
+    released, raw = found["released"], found.get("raw")
+    _check_columns(script, policy)
+    if raw is not None:
+        for column in policy.named("quasi"):
+            if column.name in raw.names:
+                raw = _plainly(script, raw, f"c{raw.place(column.name)}", column, policy.null_values)
+        raw = put_in_place(script, released, raw, found.get("row_map"), policy)
+    persons = find_people(script, released, raw, policy)
+    _check_figures(script, policy, released, raw, found.get("population"), persons)
+    for number, column in enumerate(policy.named("quasi")):
+        _check_cells(script, number, column, policy)
+    for column in policy.treated:
+        if column.role != "quasi":
+            _check_treated(script, column, policy, released)
+    if raw is not None:
+        check_against(script, released, raw, policy)
+    _end(script)
 
 
-def _begin(script: Script, file: Path, policy_file: Path) -> None:
-    digest = hashlib.sha256(policy_file.read_bytes()).hexdigest()
-    script.note(
-        f"Checks of the policy {policy_file.name} (SHA-256 {digest})",
-        f"on the release {file.name}. Run it with DuckDB and nothing else: duckdb < checks.sql",
-        "",
-        "Every figure is computed anew from the file. The script holds limits, names of columns, and cells",
-        "of the release: which of these suit the policy's hierarchies was decided when it was written.",
-        "Whether the cells are true of the people needs the raw table, so that is not checked here.",
-        "",
-        "The release. Change the path if the file lies elsewhere.",
-    )
-    del script.lines[0]
-    script.execute(f"SET VARIABLE release = {literal(str(file))}")
+def _load(
+    script: Script, reader: Reader, tables: _Tables, policy_file: Path, policy: Policy
+) -> dict[str, Table]:
+    """Write how the tables are read; return those that there are, by their names."""
+    quasi = [column.name for column in policy.named("quasi")]
+    whose = [column.name for column in policy.named("person")]
+    wanted = [Wanted("released", tables.release, tables.table, _needed(policy), tables.against is not None)]
+    if tables.population is not None:
+        wanted.append(Wanted("population", tables.population, None, [*quasi, *whose]))
+    if tables.against is not None:
+        named_columns = [column.name for column in policy.columns]
+        wanted.append(Wanted("raw", tables.against, tables.against_table, named_columns, True))
+    if tables.row_map is not None:
+        wanted.append(Wanted("row_map", tables.row_map, None, ["row"], True))
+    _begin(script, Path(title_of(tables.release)), policy_file, confidential=len(wanted) > 1)
+    places = {each.name: reader.place(each) for each in wanted}
     script.note("What is found: a row for each check.")
     script.execute(
         'CREATE TABLE checks(number INTEGER, "check" VARCHAR, "column" VARCHAR, reached DOUBLE, '
         "asked DOUBLE, holds BOOLEAN)"
     )
-
-
-def _load(script: Script, file: Path, part: Part, policy: Policy) -> Table:
-    """Write how the file is read, and refuse what DuckDB would read otherwise by itself."""
-    if file.read_bytes()[:4] == b"PAR1":
-        reader = "read_parquet(getvariable('release'), hive_partitioning = false)"
-    elif part.trimmed or not part.relation.startswith(f"read_csv({glob_free(file)}, "):
-        raise ParameterError(
-            f"{file}: a script reads Parquet, or a CSV in UTF-8 with a delimiter of one character"
-        )
-    else:
-        delimiter = part.relation.rpartition("delim = ")[2].partition(", quote = ")[0]
-        zipped = "gzip" if _is_gzip(file) else "none"
-        reader = (
-            f"read_csv(getvariable('release'), header = true, all_varchar = true, delim = {delimiter}, "
-            "quote = '\"', escape = '\"', comment = '', skip = 0, nullstr = '', "
-            f"allow_quoted_nulls = {str(len(part.names) == 1).lower()}, null_padding = false, "
-            f"ignore_errors = false, hive_partitioning = false, compression = '{zipped}')"
-        )
     script.note("The columns that the policy speaks of. One that is missing ends the script with an error.")
-    script.execute(f"CREATE TABLE named AS SELECT column_name AS name FROM (DESCRIBE SELECT * FROM {reader})")
-    known = [name for (name,) in script.execute("SELECT name FROM named").fetchall()]
-    lacking = [name for name in _needed(policy) if name not in part.names]
+    found = {}
+    for each in wanted:
+        _refuse_lacking(each, places[each.name][1][0].names, quasi, policy)
+        found[each.name] = reader.load(each, places[each.name])
+    if not count_rows(script.con, found["released"]):
+        raise TableError(f"{found['released'].title}: the file holds no records")
+    return found
+
+
+def _refuse_lacking(wanted: Wanted, names: Sequence[str], quasi: Sequence[str], policy: Policy) -> None:
+    needed = {"released": _needed(policy), "population": quasi}.get(wanted.name, ())
+    lacking = [name for name in needed if name not in names]
     if lacking:
-        raise ParameterError(f"{file}: the policy's column(s) {named(lacking)} are not in the file")
-    if known != list(part.names):
         raise ParameterError(
-            f"{file}: DuckDB has other names for its columns; rename those that differ in case"
+            f"{title_of(wanted.given)}: the policy's column(s) {named(lacking)} are not in the file"
         )
-    columns = ", ".join(
-        f'"{name.replace(chr(34), chr(34) * 2)}" AS c{part.names.index(name)}' for name in _needed(policy)
+
+
+def _needed(policy: Policy) -> list[str]:
+    """Name the columns of a release that are looked at, each once."""
+    columns = (*policy.named("quasi"), *policy.named("sensitive"), *policy.treated)
+    return list(dict.fromkeys(column.name for column in columns))
+
+
+def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:
+    digest = hashlib.sha256(policy_file.read_bytes()).hexdigest()
+    holds = [
+        "Every figure is computed anew from the file. The script holds limits, names of columns, and cells",
+        "of the release: which of these suit the policy's hierarchies was decided when it was written.",
+    ]
+    if confidential:
+        holds += ["", "CONFIDENTIAL: it also holds values of the raw table or of the population."]
+    else:
+        holds.append(
+            "Whether the cells are true of the people needs the raw table, so that is not checked here."
+        )
+    script.note(
+        f"Checks of the policy {policy_file.name} (SHA-256 {digest})",
+        f"on the release {release.name}. Run it with DuckDB and nothing else: duckdb < checks.sql",
+        "",
+        *holds,
+        "",
+        "Where the tables are. Change the paths if they lie elsewhere.",
     )
-    script.execute(f"CREATE TABLE released AS SELECT {columns} FROM {reader}")
-    (rows,) = fetch_row(script, f"SELECT count(*) FROM {part.relation}")  # type: ignore[arg-type]
-    (mine,) = fetch_row(script, "SELECT count(*) FROM released")  # type: ignore[arg-type]
-    if rows != mine:
-        raise TableError(f"{file}: DuckDB reads other rows by itself; write it as Parquet")
-    return Table("released", str(file), part.names, part.types, False)
+    del script.lines[0]
+    script.execute("SET preserve_insertion_order = true")
 
 
-def _is_gzip(file: Path) -> bool:
-    try:
-        with gzip.open(file) as opened:
-            opened.read(1)
-    except OSError:
-        return False
-    return True
+def _plainly(script: Script, table: Table, cell: str, column: Column, nulls: Sequence[str]) -> Table:
+    """Write the values of a column plainly, if they are spelled; return the table as it is then."""
+    place = int(cell[1:]) if cell.startswith("c") else table.place(column.name)
+    stored = group_of(table.types[place])
+    if column.spelling is None or not is_spelled(column.spelling, stored):
+        return table
+    where = table.name if cell.startswith("c") else "member"
+    script.note(f"The values of {column.name} as a release writes them.")
+    if stored != "text":
+        numbers_as_texts(script, where, cell)  # type: ignore[arg-type]
+    read_spelled(script, where, cell, column.name, column.spelling, nulls)  # type: ignore[arg-type]
+    script.check(
+        f"values that were not there when this was written: {column.name}",
+        column.name,
+        f"SELECT count(*) FROM {where} WHERE {spelled(cell, nulls)} "
+        f"AND {cell} NOT IN (SELECT raw FROM respelled)",
+        "reached = 0",
+        0,
+    )
+    write_plainly(script, where, cell, nulls)  # type: ignore[arg-type]
+    types = list(table.types)
+    types[place] = "VARCHAR"
+    return replace(table, types=tuple(types))
 
 
 def _check_columns(script: Script, policy: Policy) -> None:
@@ -189,14 +242,23 @@ def _check_columns(script: Script, policy: Policy) -> None:
         known = [name for name in (*roles, *treated) if name not in forbidden]
         wrong = f"name NOT IN ({_texts(known)})"
     script.note("No column that the policy does not release.")
-    script.check("columns too many", None, f"SELECT count(*) FROM named WHERE {wrong}", "reached = 0", 0)
+    script.check(
+        "columns too many", None, f"SELECT count(*) FROM released_names WHERE {wrong}", "reached = 0", 0
+    )
 
 
 def _texts(texts: Sequence[str]) -> str:
     return ", ".join(map(literal, texts))
 
 
-def _check_figures(script: Script, policy: Policy, table: Table) -> None:
+def _check_figures(
+    script: Script,
+    policy: Policy,
+    table: Table,
+    raw: Table | None,
+    population: Table | None,
+    persons: Persons | None,
+) -> None:
     """Write the classes, the share of suppressed records, and every limit."""
     quasi = [column.name for column in policy.named("quasi")]
     sensitive = policy.named("sensitive") if any(map(needs_values, policy.models)) else ()
@@ -205,8 +267,10 @@ def _check_figures(script: Script, policy: Policy, table: Table) -> None:
         *([f"and s0, s1, ... the sensitive columns {named([each.name for each in sensitive], 50)}"]
           if sensitive else []),
     )  # fmt: skip
-    group(script, table, quasi, [each.name for each in sensitive], policy.null_values)  # type: ignore[arg-type]
-    records, _, classes = count_records(script)  # type: ignore[arg-type]
+    values = [each.name for each in sensitive]
+    con: Any = script
+    group(con, table, quasi, values, policy.null_values, by_person=persons is not None)
+    records, _, classes = count_records(con)
     if not records:
         raise TableError(f"{table.title}: the file holds no records")
     script.note("Suppressed records have * in every quasi-identifier and are in no class.")
@@ -220,20 +284,64 @@ def _check_figures(script: Script, policy: Policy, table: Table) -> None:
     script.check("classes", None, "SELECT count(*) FROM classes", "reached > 0", 1)
     attributes = {}
     for place, column in enumerate(sensitive):
-        stored = table.types[table.place(column.name)]
-        attributes[column.name] = ScriptedAttribute(script, place, column, stored)  # type: ignore[arg-type]
+        plain = _plainly(script, table, f"s{place}", column, policy.null_values)
+        stored = plain.types[plain.place(column.name)]
+        attributes[column.name] = ScriptedAttribute(con, place, column, stored, by_person=persons is not None)
         attributes[column.name].check_kind()
+    _count_population(script, policy, population)
+    _refuse_unknown(
+        policy, population, find_weights(con, table, raw, policy, persons, placed=raw is not None)
+    )
     measuring = ScriptedMeasuring(
-        script,  # type: ignore[arg-type]
+        con,
         len(quasi),
         classes,
         attributes,
+        persons=persons,
         wildcards=policy.wildcards,
         script=script,
+        has_population=population is not None,
     )
     measuring.find_all(policy.demands)
     for attacker in policy.attackers:
         measuring.find_against(attacker, [quasi.index(name) for name in attacker.knows])
+
+
+def _count_population(script: Script, policy: Policy, population: Table | None) -> None:
+    """Write down whom the classes cover, if there is a population, whose rows must be of different people."""
+    if population is None:
+        return
+    con: Any = script
+    whose = [column.name for column in policy.named("person")]
+    if whose and all(name in population.names for name in whose):
+        refuse_several_rows(con, population, policy)
+        script.check(
+            "rows of the population of somebody who has another", None,
+            "SELECT count(*) - count(DISTINCT person) FROM whose", "reached = 0", 0,
+        )  # fmt: skip
+    for column in policy.named("quasi"):
+        cell = f"c{population.place(column.name)}"
+        population = _plainly(script, population, cell, column, policy.null_values)
+    cover(script, population, policy.named("quasi"), policy.null_values)
+
+
+def _refuse_unknown(policy: Policy, population: Table | None, unweighed: str | None) -> None:
+    """Refuse what only a population tells, if there is none, nor weights in its place.
+
+    Raises
+    ------
+    ParameterError
+        Which names what it is.
+    """
+    demands = [*policy.demands, *(demand for each in policy.attackers for demand in each.demands)]
+    others = sorted({each.model for each in demands if each.needs_people})
+    if population is not None or not others or (others == ["k-map"] and unweighed == ""):
+        return
+    why = f"name it with {setting('population=', '--population')}"
+    raise ParameterError(
+        f"no SQL script can check this release by itself: {', '.join(others)} compares the release with a "
+        f"population; {unweighed or why}"
+    )
 
 
 def _check_cells(script: Script, number: int, column: Column, policy: Policy) -> None:
@@ -315,22 +423,10 @@ def _check_listed(
     good: Sequence[tuple[str | None, int]],
 ) -> None:
     """Write a check that all cells are among those of a list; one may need some records to be there."""
-    if len(good) > _MOST:
-        raise ParameterError(
-            f"column {column!r}: {len(good):,} distinct cells are more than the {_MOST:,} that a script "
-            "lists; use verify"
-        )
     name = f"fitting_{script.checks + 1}"
     script.note(f"Cells of {column} that suit the policy, and how many records have each at least.")
-    script.execute(f"CREATE TABLE {name}(cell VARCHAR, least BIGINT)")
     told = sorted(good, key=lambda each: (each[0] is None, each[0] or ""))
-    for start in range(0, len(told), 1000):
-        values = [
-            f"({'NULL' if text is None else literal(text)}, {least})"
-            for text, least in told[start : start + 1000]
-        ]
-        lines = [", ".join(values[at : at + _A_LINE]) for at in range(0, len(values), _A_LINE)]
-        script.execute(f"INSERT INTO {name} VALUES\n" + ",\n".join(lines))
+    script.fill(name, "cell VARCHAR, least BIGINT", told)
     script.check(
         what,
         column,

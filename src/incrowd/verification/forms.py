@@ -21,7 +21,15 @@ from incrowd.verification.treatments import LINKED, Treatment
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["decimal_of", "follower_sql", "form_of", "raw_left", "treated_unchecked", "wrong_forms"]
+__all__ = [
+    "decimal_of",
+    "follower_sql",
+    "form_of",
+    "raw_left",
+    "raw_left_sql",
+    "treated_unchecked",
+    "wrong_forms",
+]
 
 Form = Callable[[str, int], bool]
 """Says whether a value that so many records have is one that the treatment gives."""
@@ -110,17 +118,29 @@ def raw_left(
     null_values: Sequence[str],
 ) -> list[str]:
     """Say how many records have a raw value of a treated column, where none may be left."""
-    if not treatment.hides or name not in released.names or name not in raw.names:
-        return []
-    mine, theirs = (written(con, table, name, null_values) for table in (released, raw))
-    (left,) = fetch_row(
-        con,
-        f"SELECT count(*) FROM {released.name} AS t WHERE {mine} IN "
-        f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)",
-    )
+    query = raw_left_sql(con, released, raw, name, treatment, null_values)
+    left = 0 if query is None else fetch_row(con, query)[0]
     if not left:
         return []
     return [f"the column {name!r}: {left} records have a value of the raw column, which should be hidden"]
+
+
+def raw_left_sql(
+    con: duckdb.DuckDBPyConnection,
+    released: Table,
+    raw: Table,
+    name: str,
+    treatment: Treatment,
+    null_values: Sequence[str],
+) -> str | None:
+    """Write the question of `raw_left`; None where raw values may be left."""
+    if not treatment.hides or name not in released.names or name not in raw.names:
+        return None
+    mine, theirs = (written(con, table, name, null_values) for table in (released, raw))
+    return (
+        f"SELECT count(*) FROM {released.name} AS t WHERE {mine} IN "
+        f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)"
+    )
 
 
 def treated_unchecked(name: str, role: str, treatment: Treatment) -> list[str]:

@@ -22,7 +22,7 @@ from incrowd.verification.classes import fetch_row
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["fewest_who_share"]
+__all__ = ["fewest_who_share", "who_share"]
 
 _MOST_SETS = 50_000_000
 
@@ -42,6 +42,17 @@ def fewest_who_share(con: duckdb.DuckDBPyConnection, power: int) -> int:
     PolicyError
         There are too many sets of classes.
     """
+    return min(int(fetch_row(con, query)[0]) for query in who_share(con, power))
+
+
+def who_share(con: duckdb.DuckDBPyConnection, power: int, *, whoever: bool = False) -> list[str]:
+    """Make the tables of this module; write the questions of which the smallest answer is the fewest.
+
+    Parameters
+    ----------
+    whoever
+        Whether the questions are for other people, too: then one of them may have no answer.
+    """
     con.execute(
         "CREATE OR REPLACE TABLE visited AS SELECT person, class, row_number() OVER mine AS place, "
         "count(*) OVER (PARTITION BY person) AS many FROM crowd "
@@ -49,7 +60,8 @@ def fewest_who_share(con: duckdb.DuckDBPyConnection, power: int) -> int:
     )
     lengths = con.execute("SELECT many, count(*) FROM visited WHERE place = 1 GROUP BY many").fetchall()
     found = []
-    if power and max(many for many, _ in lengths) >= power:
+    longest, shortest = (each(many for many, _ in lengths) if lengths else 0 for each in (max, min))
+    if power and (whoever or longest >= power):
         sets = sum(comb(many, power) * people for many, people in lengths)
         if sets > _MOST_SETS:
             raise PolicyError(
@@ -57,12 +69,12 @@ def fewest_who_share(con: duckdb.DuckDBPyConnection, power: int) -> int:
                 "looked at; lower power, or say power = 0 for somebody who knows all rows of a person"
             )
         found.append(_by_sets(con, power))
-    if not power or min(many for many, _ in lengths) < power:
+    if not power or whoever or shortest < power:
         found.append(_by_histories(con, power))
-    return min(found)
+    return found
 
 
-def _by_sets(con: duckdb.DuckDBPyConnection, power: int) -> int:
+def _by_sets(con: duckdb.DuckDBPyConnection, power: int) -> str:
     """Count for each set of so many classes who is in all of them: each such person has the set once."""
     # A set that cannot grow to its full size is left out.
     con.execute(
@@ -76,13 +88,10 @@ def _by_sets(con: duckdb.DuckDBPyConnection, power: int) -> int:
             f"AND visited.place > known.place AND visited.many - visited.place >= {power - size}"
         )
     classes = ", ".join(f"c{number}" for number in range(1, power + 1))
-    counts = f"SELECT count(*) AS people FROM known GROUP BY {classes}"
-    (least,) = fetch_row(con, f"SELECT min(people) FROM ({counts})")
-    con.execute("DROP TABLE known")
-    return int(least)
+    return f"SELECT min(people) FROM (SELECT count(*) AS people FROM known GROUP BY {classes})"
 
 
-def _by_histories(con: duckdb.DuckDBPyConnection, power: int) -> int:
+def _by_histories(con: duckdb.DuckDBPyConnection, power: int) -> str:
     """Count for all classes of a person who is in all of them, of people in fewer classes than `power`."""
     con.execute(
         "CREATE OR REPLACE TABLE history AS SELECT row_number() OVER () AS history, classes, "
@@ -91,9 +100,7 @@ def _by_histories(con: duckdb.DuckDBPyConnection, power: int) -> int:
     )
     asked = f"WHERE many < {power}" if power else ""
     # Whoever is in all of them is in the two that are in the fewest histories. Only those are looked at.
-    (least,) = fetch_row(
-        con,
-        f"""
+    return f"""
         WITH
         within AS (SELECT history, many, unnest(classes) AS class FROM history),
         amount AS (SELECT class, count(*) AS n FROM within GROUP BY class),
@@ -117,6 +124,4 @@ def _by_histories(con: duckdb.DuckDBPyConnection, power: int) -> int:
             GROUP BY near.history
         )
         SELECT min(people) FROM shared
-        """,
-    )
-    return int(least)
+        """

@@ -292,14 +292,15 @@ class Measuring:
         """Return how many agree at least in any so many quasi-identifiers."""
         if self.wildcards != "value":
             return min(self._smallest_of(subset) for subset in self._subsets(known))
+        return min(int(fetch_row(self.con, query)[0]) for query in self._alike(known))
+
+    def _alike(self, known: int) -> Iterator[str]:
+        """Write for each set of so many quasi-identifiers how many agree in them at least."""
         amount, rows = "sum(size)", "classes"
         if self._by_person:
             amount, rows = "count(DISTINCT person)", "crowd JOIN classes USING (class)"
-        queries = (
-            f"SELECT min(n) FROM (SELECT {amount} AS n FROM {rows} GROUP BY {group})"
-            for group in self._known(known)
-        )
-        return min(int(fetch_row(self.con, query)[0]) for query in queries)
+        for group in self._known(known):
+            yield f"SELECT min(n) AS n FROM (SELECT {amount} AS n FROM {rows} GROUP BY {group})"
 
     def _smallest_of(self, known: Sequence[int]) -> int:
         with self._seen(known):
@@ -307,13 +308,16 @@ class Measuring:
 
     def _worst_sizes(self) -> list[tuple[int, int]]:
         """Return sizes of classes, and how many records are in such, or people have no smaller class."""
-        worst = "SELECT size AS least, sum(records) FROM classes GROUP BY size"
-        if self._by_person:
-            worst = (
-                "SELECT least, count(*) FROM (SELECT person, min(size) AS least FROM crowd JOIN classes "
-                "USING (class) GROUP BY person) GROUP BY least"
-            )
-        return [(int(size), int(n)) for size, n in self.con.execute(worst).fetchall()]
+        return [(int(size), int(n)) for size, n in self.con.execute(self._worst()).fetchall()]
+
+    def _worst(self) -> str:
+        """Write the question for sizes, `least`, and how many have each, `n`; see `_worst_sizes`."""
+        if not self._by_person:
+            return "SELECT size AS least, sum(records) AS n FROM classes GROUP BY size"
+        return (
+            "SELECT least, count(*) AS n FROM (SELECT person, min(size) AS least FROM crowd JOIN classes "
+            "USING (class) GROUP BY person) GROUP BY least"
+        )
 
     def _sizes_and_people(self) -> list[tuple[int, int]]:
         assert self.people is not None

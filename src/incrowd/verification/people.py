@@ -19,7 +19,7 @@ from incrowd.verification.source import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Coverage", "Covers", "People"]
+__all__ = ["Coverage", "Covers", "People", "alike"]
 
 _MOST_BYTES = 10**12
 """What may be looked through: a minute or two."""
@@ -118,15 +118,9 @@ class People:
         quasi: Sequence[Column],
         null_values: Sequence[str],
     ) -> None:
-        columns, stored = [], []
-        for number, column in enumerate(quasi):
-            columns.append(f"{written(con, table, column.name, null_values)} AS q{number}")
-            stored.append(group_of(table.types[table.place(column.name)]))
-        keys = ", ".join(f"q{number}" for number in range(len(quasi)))
-        rows = con.execute(
-            f"SELECT {keys}, count(*) FROM (SELECT {', '.join(columns)} FROM {table.name} AS t) "
-            f"GROUP BY {keys}"
-        ).fetchall()
+        names = [column.name for column in quasi]
+        stored = [group_of(table.types[table.place(name)]) for name in names]
+        rows = con.execute(alike(con, table, names, null_values)).fetchall()
         # Who is `*` throughout is nobody in particular, and in no class.
         known = [row for row in rows if any(value != SUPPRESSED for value in row[:-1])]
         self._hidden = sum(int(row[-1]) for row in rows) - sum(int(row[-1]) for row in known)
@@ -159,6 +153,16 @@ class People:
     def outside(self) -> int:
         """Return how many people no class covers."""
         return self._hidden + self._coverage.outside()
+
+
+def alike(
+    con: duckdb.DuckDBPyConnection, table: Table, quasi: Sequence[str], null_values: Sequence[str]
+) -> str:
+    """Write the question for the combinations of people's values q0, q1, ..., and how many, n, have each."""
+    columns = ", ".join(f"{written(con, table, name, null_values)} AS q{at}" for at, name in enumerate(quasi))
+    keys = ", ".join(f"q{at}" for at in range(len(quasi)))
+    people = f"(SELECT {columns} FROM {table.name} AS t)"
+    return f"SELECT {keys}, count(*)::HUGEINT AS n FROM {people} GROUP BY {keys}"
 
 
 def _as_set(keys: Iterable[int]) -> int:

@@ -86,12 +86,16 @@ class Part:
         DuckDB's type of each column.
     trimmed
         Whether blanks around values are no part of them.
+    plainly
+        SQL of a reader with ``{}`` for the file, if DuckDB reads it by itself: Parquet, or a CSV in UTF-8
+        with a header.
     """
 
     relation: str
     names: tuple[str, ...]
     types: tuple[str, ...]
     trimmed: bool = False
+    plainly: str | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ def open_file(
     """
     copy = as_parquet(path, scratch, csv_format.sheet)
     if copy is not None:
-        return _parquet(con, copy)
+        return replace(_parquet(con, copy), plainly=None)
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -197,7 +201,7 @@ def _unescaped(part: Part) -> Part:
     columns = ", ".join(
         f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(part.names))
     )
-    return replace(part, relation=f"(SELECT {columns} FROM {part.relation})")
+    return replace(part, relation=f"(SELECT {columns} FROM {part.relation})", plainly=None)
 
 
 def _check_gzip(path: Path) -> None:
@@ -263,7 +267,12 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
         aliases = ", ".join(f"c{place}" for place in range(len(names)))
         relation = f"read_parquet({file}, hive_partitioning = false) AS file({aliases})"
         types = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    return Part(relation, names, tuple(str(row[1]) for row in types))
+    return Part(
+        relation,
+        names,
+        tuple(str(row[1]) for row in types),
+        plainly="read_parquet({}, hive_partitioning = false)",
+    )
 
 
 def _top_level(schema: list[tuple[str, int]]) -> tuple[str, ...]:
@@ -348,7 +357,14 @@ def _csv(
         f"null_padding = false, ignore_errors = false, hive_partitioning = false, "
         f"compression = '{compression}')"
     )
-    return Part(relation, names, ("VARCHAR",) * len(names), trimmed)
+    plainly = None
+    if read_from is path and not given_names and not trimmed:
+        plainly = (
+            f"read_csv({{}}, header = true, all_varchar = true, delim = {literal(best[0])}, {given}, "
+            f"comment = '', skip = 0, nullstr = '', allow_quoted_nulls = {alone}, null_padding = false, "
+            f"ignore_errors = false, compression = '{compression}', hive_partitioning = false)"
+        )
+    return Part(relation, names, ("VARCHAR",) * len(names), trimmed, plainly)
 
 
 def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:

@@ -20,7 +20,16 @@ from incrowd.verification.missing import means_missing
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Spelling", "is_spelled", "numbers_as_texts", "respell", "spelling_of"]
+__all__ = [
+    "Spelling",
+    "is_spelled",
+    "numbers_as_texts",
+    "read_spelled",
+    "respell",
+    "spelled",
+    "spelling_of",
+    "write_plainly",
+]
 
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "%", "‰")
 _BLANKS = " \u00a0\u202f"
@@ -139,11 +148,22 @@ def respell(
     SchemaError
         When texts are not spelled so; they are counted, not repeated.
     """
+    read_spelled(con, table, cell, name, spelling, nulls)
+    write_plainly(con, table, cell, nulls)
+
+
+def spelled(cell: str, nulls: Sequence[str]) -> str:
+    """Write whether a cell has a value: one that is neither missing nor suppressed."""
     missing = means_missing(cell, nulls) if nulls else "false"
-    rows = con.execute(
-        f"SELECT DISTINCT {cell} FROM {table} WHERE {cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
-    ).fetchall()
-    texts = [text for (text,) in rows]
+    return f"{cell} IS NOT NULL AND {cell} <> '*' AND NOT {missing}"
+
+
+def read_spelled(
+    con: duckdb.DuckDBPyConnection, table: str, cell: str, name: str, spelling: Spelling, nulls: Sequence[str]
+) -> None:
+    """Make the table `respelled` (raw, plain) of the distinct texts of a column; see `respell`."""
+    rows = con.execute(f"SELECT DISTINCT {cell} FROM {table} WHERE {spelled(cell, nulls)}").fetchall()
+    texts = sorted(text for (text,) in rows)
     plain = [spelling.plain(text) for text in texts]
     wrong = sum(text is None for text in plain)
     if wrong:
@@ -158,6 +178,10 @@ def respell(
         "unnest(?::VARCHAR[]) AS plain",
         [texts, plain],
     )
+
+
+def write_plainly(con: duckdb.DuckDBPyConnection, table: str, cell: str, nulls: Sequence[str]) -> None:
+    """Rewrite a column of texts by the table `respelled`, and drop that."""
     gone = f"CASE WHEN {means_missing('plain', nulls)} THEN NULL ELSE plain END" if nulls else "plain"
     con.execute(f"UPDATE {table} SET {cell} = {gone} FROM respelled WHERE {table}.{cell} = raw")
     con.execute("DROP TABLE respelled")

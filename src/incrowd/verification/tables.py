@@ -16,9 +16,10 @@ from incrowd.verification.source import CsvFormat, Part, Table, literal, open_fi
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["load", "title_of"]
+__all__ = ["files_of", "load", "load_parts", "parts_of", "title_of"]
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
+_BY_FOLDERS = ("hive_partitioning = false", "hive_partitioning = true, hive_types_autocast = false")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -66,24 +67,25 @@ def load(
                 f"an address is no file; name a table of its database with {setting('table=', '--table')}, "
                 f"or {setting('against_table=', '--against-table')} of the raw one"
             )
-        return _load_parts(
-            con, name, Address(named).title, [part_of(con, named, table, scratch)], wanted, everything, False
-        )
+        part = part_of(con, named, table, scratch)
+        return load_parts(con, name, Address(named).title, [part], wanted, everything=everything)
     if table is not None:
         raise ParameterError("a table is named for databases; leave it out for files")
-    parts = _parts(con, named, wanted, csv_format, scratch)
-    return _load_parts(con, name, named, parts, wanted, everything, True)
+    parts = parts_of(con, named, wanted, csv_format, scratch)
+    return load_parts(con, name, named, parts, wanted, everything=everything, in_order=True)
 
 
-def _load_parts(
+def load_parts(
     con: duckdb.DuckDBPyConnection,
     name: str,
     title: str,
     parts: Sequence[Part] | Iterator[Part],
     wanted: Collection[str],
+    *,
     everything: bool,
-    in_order: bool,
+    in_order: bool = False,
 ) -> Table:
+    """Load the parts of a table into the connection, one below the other; see `load`."""
     first: Part | None = None
     for part in parts:
         places = [n for n, column in enumerate(part.names) if everything or column in wanted]
@@ -100,14 +102,15 @@ def _load_parts(
     return Table(name, title, first.names, first.types, in_order)
 
 
-def _parts(
+def parts_of(
     con: duckdb.DuckDBPyConnection,
     named: str,
     wanted: Collection[str],
     csv_format: CsvFormat,
     scratch: Path,
 ) -> Iterator[Part]:
-    files = _files(named)
+    """Open the files of a table: each with the columns of the first, and those that its folders tell."""
+    files = files_of(named)
     told = _told_by_folders(named, files)
     first: Part | None = None
     for file, partition in zip(files, told, strict=True):
@@ -121,6 +124,7 @@ def _parts(
                 relation=f"(SELECT *, {', '.join(values)} FROM {part.relation})",
                 names=(*part.names, *new),
                 types=(*part.types, *("VARCHAR" for _ in new)),
+                plainly=part.plainly and part.plainly.replace(*_BY_FOLDERS),
             )
         if first is not None and (part.names, part.types) != (first.names, first.types):
             raise TableError(f"{file}: its columns are not those of {files[0]}")
@@ -128,7 +132,14 @@ def _parts(
         yield part
 
 
-def _files(named: str) -> list[Path]:
+def files_of(named: str) -> list[Path]:
+    """List what a path, a folder or a pattern names, in order.
+
+    Raises
+    ------
+    TableError
+        It names no file.
+    """
     path = Path(named)
     if path.is_dir():
         found = [

@@ -25,7 +25,7 @@ from incrowd.verification.wildcards import alone
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["fewest_stood_for", "find_weights"]
+__all__ = ["fewest_stood_for", "find_weights", "stood_for"]
 
 _MILLION = 1_000_000
 
@@ -102,21 +102,24 @@ def fewest_stood_for(con: duckdb.DuckDBPyConnection, quasi: int, wildcards: str)
     quasi
         Number of quasi-identifiers.
     """
+    (found,) = fetch_row(con, stood_for(quasi, wildcards))
+    return int(found) / _MILLION
+
+
+def stood_for(quasi: int, wildcards: str) -> str:
+    """Write the question for the millionths of a person whom a class stands for at least."""
     own = "main.classes JOIN standing USING (class)"
     match wildcards:
         case "matches-any":
-            (found,) = fetch_row(
-                con,
+            return (
                 "SELECT min(sums) FROM (SELECT sum(millionths) AS sums FROM pair JOIN part "
-                "ON pair.other = part.class JOIN standing ON part.home = standing.class GROUP BY pair.class)",
+                "ON pair.other = part.class JOIN standing ON part.home = standing.class GROUP BY pair.class)"
             )
         case "conservative":
             # Who counts alone is one person at most.
             told = f"CASE WHEN {alone(range(quasi))} THEN least(millionths, {_MILLION}) ELSE millionths END"
-            (found,) = fetch_row(con, f"SELECT min({told}) FROM {own}")
-        case _:
-            (found,) = fetch_row(con, f"SELECT min(millionths) FROM {own}")
-    return int(found) / _MILLION
+            return f"SELECT min({told}) FROM {own}"
+    return f"SELECT min(millionths) FROM {own}"
 
 
 def _add_up(

@@ -71,29 +71,35 @@ def verify(
     Exit status 1: the release breaks the policy. 2: it cannot be checked. What was not looked at is listed.
     Where the policy says whose row it is, --against and --row-map are needed to count people.
     """
+    from incrowd.verification import checks_as_sql
     from incrowd.verification import verify as check
 
     script = None
     if emit_sql is not None:
-        _refuse_more(table, population, against, row_map, escaped=escape_formulas)
-        written = outputs.outputs_of(released, policy=policy, force=force)
-        script = outputs.added(written, emit_sql)
+        if names is not None or escape_formulas:
+            raise ParameterError("--emit-sql: the script does not go with --names or --escape-formulas")
+        written = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
+        # Beside the release alone it has none of another table's values.
+        script = outputs.added(written, emit_sql, private=against is not None or population is not None)
+    tables: dict[str, Any] = {
+        "table": table,
+        "population": population,
+        "against": None if against is None else named(against),
+        "against_table": against_table,
+        "row_map": row_map,
+        "delimiter": delimiter,
+        "encoding": encoding,
+    }
     result = check(
         named(released),
         policy,
-        table=table,
-        population=population,
-        against=None if against is None else named(against),
-        against_table=against_table,
-        row_map=row_map,
-        delimiter=delimiter,
-        encoding=encoding,
+        **tables,
         names=listed(names),
         escaped=escape_formulas,
         sheet=sheet,
     )
     if script is not None:
-        _write_script(script, named(released), policy, delimiter, encoding)
+        _write_script(script, checks_as_sql(named(released), policy, **tables))
     if json:
         outputs.print_json(result.to_dict())
     else:
@@ -104,22 +110,9 @@ def verify(
         raise typer.Exit(2 if result.is_open else 1)
 
 
-def _refuse_more(*given: object, escaped: bool) -> None:
-    """Refuse what the script would pass over: it is about one file alone."""
-    if any(each is not None for each in given) or escaped:
-        raise ParameterError(
-            "--emit-sql: the script checks one CSV or Parquet file by itself; leave out --table, "
-            "--population, --against, --row-map and --escape-formulas"
-        )
-
-
-def _write_script(
-    script: Target, released: str, policy: Path, delimiter: str | None, encoding: str | None
-) -> None:
+def _write_script(script: Target, text: str) -> None:
     from incrowd.io.targets import writing
-    from incrowd.verification import checks_as_sql
 
-    text = checks_as_sql(released, policy, delimiter=delimiter, encoding=encoding)
     with script.outputs, writing(script) as place:
         place.write_text(text, encoding="utf-8")
 

@@ -1,0 +1,184 @@
+"""The raw table of a script: whose the records are, and whether every cell is true of its record.
+
+Record N of the release is made record N of the raw table by a row map, or the policy keeps the order. Else no
+script compares them.
+"""
+
+from __future__ import annotations
+
+from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
+from incrowd.verification.against import Comparison, as_released, is_passed
+from incrowd.verification.classes import count_rows
+from incrowd.verification.forms import raw_left_sql
+from incrowd.verification.persons import Persons, find_persons
+from incrowd.verification.policy import Policy
+from incrowd.verification.script import Script
+from incrowd.verification.source import Table, literal
+
+__all__ = ["check_against", "check_same_rows", "find_people", "put_in_place"]
+
+
+def put_in_place(script: Script, released: Table, raw: Table, row_map: Table | None, policy: Policy) -> Table:
+    """Put the raw records in the order of the released ones.
+
+    Raises
+    ------
+    ParameterError
+        The order is not known.
+    TableError
+        There are not as many records in both, or the row map is none of this release.
+    """
+    sizes = [count_rows(script.con, table) for table in (released, raw)]
+    if sizes[0] != sizes[1]:
+        raise TableError(f"the release has {sizes[0]} records and the raw table {sizes[1]}")
+    check_same_rows(script, released, raw)
+    if row_map is not None:
+        script.note("The raw records in the order of the release, by the row map.")
+        moved = as_released(script, released, raw, row_map)  # type: ignore[arg-type]
+        row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
+        script.check(
+            "records that the row map does not name once",
+            None,
+            f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
+            f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
+            "reached = 0",
+            0,
+        )
+        return moved
+    if not policy.keep_order or not (released.in_order and raw.in_order):
+        raise ParameterError(
+            "a script compares each record with its own raw one, and it is not known which that is; name the "
+            f"row map ({setting('row_map=', '--row-map')}), internal/rows.parquet of a saved folder"
+        )
+    return raw
+
+
+def check_same_rows(script: Script, released: Table, raw: Table) -> None:
+    """Write a check that there are as many raw records as released ones."""
+    script.check(
+        "records more or less than in the raw table",
+        None,
+        f"SELECT (SELECT count(*) FROM {released.name}) - (SELECT count(*) FROM {raw.name})",
+        "reached = 0",
+        0,
+    )
+
+
+def find_people(script: Script, released: Table, raw: Table | None, policy: Policy) -> Persons | None:
+    """Write down whose record each record is; None where the policy names no column for it.
+
+    Raises
+    ------
+    ParameterError
+        It is not known.
+    """
+    if not policy.named("person"):
+        return None
+    script.note("Whose each record is; a record that does not say so is a person of its own.")
+    persons = find_persons(script, released, raw, policy, placed=raw is not None)  # type: ignore[arg-type]
+    assert persons is not None
+    if persons.unknown:
+        raise ParameterError(f"no SQL script can count the people of this release: {persons.unknown}")
+    names = [column.name for column in policy.named("person")]
+    if not policy.linked and all(name in released.names for name in names):
+        script.check(
+            f"records of a person that {named(names)} joins",
+            None,
+            "SELECT count(*) - count(DISTINCT person) FROM whose",
+            "reached = 0",
+            0,
+        )
+    return Persons(persons.people, persons.unnamed, several=True)
+
+
+def check_against(script: Script, released: Table, raw: Table, policy: Policy) -> None:
+    """Write checks that every cell is true of its record, and every other column as it was.
+
+    Parameters
+    ----------
+    raw
+        In the order of the release.
+
+    Raises
+    ------
+    SchemaError
+        The raw table lacks a quasi-identifier.
+    ParameterError
+        Sums of a column had to be compared.
+    """
+    lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
+    if lacking:
+        raise SchemaError(f"the raw table {raw.title} has no column {named(lacking)}")
+    passed = ", ".join(literal(name) for name in raw.names if is_passed(name, policy)) or "NULL"
+    script.note("The columns of both tables.")
+    for what, query in (
+        ("columns that the raw table lacks", "released_names WHERE name NOT IN (SELECT name FROM raw_names)"),
+        (
+            "columns of the raw table that are missing",
+            f"raw_names WHERE name IN ({passed}) AND name NOT IN (SELECT name FROM released_names)",
+        ),
+    ):
+        script.check(what, None, f"SELECT count(*) FROM {query}", "reached = 0", 0)
+    for column in policy.treated:
+        if column.role != "quasi":
+            _check_treated(script, released, raw, column.name, policy)
+    if all(column.treatment is not None for column in policy.named("quasi")):
+        return
+    comparison = Comparison.of(script, released, raw, policy)  # type: ignore[arg-type]
+    script.note("Columns that are released as they are, record by record.")
+    for name in comparison.passed:
+        script.check(
+            f"records that differ from the raw table: {name}",
+            name,
+            comparison.differing(name),
+            "reached = 0",
+            0,
+        )
+    script.note("Each cell beside its raw value.")
+    script.check(
+        "records that were suppressed before and are not now", None, comparison.set_beside(), "reached = 0", 0
+    )
+    comparison.forget_hidden()
+    for number in range(len(comparison.pairs)):
+        _check_cells(script, comparison, number)
+
+
+def _check_treated(script: Script, released: Table, raw: Table, name: str, policy: Policy) -> None:
+    [column] = [each for each in policy.treated if each.name == name]
+    treatment = column.treatment
+    assert treatment is not None
+    if treatment.name == "round" and treatment.settings.get("how") == "controlled":
+        raise ParameterError(
+            f"column {name!r}: no SQL script adds up what controlled rounding keeps; leave out the raw "
+            "table, or use verify"
+        )
+    left = raw_left_sql(script, released, raw, name, treatment, policy.null_values)  # type: ignore[arg-type]
+    if left is not None:
+        script.check(f"raw values that should be hidden: {name}", name, left, "reached = 0", 0)
+
+
+def _check_cells(script: Script, comparison: Comparison, number: int) -> None:
+    """List which raw values each cell is true of."""
+    column, table = comparison.pairs[number].column, f"true_{number}"
+    rows = sorted(
+        {(text, value) for text, value, _, is_true in comparison.judged(number) if is_true},
+        key=lambda row: tuple((each is None, each or "") for each in row),
+    )
+    script.note(f"Which raw values each cell of {column.name} is true of.")
+    script.fill(table, "cell VARCHAR, value VARCHAR", rows)
+    wrong = (
+        f"NOT EXISTS (SELECT 1 FROM {table} AS told WHERE told.cell IS NOT DISTINCT FROM beside.q{number} "
+        f"AND told.value IS NOT DISTINCT FROM beside.w{number})"
+    )
+    if column.style == "mean":
+        wrong += (
+            f" AND NOT EXISTS (SELECT 1 FROM ({comparison.true_means(number)}) AS mean "
+            f"WHERE mean.cell IS NOT DISTINCT FROM beside.q{number})"
+        )
+    script.check(
+        f"cells that are not true of their records: {column.name}",
+        column.name,
+        f"SELECT count(*) FROM beside WHERE {wrong}",
+        "reached = 0",
+        0,
+    )

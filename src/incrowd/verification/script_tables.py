@@ -1,0 +1,180 @@
+"""How a script reads its tables: files, folders and patterns of them, and tables of DuckDB's own databases.
+
+Each table is read twice when the script is written, by `load_parts` and as the script does. Where the two
+differ in a cell or in the order of rows, there is no script: DuckDB alone would judge another table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from incrowd.errors import ParameterError, TableError
+from incrowd.verification.classes import count_rows, fetch_row
+from incrowd.verification.databases import Address, duckdb_name, is_address, part_of, quoted_name
+from incrowd.verification.other_kinds import is_other_kind
+from incrowd.verification.script import Script
+from incrowd.verification.source import CsvFormat, Part, Table, glob_free, literal
+from incrowd.verification.tables import files_of, load_parts, parts_of, title_of
+
+__all__ = ["Reader", "Wanted"]
+
+_READS = "a script reads Parquet, or a CSV in UTF-8 with a header and a delimiter of one character"
+_ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A table that a script reads.
+
+    Attributes
+    ----------
+    name
+        What it is called in the script.
+    given
+        A file, a folder, a pattern or the address of a DuckDB database.
+    table
+        The table of a database.
+    columns
+        The columns that are looked for.
+    everything
+        Whether the others are read, too.
+    """
+
+    name: str
+    given: str
+    table: str | None
+    columns: Sequence[str]
+    everything: bool = False
+
+    @property
+    def variable(self) -> str:
+        """The variable of the script that says where the files are."""
+        return "release" if self.name == "released" else self.name
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Writes down how tables are read.
+
+    Attributes
+    ----------
+    script
+        Where it is written.
+    csv_format
+        How CSV files are written.
+    scratch
+        A private folder.
+    """
+
+    script: Script
+    csv_format: CsvFormat
+    scratch: Path
+
+    def place(self, wanted: Wanted) -> tuple[str, tuple[Part, ...]]:
+        """Write down where a table is; return the SQL that reads it, and its parts for the verifier.
+
+        Raises
+        ------
+        ParameterError
+            DuckDB cannot read it by itself.
+        TableError
+            It cannot be read at all.
+        """
+        if is_address(wanted.given):
+            return self._attached(wanted)
+        if wanted.table is not None:
+            raise ParameterError("a table is named for databases; leave it out for files")
+        files = files_of(wanted.given)
+        for file in files:
+            if is_other_kind(file):
+                raise ParameterError(
+                    f"{file}: a script reads CSV and Parquet files, and DuckDB does not read this kind by "
+                    "itself; write it as .csv or .parquet, too"
+                )
+        parts = tuple(parts_of(self.script.con, wanted.given, wanted.columns, self.csv_format, self.scratch))
+        [plainly, *others] = dict.fromkeys(part.plainly for part in parts)
+        if plainly is None or others:
+            why = "its files are written in several ways" if others else "it is written otherwise"
+            raise ParameterError(f"{wanted.given}: {_READS}; {why}")
+        where = self._where(wanted.given, files)
+        self.script.execute(f"SET VARIABLE {wanted.variable} = {where}")
+        return plainly.replace("{}", f"getvariable('{wanted.variable}')", 1), parts
+
+    def load(self, wanted: Wanted, place: tuple[str, tuple[Part, ...]]) -> Table:
+        """Write down that a table is read, and make it.
+
+        Raises
+        ------
+        ParameterError
+            DuckDB by itself reads another table.
+        """
+        script, (reader, parts) = self.script, place
+        title = title_of(wanted.given)
+        names = f"{wanted.name}_names"
+        script.execute(
+            f"CREATE TABLE {names} AS SELECT column_name AS name FROM (DESCRIBE SELECT * FROM {reader})"
+        )
+        known = [name for (name,) in script.execute(f"SELECT name FROM {names}").fetchall()]
+        if known != list(parts[0].names):
+            raise ParameterError(
+                f"{title}: DuckDB has other names for its columns; rename those that differ in case"
+            )
+        read = [name for name in known if wanted.everything or name in wanted.columns]
+        columns = [f"{quoted_name(name)} AS c{known.index(name)}" for name in read]
+        script.execute(
+            f"CREATE TABLE {wanted.name} AS SELECT {', '.join(columns) or '1 AS nothing'} FROM {reader}"
+        )
+        seen = load_parts(
+            script.con, f"{wanted.name}_seen", title, parts, wanted.columns, everything=wanted.everything,
+            in_order=not is_address(wanted.given),
+        )  # fmt: skip
+        self._compare(seen, wanted.name, [known.index(name) for name in read])
+        return Table(wanted.name, title, seen.names, seen.types, seen.in_order)
+
+    def _where(self, given: str, files: Sequence[Path]) -> str:
+        """Write the pattern of the files if it finds just these in this order, else a list of them."""
+        if not Path(given).is_file():
+            pattern = literal(given)
+            if Path(given).is_dir():
+                endings = {next(end for end in _ENDINGS if file.name.lower().endswith(end)) for file in files}
+                pattern = f"{glob_free(Path(given))[:-1]}/**/*{min(endings)}'"
+            found = self.script.con.execute(f"SELECT file FROM glob({pattern})").fetchall()
+            if [Path(file) for (file,) in found] == list(files):
+                return pattern
+        listed = ", ".join(glob_free(file) for file in files)
+        return listed if len(files) == 1 else f"[{listed}]"
+
+    def _attached(self, wanted: Wanted) -> tuple[str, tuple[Part, ...]]:
+        address = Address(wanted.given)
+        if address.scheme != "duckdb":
+            raise ParameterError(
+                f"{address.title}: DuckDB reads tables of {address.scheme} with an extension alone, which it "
+                "would fetch over the network; write the table as .csv or .parquet, too"
+            )
+        if wanted.table is None:
+            raise ParameterError(f"{address.title}: name a table of the database")
+        part = part_of(self.script.con, wanted.given, wanted.table, self.scratch)
+        base = f"base_of_{wanted.variable}"
+        self.script.execute(f"ATTACH {literal(str(address.path))} AS {base} (READ_ONLY)")
+        return f"{base}.{duckdb_name(wanted.table)}", (part,)
+
+    def _compare(self, seen: Table, name: str, places: Sequence[int]) -> None:
+        """Drop what the verifier read, if a script alone reads the same."""
+        con = self.script.con
+        same = count_rows(con, seen) == int(fetch_row(con, f"SELECT count(*) FROM {name}")[0])
+        columns = ", ".join(f"c{place}" for place in places)
+        if places and seen.in_order:
+            apart = " OR ".join(f"mine.c{place} IS DISTINCT FROM theirs.c{place}" for place in places)
+            query = (
+                f"SELECT count(*) FROM {name} AS mine JOIN {seen.name} AS theirs "
+                f"ON mine.rowid = theirs.rowid WHERE {apart}"
+            )
+            same = same and not fetch_row(con, query)[0]
+        elif places:
+            query = f"SELECT {columns} FROM {name} EXCEPT ALL SELECT {columns} FROM {seen.name}"
+            same = same and not fetch_row(con, f"SELECT count(*) FROM ({query})")[0]
+        con.execute(f"DROP TABLE {seen.name}")
+        if not same:
+            raise TableError(f"{seen.title}: DuckDB reads other rows by itself; write it as Parquet")

@@ -1,0 +1,367 @@
+"""Scripts that look beside the release: people, populations, raw tables, folders, databases and spelled columns."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import random
+
+import duckdb
+import polars as pl
+import pytest
+
+import incrowd as ic
+from emitted_sql import checks, failed, verdict
+from incrowd.verification import checks_as_sql, verify
+from model_readings import KINDS, at_limit, limits, variants
+from people_readings import people_table
+from policy_texts import K2, entry, policy_text
+
+TOWNS = {"*": {"ab": ["a", "b"], "cd": ["c", "d"]}}
+
+
+def write_tables(folder, rows):
+    """Write the raw table and the release, whose rows are in one order."""
+    raw = pl.DataFrame(rows, schema=["person", "q", "s"], orient="row")
+    raw.write_csv(folder / "raw.csv")
+    raw.select(pl.col("q").replace({"a": "ab", "b": "ab", "c": "cd", "d": "cd"}), "s").write_csv(
+        folder / "t.csv"
+    )
+
+
+def people_rows(number, values):
+    """Rows of people who have several, and one who says nobody's name."""
+    chance = random.Random(number)
+    named = [f"p{chance.randrange(number)}" for _ in range(3 * number)]
+    return [
+        (name if place else None, chance.choice("abcd"), str(chance.randrange(values)))
+        for place, name in enumerate(named)
+    ]
+
+
+def findings_of(result):
+    return [(each.model, each.quantity, each.reached) for each in result.findings]
+
+
+def at_what_is_reached(models, given, write):
+    """Give every model the limit that it reaches, one for each of its quantities."""
+    write(models)
+    found = []
+    places = iter(findings_of(verify(**given)))
+    for model in models:
+        for _ in limits(model) or [""]:
+            _, quantity, reached = next(places)
+            if quantity not in limits(model) or reached is None:
+                found.append(model)
+                continue
+            whole = model.parameters()[quantity].kind is int
+            with contextlib.suppress(ic.ParameterError):
+                found.append(at_limit(model, quantity, int(reached) if whole else reached))
+    return found
+
+
+def holding(script):
+    known = set(ic.MODELS.names())
+    told = [(check.split()[0], holds) for check, holds in checks(script)]
+    return sorted((model, holds) for model, holds in told if model in known)
+
+
+CROSS = [
+    pytest.param(
+        kind, wildcards, marks=[] if (kind, wildcards) == ("category", "value") else pytest.mark.slow
+    )
+    for kind in KINDS
+    for wildcards in ("value", "matches-any", "conservative")
+]
+
+
+@pytest.mark.parametrize(("kind", "wildcards"), CROSS)
+def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards):
+    """All models, also of populations and histories, at the limits that are reached."""
+    rows = people_rows(7, 3)
+    tree = ic.Hierarchy.from_nested({"*": {"low": ["0", "1"], "high": ["2"]}})
+    sensitive = {"number": "number", "category": "category", "tree": tree}[kind]
+    everybody = [(f"p{number}", "abcd"[number % 4]) for number in range(40)]
+    pl.DataFrame(everybody, schema=["person", "q"], orient="row").write_csv(tmp_path / "people.csv")
+    given = {
+        "path": tmp_path / "t.csv",
+        "policy_path": tmp_path / "policy.toml",
+        "against": tmp_path / "raw.csv",
+        "population": tmp_path / "people.csv",
+    }
+
+    def write(models):
+        schema = ic.Schema({"q": ic.Hierarchy.from_nested(TOWNS)}, {"s": sensitive}, person="person")
+        policy = ic.Policy(schema, tuple(models), wildcards=wildcards, keep_order=True)
+        policy.write(tmp_path / "policy.toml", force=True)
+
+    write_tables(tmp_path, rows)
+    models = []
+    for model in variants(kind):
+        with contextlib.suppress(ic.ParameterError):
+            model.check_wildcards(wildcards)
+            models.append(model)
+    models = at_what_is_reached(models, given, write)
+    write(models)
+    seen = set()
+    for how in range(3):
+        result = verify(**given)
+        expected = sorted((each.model, bool(each.holds)) for each in result.findings)
+        assert holding(checks_as_sql(**given)) == expected, how
+        assert verdict(checks_as_sql(**given)) == result.ok
+        seen |= set(expected)
+        place = random.Random(how).randrange(len(rows))
+        rows[place] = (rows[place - 1][0], *rows[place][1:])
+        rows.pop(place - 3)
+        write_tables(tmp_path, rows)
+    assert {"km-anonymity", "k-map", "k-anonymity"} & {
+        name for name, holds in seen if holds
+    } or wildcards != "value"
+    assert len({name for name, holds in seen if not holds}) > 2
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A saved release of people with a row map and attackers."""
+    folder = tmp_path_factory.mktemp("saved")
+    people_table(3, 60).write_csv(folder / "raw.csv")
+    schema = ic.Schema(
+        quasi={"age": ic.Hierarchy.intervals(2, 4, 8, 16), "town": ic.Hierarchy.from_nested(TOWNS)},
+        sensitive={"ill": "category", "cost": "number"},
+        person="person",
+        unlisted="drop",
+    )
+    models = [ic.KAnonymity(2), ic.LDiversity(2, attribute="ill"), ic.KMAnonymity(2, power=2)]
+    models.append(ic.Attacker("neighbour", ["age"], [ic.KAnonymity(4)]))
+    release = ic.anonymize(folder / "raw.csv", schema, models, "optimal", max_suppression=0.3)
+    release.save(folder / "out")
+    return {
+        "path": folder / "out/release.csv",
+        "policy_path": folder / "out/internal/policy.toml",
+        "against": folder / "raw.csv",
+        "row_map": folder / "out/internal/rows.parquet",
+    }
+
+
+def test_a_release_of_people_is_compared_with_its_raw_table(saved):
+    assert verify(**saved).ok
+    script = checks_as_sql(**saved)
+    assert failed(script) == []
+    assert "CONFIDENTIAL" in script
+
+
+CHANGES = {
+    "a cell that is true of others": ("age", "cells that are not true of their records: age"),
+    "a sensitive value": ("ill", "records that differ from the raw table: ill"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_somebody_changed_is_found_beside_the_raw_table(saved, tmp_path, change):
+    column, what = CHANGES[change]
+    table = pl.read_csv(saved["path"], infer_schema=False)
+    shown = table.with_row_index().filter(pl.col("age") != "*")
+    first, other = (
+        shown.row(0, named=True),
+        shown.filter(pl.col(column) != shown[column][0]).row(0, named=True),
+    )
+    cells = table[column].to_list()
+    cells[first["index"]] = other[column]
+    table.with_columns(pl.Series(column, cells)).write_csv(tmp_path / "t.csv")
+    assert not verify(**saved | {"path": tmp_path / "t.csv"}).ok
+    assert not verdict(checks_as_sql(**saved), tmp_path / "t.csv")
+    assert what in failed(checks_as_sql(**saved | {"path": tmp_path / "t.csv"}))
+
+
+def test_a_row_map_of_another_release_fails(saved, tmp_path):
+    rows = pl.read_parquet(saved["row_map"])
+    rows.with_columns(pl.col("row").reverse()).write_parquet(tmp_path / "rows.parquet")
+    given = saved | {"row_map": tmp_path / "rows.parquet"}
+    assert not verify(**given).ok
+    assert not verdict(checks_as_sql(**given))
+
+
+def test_means_are_compared_with_those_of_their_classes(tmp_path):
+    """Two classes; a mean is true where it is that of its records, and a cell of another class is not."""
+    (tmp_path / "raw.csv").write_text("q,r\n1,a\n3,a\n10,b\n20,b\n")
+    columns = [entry("q", "quasi", "kind = 'number'\noutput = 'mean'"), entry("r", "quasi")]
+    (tmp_path / "p.toml").write_text(policy_text(columns, [K2], "keep_order = true"))
+    given = {
+        "path": tmp_path / "t.csv",
+        "policy_path": tmp_path / "p.toml",
+        "against": tmp_path / "raw.csv",
+    }
+    for first, holds in (("2", True), ("15", False)):
+        (tmp_path / "t.csv").write_text(f"q,r\n{first},a\n{first},a\n15,b\n15,b\n")
+        assert verify(**given).ok is holds
+        assert verdict(checks_as_sql(**given)) is holds
+
+
+def test_a_population_needs_no_raw_table(tmp_path):
+    (tmp_path / "t.csv").write_text("q\nab\nab\n*\n")
+    (tmp_path / "people.csv").write_text("q\n" + "a\n" * 3 + "b\n")
+    columns = [entry("q", "quasi", "hierarchy = 'q.txt'")]
+    (tmp_path / "q.txt").write_text("ab\n\ta\n\tb\n")
+    given = {
+        "path": tmp_path / "t.csv",
+        "policy_path": tmp_path / "p.toml",
+        "population": tmp_path / "people.csv",
+    }
+    for k, holds in ((4, True), (5, False)):
+        (tmp_path / "p.toml").write_text(
+            policy_text(columns, [f'model = "k-map"\nk = {k}'], "max_suppression = 0.5")
+        )
+        assert verify(**given).ok is holds
+        assert verdict(checks_as_sql(**given)) is holds
+
+
+def test_weights_of_the_raw_table_stand_for_a_population(tmp_path):
+    (tmp_path / "t.csv").write_text("q\na\na\nb\n")
+    (tmp_path / "raw.csv").write_text("q,w\na,1.5\na,2\nb,4.25\n")
+    columns = [entry("q", "quasi"), entry("w", "weight")]
+    given = {
+        "path": tmp_path / "t.csv",
+        "policy_path": tmp_path / "p.toml",
+        "against": tmp_path / "raw.csv",
+    }
+    for k, holds in ((3, True), (4, False)):
+        (tmp_path / "p.toml").write_text(
+            policy_text(columns, [f'model = "k-map"\nk = {k}'], "keep_order = true")
+        )
+        assert verify(**given).ok is holds
+        assert verdict(checks_as_sql(**given)) is holds
+
+
+SPELLED = {
+    "numbers": ("decimal = ','\nthousands = '.'", ["1.000,5", "1000,50", "2,0", "-3"]),
+    "days": ("format = '%d.%m.%Y'", ["05.03.2020", "5.3.2020", "01.01.1999", "02.02.2002"]),
+}
+
+
+@pytest.mark.parametrize(("spelling", "extra"), [("numbers", "t"), ("days", "l")])
+def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
+    """Texts of one number are one value, and distances are those of numbers."""
+    declared, values = SPELLED[spelling]
+    models = [{"t": 'model = "t-closeness"\nt = 0.15', "l": 'model = "l-diversity"\nl = 3'}[extra]]
+    (tmp_path / "p.toml").write_text(
+        policy_text([entry("q", "quasi"), entry("s", "sensitive", declared)], models)
+    )
+    verdicts = set()
+    for rows in (values, [*values, values[0]], values[:3], [values[0]] * 4, []):
+        lines = [f'{q},"{value}"' for q, some in (("a", values), ("b", rows)) for value in some]
+        (tmp_path / "t.csv").write_text("\n".join(["q,s", *lines]) + "\n")
+        expected = verify(tmp_path / "t.csv", tmp_path / "p.toml").ok
+        script = checks_as_sql(tmp_path / "t.csv", tmp_path / "p.toml")
+        assert verdict(script) == expected
+        verdicts.add(expected)
+    assert verdicts == {True, False}
+    (tmp_path / "t.csv").write_text("q,s\na,unknown\n")
+    assert "values that were not there when this was written: s" in failed(script)
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("named", ["folder", "pattern"])
+def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
+    """A folder tells a column; a file that joins it later is checked, too."""
+    for year in ("2024", "2025"):
+        folder = tmp_path / "out" / f"year={year}"
+        folder.mkdir(parents=True)
+        table = pl.DataFrame({"q": ["a", "a", "b", "b"], "s": ["007", "1", "1", "2"]})
+        if form == "parquet":
+            table.write_parquet(folder / "one.parquet")
+        else:
+            content = table.write_csv().encode()
+            (folder / f"one.{form}").write_bytes(gzip.compress(content) if form == "csv.gz" else content)
+    columns = [entry("year", "quasi"), entry("q", "quasi"), entry("s", "sensitive")]
+    (tmp_path / "p.toml").write_text(policy_text(columns, [K2, 'model = "l-diversity"\nl = 2']))
+    path = tmp_path / "out" if named == "folder" else f"{tmp_path}/out/*/*.{form}"
+    assert verify(path, tmp_path / "p.toml").ok
+    script = checks_as_sql(path, tmp_path / "p.toml")
+    assert verdict(script)
+    (tmp_path / f"out/year=2025/two.{form}").write_bytes(
+        next((tmp_path / "out").rglob(f"one.{form}")).read_bytes()
+    )
+    assert verdict(script)
+    pl.DataFrame({"q": ["c"], "s": ["1"]}).write_csv(tmp_path / "out/year=2025/three.csv")
+    if form == "csv":
+        assert not verify(path, tmp_path / "p.toml").ok
+        assert not verdict(script)
+
+
+def test_hidden_files_of_a_folder_are_no_part_of_the_release(tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("b.csv", "a.csv", ".old.csv"):
+        (tmp_path / "out" / name).write_text("q\na\na\n")
+    (tmp_path / "out/.old.csv").write_text("q\nb\n")
+    (tmp_path / "p.toml").write_text(policy_text([entry("q", "quasi")], [K2]))
+    assert verdict(checks_as_sql(tmp_path / "out", tmp_path / "p.toml"))
+
+
+def test_a_table_of_duckdb_is_read_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("t.duckdb") as con:
+        con.execute(
+            "CREATE TABLE safe AS SELECT unnest(['a', 'a', 'b', 'b']) AS q, unnest([1, 2, 1, 2]) AS s"
+        )
+    (tmp_path / "p.toml").write_text(
+        policy_text([entry("q", "quasi"), entry("s", "sensitive")], [K2, 'model = "l-diversity"\nl = 2'])
+    )
+    given = {"path": "duckdb:///t.duckdb", "table": "safe", "policy_path": tmp_path / "p.toml"}
+    assert verify(**given).ok
+    script = checks_as_sql(**given)
+    assert verdict(script)
+    with duckdb.connect("t.duckdb") as con:
+        con.execute("DELETE FROM safe WHERE s = 2")
+    assert not verify(**given).ok
+    assert not verdict(script)
+
+
+def refused(tmp_path, columns, models, head="", **given):
+    (tmp_path / "t.csv").write_text("q,s\na,1\na,2\n")
+    (tmp_path / "p.toml").write_text(policy_text(columns, models, head))
+    with pytest.raises(ic.IncrowdError) as caught:
+        checks_as_sql(**{"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"} | given)
+    return f"{caught.value}"
+
+
+def test_what_is_not_told_is_refused(tmp_path):
+    quasi, person = entry("q", "quasi"), entry("p", "person")
+    (tmp_path / "raw.csv").write_text("q,s,p\na,1,x\na,2,x\n")
+    raw = {"against": tmp_path / "raw.csv"}
+    assert "does not say whose its records are" in refused(tmp_path, [quasi, person], [K2])
+    assert "name the row map" in refused(tmp_path, [quasi, person], [K2], **raw)
+    kmap = 'model = "k-map"\nk = 2'
+    assert "k-map compares the release with a population" in refused(tmp_path, [quasi], [kmap])
+    assert "is for the raw table" in refused(tmp_path, [quasi], [K2], row_map=tmp_path / "t.csv")
+    assert "the raw table 3" in refused(
+        tmp_path, [quasi], [K2], "keep_order = true", against=write_text(tmp_path / "r.csv", "q\na\na\na\n")
+    )
+    controlled = entry("s", "insensitive", "treat = { round = 5, how = 'controlled' }")
+    told = refused(tmp_path, [quasi, controlled], [K2], "keep_order = true", **raw)
+    assert "controlled rounding" in told
+
+
+def write_text(path, text):
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("none.csv", "cannot be read"),
+        ("folder", "no Parquet or CSV file"),
+        ("sqlite:///x.db", "with an extension alone"),
+        ("postgresql://localhost/base", "with an extension alone"),
+        ("t.feather", "DuckDB does not read this kind"),
+        ("two", "written in several ways"),
+    ],
+)
+def test_tables_that_duckdb_alone_does_not_read_are_refused(tmp_path, named, why):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two/a.csv").write_text("q,r\na,b\n")
+    (tmp_path / "two/b.csv").write_text("q;r\na;b\n")
+    pl.DataFrame({"q": ["a"]}).write_ipc(tmp_path / "t.feather")
+    given = {"path": named if "://" in named else tmp_path / named}
+    assert why in refused(tmp_path, [entry("q", "quasi")], [K2], **given)
