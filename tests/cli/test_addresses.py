@@ -27,7 +27,7 @@ GOOD = {
     "data": "people.csv", "raw": "people.csv", "release": "people.csv", "released": "people.csv",
     "policy": "policy.toml", "output": "out.csv", "spec": "policy.toml", "recoding": "recoding",
     "file": "tree.txt", "files": "tree.txt", "target": "new.json", "algorithms": "mondrian",
-    "what": "models", "algorithm": "optimal", "project": "tree.txt",
+    "what": "models", "algorithm": "optimal", "source": "tree.txt",
 }  # fmt: skip
 
 

@@ -52,10 +52,10 @@ def project(path, *criteria, weights=(0.5, 0.5), outliers="0.1", **parts):
     return path
 
 
-def test_a_project_is_released_and_verified_as_it_is(run_arx, tmp_path):
+def test_a_project_is_released_and_verified_as_it_is(run_command, tmp_path):
     project(tmp_path / "p.deid", "5-anonymity", "distinct-2-diversity for attribute 'ill'")
-    run = run_arx
-    assert run("arx", tmp_path / "p.deid", "-o", tmp_path / "p").status == 0
+    run = run_command
+    assert run("import", tmp_path / "p.deid", "-o", tmp_path / "p").status == 0
     policy = str(tmp_path / "p" / "policy.toml")
     done = run("anonymize", tmp_path / "p" / "data.csv", "--policy", policy, "-o", tmp_path / "safe.csv")
     assert done.status == 0, done.err
@@ -113,19 +113,19 @@ def test_every_model_that_has_a_counterpart_is_read(tmp_path, text):
     ["(1.0E-4)-population-uniqueness (dankar)", "(0.01)-sample-uniqueness", "(2.0,1.0E-6)-DP", "Inclusion",
      "(0.05, 0.2 (0.2), 0.1)-avg-reidentification-risk", "0-anonymity", "something new"],
 )  # fmt: skip
-def test_what_has_no_counterpart_is_named_and_not_in_the_policy(run_arx, tmp_path, text):
+def test_what_has_no_counterpart_is_named_and_not_in_the_policy(run_command, tmp_path, text):
     found = read_project(project(tmp_path / "p.deid", "3-anonymity", text))
     assert found.policy.models == (ic.KAnonymity(3),)
     [told] = found.unread
     assert ("research subset" if text == "Inclusion" else text) in told
-    done = run_arx("arx", tmp_path / "p.deid", "-o", tmp_path / "p")
+    done = run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
     assert f"not read: {told}" in done.err
 
 
-def test_a_project_without_a_model_that_is_understood_releases_nothing(run_arx, tmp_path):
+def test_a_project_without_a_model_that_is_understood_releases_nothing(run_command, tmp_path):
     project(tmp_path / "p.deid", "(0.01)-sample-uniqueness")
-    run_arx("arx", tmp_path / "p.deid", "-o", tmp_path / "p")
-    done = run_arx(
+    run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
+    done = run_command(
         "anonymize",
         tmp_path / "p" / "data.csv",
         "--policy",
@@ -173,22 +173,3 @@ def test_what_is_no_project_is_refused(tmp_path):
         read_project(tmp_path / "p.deid")
     with pytest.raises(ic.TableError, match="cannot be read"):
         read_project(tmp_path / "none.deid")
-
-
-@pytest.fixture
-def run_arx(capsys, monkeypatch):
-    """Run the command line in this process."""
-    import sys
-    from types import SimpleNamespace
-
-    from incrowd.cli import main
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["incrowd", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        told = capsys.readouterr()
-        return SimpleNamespace(status=int(stop.value.code or 0), out=told.out, err=told.err)
-
-    return call

@@ -10,11 +10,19 @@ from incrowd.verification.tree_files import tree_in
 FILES = {
     "regions.hrc": "N\n@N1\n@@N11\n@@N12\n@N2\nS\n@S1\n",
     "one root.hrc": "All\n@N\n@@N1\n@@N2\n@S\n@@S1\n",
+    "ranges.txt": "range\nname age\ntype int\nheight 3\n\n0,2 has 0,1 1,2\n\n0,4 has 0,2 3,4\n\n",
     "amnesia.txt": "distinct\nname region\ntype string\nheight 3\n\nN has N1 N2\nS has S1\n\nAll has N S\n\n",
 }
 PATHS = {
     "regions.hrc": [("N11", "N1", "N", "*"), ("N12", "N1", "N", "*"), ("N2", "N", "*"), ("S1", "S", "*")],
     "one root.hrc": [("N1", "N", "All"), ("N2", "N", "All"), ("S1", "S", "All")],
+    "ranges.txt": [
+        ("0", "[0-0]", "[0-2]", "[0-4]"),
+        ("1", "[1-2]", "[0-2]", "[0-4]"),
+        ("2", "[1-2]", "[0-2]", "[0-4]"),
+        ("3", "[3-4]", "[0-4]"),
+        ("4", "[3-4]", "[0-4]"),
+    ],
     "amnesia.txt": [("N1", "N", "All"), ("N2", "N", "All"), ("S1", "S", "All")],
 }
 
@@ -37,7 +45,16 @@ def test_they_are_read_twice_alike(tmp_path, name):
     [
         ("a.hrc", "N\n@@N11\n", "line 2: the code is 2 levels deep"),
         ("a.hrc", "", "empty|no "),
-        ("a.txt", "range\nname age\ntype int\nheight 2\n\n0,9 has 0,4 5,9\n", "intervals"),
+        ("a.txt", "range\nname age\ntype int\n\n0,9 has 0,4 6,9\n", "line 5: .* part it in order"),
+        ("a.txt", "range\nname age\ntype int\n\n0,9 has 0,4 5,8\n", "line 5: .* part it in order"),
+        ("a.txt", "range\nname age\ntype int\n\n0,9 has young old\n", "no range of whole numbers"),
+        ("a.txt", "range\nname age\ntype int\n\n0,9000000 has 0,5 6,9000000\n", "1,000,000 numbers"),
+        (
+            "a.txt",
+            "range\nname x\ntype decimal\n\n0,2 has 0,1 1,2\n\n0,4 has 0,2 2,4\n",
+            r"hierarchy = \{ intervals = \[1, 2\], origin = 0 \}",
+        ),
+        ("a.txt", "range\nname x\ntype date\n\n1/2020,2/2020 has 1/2020,1/2020\n", "dates = true"),
         (
             "a.txt",
             "distinct\nname r\n\nN has a b\nS has b c\n\nAll has N S\n",

@@ -11,11 +11,12 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from incrowd.algorithms import Optimal
+from incrowd.compat.imported import Imported
 from incrowd.errors import HierarchyError, InputError, TableError, quoted
 from incrowd.hierarchy import Hierarchy
 from incrowd.io.addresses import file_path, require_regular
@@ -36,7 +37,7 @@ from incrowd.table.schema import Attribute, Role, Schema
 if TYPE_CHECKING:
     import os
 
-__all__ = ["ArxProject", "read_project"]
+__all__ = ["read_project"]
 
 _XML, _CSV = 1 << 24, 1 << 30
 """Bytes that are read of a part, unpacked."""
@@ -48,29 +49,7 @@ _ROLES: dict[str, Role] = {
 }
 
 
-@dataclass(frozen=True)
-class ArxProject:
-    """What was read of a project.
-
-    Attributes
-    ----------
-    policy
-        Roles, hierarchies, levels, weights, models, the suppression limit and the search.
-    data
-        The table, as the bytes of a CSV in UTF-8; None where the project has none.
-    delimiter
-        Between its fields.
-    unread
-        What has no counterpart here, in words: it is not in the policy.
-    """
-
-    policy: Policy
-    data: bytes | None = field(repr=False)
-    delimiter: str
-    unread: tuple[str, ...]
-
-
-def read_project(path: str | os.PathLike[str]) -> ArxProject:
+def read_project(path: str | os.PathLike[str]) -> Imported:
     """Read a project of ARX.
 
     Raises
@@ -105,7 +84,7 @@ class _Reader:
         self._names = set(opened.namelist())
         self._unread: list[str] = []
 
-    def project(self) -> ArxProject:
+    def project(self) -> Imported:
         """Read everything."""
         if "input/definition.xml" not in self._names:
             raise TableError(f"{self._source}: is no project of ARX: it has no input/definition.xml")
@@ -121,7 +100,7 @@ class _Reader:
         if metric and not metric.startswith("Loss"):
             self._unread.append(f"quality model {quoted(metric)}: the loss LM takes its place")
         policy = Policy(Schema.of(attributes), tuple(models), Optimal("loss"), min(max(share, 0.0), 1.0))
-        return ArxProject(policy, data, delimiter, tuple(self._unread))
+        return Imported(policy, data, delimiter, tuple(self._unread))
 
     def _bytes(self, name: str, most: int) -> bytes:
         with self._zip.open(name) as part:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from incrowd.errors import HierarchyError
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 
@@ -11,15 +15,22 @@ _LEAD = "@"
 _ROOT = "*"
 
 
-def read_hrc(text: str, source: str) -> Hierarchy:
+def read_hrc(text: str, source: str, lead: str = _LEAD) -> Hierarchy:
     """Read a hierarchical code list: a code a line, with an ``@`` for each level it lies deeper.
 
+    Parameters
+    ----------
+    lead
+        What stands there in place of ``@``.
+
+    Notes
+    -----
     The list does not name the total, which is the root: ``*`` here. A list with one code at the top has its
     root already.
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     found = [
-        (number, len(line) - len(line.lstrip(_LEAD)), line.lstrip(_LEAD).strip()) for number, line in lines
+        (number, len(line) - len(line.lstrip(lead)), line.lstrip(lead).strip()) for number, line in lines
     ]
     builder = TreeBuilder(source)
     above = [builder.add(_ROOT, -1)] if sum(depth == 0 for _, depth, _ in found) > 1 else []
@@ -39,13 +50,25 @@ def is_amnesia(text: str) -> bool:
 
 
 def read_amnesia(text: str, source: str) -> Hierarchy:
-    """Read a hierarchy of distinct values: lines such as ``Europe has France Italy``, below a short head."""
+    """Read lines such as ``Europe has France Italy``, or ``0,9 has 0,4 5,9``, below a short head."""
     builder = TreeBuilder(source)
     lines = [line.strip() for line in text.splitlines()]
+    below, root = _families(lines, builder)
     if lines[0] == "range":
-        raise HierarchyError(
-            f"{source}: a hierarchy of ranges of Amnesia; write its widths as intervals = [...] in the policy"
-        )
+        return _ranges(lines, below, root, builder)
+    waiting = [(root, -1, 1)]
+    while waiting:
+        label, above, number = waiting.pop()
+        node = builder.add(label, above, number)
+        waiting += [(child, node, line) for child, line in reversed(below.get(label, []))]
+    return builder.finish()
+
+
+_Families = dict[str, list[tuple[str, int]]]
+
+
+def _families(lines: Sequence[str], builder: TreeBuilder) -> tuple[_Families, str]:
+    """Read the children of each label with their lines, and the root."""
     below: dict[str, list[tuple[str, int]]] = {}
     parents: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
@@ -61,10 +84,92 @@ def read_amnesia(text: str, source: str) -> Hierarchy:
             parents[label] = parent
     roots = [label for label in below if label not in parents]
     if len(roots) != 1:
-        raise HierarchyError(f"{source}: {len(roots)} labels have no parent; a hierarchy has one root")
-    waiting = [(roots[0], -1, 1)]
+        raise HierarchyError(
+            f"{builder.source}: {len(roots)} labels have no parent; a hierarchy has one root"
+        )
+    return below, roots[0]
+
+
+# --- ranges of Amnesia ----------------------------------------------------------------------------------
+
+_MOST_NUMBERS = 1_000_000
+_RANGE = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?),(-?[0-9]+(?:\.[0-9]+)?)")
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Whole numbers from `low` up to `high`, both included."""
+
+    low: int
+    high: int
+
+    @property
+    def label(self) -> str:
+        return f"[{self.low}-{self.high}]"
+
+
+def _ranges(
+    lines: Sequence[str], below: Mapping[str, Sequence[tuple[str, int]]], root: str, builder: TreeBuilder
+) -> Hierarchy:
+    """Make a tree of ranges of whole numbers, whose leaves are the numbers."""
+    kind = next((line.partition(" ")[2].strip() for line in lines if line.startswith("type ")), "")
+    if kind not in ("int", "integer"):
+        raise HierarchyError(
+            f"{builder.source}: ranges of type {kind[:20]!r}, of which not every value can be listed; write "
+            f"{_recipe(below, root)} for the column in the policy"
+        )
+    least, most = _bounds(root, builder, 1)
+    waiting = [(root, _Range(least, most), -1, 1)]
     while waiting:
-        label, above, number = waiting.pop()
-        node = builder.add(label, above, number)
-        waiting += [(child, node, line) for child, line in reversed(below.get(label, []))]
+        label, covered, above, number = waiting.pop()
+        node = builder.add(covered.label, above, number)
+        children = below.get(label)
+        if children is None:
+            if len(builder.labels) + covered.high - covered.low > _MOST_NUMBERS:
+                raise builder.fail(f"has more than {_MOST_NUMBERS:,} numbers; write intervals", 1)
+            for value in range(covered.low, covered.high + 1):
+                builder.add(str(value), node, number)
+            continue
+        parts = _parted(children, covered, builder)
+        waiting += [
+            (child, part, node, line)
+            for (child, line), part in reversed([*zip(children, parts, strict=True)])
+        ]
     return builder.finish()
+
+
+def _parted(children: Sequence[tuple[str, int]], parent: _Range, builder: TreeBuilder) -> list[_Range]:
+    """Read the ranges below another: where the next begins with the end of one, that number is the next's."""
+    bounds = [_bounds(label, builder, line) for label, line in children]
+    found: list[_Range] = []
+    for place, (low, high) in enumerate(bounds):
+        line = children[place][1]
+        last = place == len(bounds) - 1
+        shared = not last and bounds[place + 1][0] == high
+        top = parent.high if last and high == parent.high + 1 else high - shared
+        first = parent.low if not found else found[-1].high + 1
+        if low != first or top < low or (last and top != parent.high):
+            raise builder.fail("the ranges below another do not part it in order, without gaps", line)
+        found.append(_Range(low, top))
+    return found
+
+
+def _bounds(label: str, builder: TreeBuilder, line: int) -> tuple[int, int]:
+    found = _RANGE.fullmatch(label)
+    low, high = (float(found[1]), float(found[2])) if found else (0.5, 0.5)
+    if not (low.is_integer() and high.is_integer()):
+        raise builder.fail("is no range of whole numbers, such as 0,9", line)
+    return int(low), int(high)
+
+
+def _recipe(below: Mapping[str, Sequence[tuple[str, int]]], root: str) -> str:
+    """Write the recipe of ranges that have one width on each level."""
+    widths, level = [], [root]
+    while level := [child for label in level for child, _ in below.get(label, ())]:
+        found = [_RANGE.fullmatch(label) for label in level]
+        widths.append({float(each[2]) - float(each[1]) for each in found if each})
+    first = _RANGE.fullmatch(root)
+    if first is None or any(len(each) != 1 for each in widths):
+        return "hierarchy = { intervals = [...] } with its widths, or dates = true,"
+    told = ", ".join(f"{next(iter(each)):g}" for each in reversed(widths))
+    return f"hierarchy = {{ intervals = [{told}], origin = {float(first[1]):g} }}"

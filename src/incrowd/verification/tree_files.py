@@ -23,7 +23,7 @@ from incrowd.verification.trees import Tree, TreeError
 
 __all__ = ["tree_in"]
 
-_HEAD = re.compile(r"distinct\s*\nname\b")
+_HEAD = re.compile(r"(distinct|range)\s*\nname\b")
 """Begins a hierarchy of Amnesia."""
 _LARGEST = 1 << 28
 _LARGEST_YAML = 1 << 24
@@ -126,13 +126,46 @@ def _amnesia(text: str, path: Path) -> Tree:
     roots = families.keys() - set(children)
     if len(roots) != 1 or len(set(children)) < len(children):
         raise HierarchyError(f"{path}: no tree: each label but one needs one parent")
-    nodes = {root: pen.add(root, -1, "the root") for root in roots}
+    labels = _of_ranges(split, families, roots, path) if split[0] == ["range"] else {}
+    nodes = {root: pen.add(labels.get(root, [root])[0], -1, "the root") for root in roots}
     open_ = list(nodes)
     for parent in open_:
         for child in families.get(parent, ()):
-            nodes[child] = pen.add(child, nodes[parent], f"below {parent!r}")
+            label, *numbers = labels.get(child, [child])
+            nodes[child] = pen.add(label, nodes[parent], f"below {parent!r}")
+            for number in numbers:
+                pen.add(number, nodes[child], f"below {parent!r}")
             open_.append(child)
     return pen.tree
+
+
+def _of_ranges(
+    split: list[list[str]], families: dict[str, list[str]], roots: set[str], path: Path
+) -> dict[str, list[str]]:
+    """Return for each range its label, and the whole numbers in it if no range is below it.
+
+    A range ends before the next one of its family begins; the last ends with its parent.
+    """
+    kinds = [words[1] for words in split if words[:1] == ["type"] and len(words) > 1]
+    try:
+        ends = {root: int(float(root.split(",")[1])) for root in roots}
+        open_ = list(roots)
+        for parent in open_:
+            family = families.get(parent)
+            if family is None:
+                continue
+            starts = [int(float(child.split(",")[0])) for child in family]
+            ends |= dict(zip(family, [*(start - 1 for start in starts[1:]), ends[parent]], strict=True))
+            open_ += family
+        if kinds not in (["int"], ["integer"]):
+            raise ValueError
+        spans = {name: (int(float(name.split(",")[0])), end) for name, end in ends.items()}
+    except (ValueError, IndexError):
+        raise HierarchyError(f"{path}: no ranges of whole numbers") from None
+    return {
+        name: [f"[{low}-{high}]", *([] if name in families else map(str, range(low, high + 1)))]
+        for name, (low, high) in spans.items()
+    }
 
 
 # --- ARX: a row is a leaf and all that is above it ------------------------------------------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 __all__ = ["PURPOSES", "commands"]
 
 PURPOSES = {
-    "Start": ("demo", "studio", "init", "arx", "list", "hierarchy", "completion"),
+    "Start": ("demo", "studio", "init", "import", "list", "hierarchy", "completion"),
     "Release": ("anonymize", "apply", "anatomize", "randomize"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
     "Choose": ("lattice", "compare"),
@@ -23,6 +24,6 @@ def commands() -> Iterator[tuple[str, Any]]:
     """Return every command by its name: the function that its file is named after, or a group of commands."""
     for name in (name for names in PURPOSES.values() for name in names):
         # Python's own words have a `_` at their end.
-        word = f"{name}_" if name in dir(builtins) else name
+        word = f"{name}_" if name in dir(builtins) or iskeyword(name) else name
         module = import_module(f"{__name__}.{word}")
         yield name, getattr(module, word)

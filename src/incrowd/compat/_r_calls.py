@@ -1,0 +1,270 @@
+"""The calls of a script in R, read and never run: names, arguments that are written out, and lines.
+
+What is not written out, such as the result of another function, has no value here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+__all__ = ["UNKNOWN", "Call", "calls_of"]
+
+UNKNOWN = object()
+"""The value of what only R could tell."""
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\f]+|\#[^\n]*)|(?P<line>\n|;)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+    r"""|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?L?)"""
+    r"""|(?P<name>(?:[^\W\d]|\.)[\w.]*|`[^`]+`)|(?P<sign><<-|<-|->|\|>|%[^%\n]*%|:::?|[=!<>]=|.)""",
+    re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
+_CONSTANTS = {"TRUE": True, "T": True, "FALSE": False, "F": False, "NULL": None, "Inf": float("inf")}
+_OPEN, _CLOSED = "([{", ")]}"
+_LONGEST = 100_000
+"""Numbers of a sequence that is written out."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a function.
+
+    Attributes
+    ----------
+    name
+        Of the function, without its package.
+    line
+        Where it stands, from 1.
+    positional, named
+        Arguments: texts, numbers, truth values, None for NULL, lists of these, or `UNKNOWN`.
+    """
+
+    name: str
+    line: int
+    positional: list[Any] = field(default_factory=list)
+    named: dict[str, Any] = field(default_factory=dict)
+
+    def matched(self, *names: str) -> dict[str, Any]:
+        """Return the arguments by their names, as R matches them: what has no name takes the next free one.
+
+        Parameters
+        ----------
+        names
+            Of the parameters, in their order. What comes behind `...` keeps the name it was given.
+        """
+        found = {}
+        for given, value in self.named.items():
+            fits = [name for name in names if name.startswith(given)]
+            found[given if given in names or len(fits) != 1 else fits[0]] = value
+        free = [name for name in names if name not in found]
+        return found | dict(zip(free, self.positional, strict=False))
+
+
+def calls_of(text: str) -> list[Call]:
+    """List the calls of a script in the order in which R would make them, those within others first.
+
+    Examples
+    --------
+    >>> [call] = calls_of('sdc <- kAnon(sdc, k = 3, importance = c(2, 1))')
+    >>> call.name, call.named
+    ('kAnon', {'k': 3, 'importance': [2, 1]})
+    """
+    return list(_Parser(text).statements())
+
+
+def _tokens(text: str) -> list[_Token]:
+    found, line = [], 1
+    for token in _TOKEN.finditer(text):
+        kind = str(token.lastgroup)
+        if kind != "blank":
+            found.append(_Token(kind, token[0], line))
+        line += token[0].count("\n")
+    return found
+
+
+class _Parser:
+    """Walks over the tokens once; what it does not understand has no value, and is skipped."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._place = 0
+        self._within = 0
+        self._calls: list[Call] = []
+        self._known: dict[str, Any] = {}
+
+    def statements(self) -> Iterator[Call]:
+        """Read everything."""
+        while self._place < len(self._tokens):
+            if self._next("line") or self._next("sign"):
+                continue
+            self._statement()
+            yield from self._calls
+            self._calls = []
+
+    def _statement(self) -> None:
+        """Read a statement; remember the value of a variable."""
+        name = self._peek()
+        after = self._tokens[self._place + 1] if self._place + 1 < len(self._tokens) else None
+        assigned = name and name.kind == "name" and after and after.text in ("<-", "<<-", "=")
+        if assigned:
+            self._place += 2
+        value = self._expression()
+        if assigned and name:
+            self._known[name.text] = value
+
+    # --- tokens ---------------------------------------------------------------------------------------
+
+    def _peek(self) -> _Token | None:
+        if self._within:  # a line end says nothing within brackets
+            while self._place < len(self._tokens) and self._tokens[self._place].kind == "line":
+                self._place += 1
+        return self._tokens[self._place] if self._place < len(self._tokens) else None
+
+    def _next(self, kind: str, text: str | None = None) -> _Token | None:
+        token = self._peek()
+        if token is None or token.kind != kind or (text is not None and token.text != text):
+            return None
+        self._place += 1
+        return token
+
+    # --- expressions ----------------------------------------------------------------------------------
+
+    def _expression(self) -> Any:
+        """Read an expression: one value, or several with signs between, of which `:` alone has a meaning."""
+        value = self._operand()
+        while (token := self._peek()) is not None and token.kind == "sign":
+            if token.text in (",", *_CLOSED):
+                break
+            self._place += 1
+            self._skip_lines()
+            if token.text in ("|>", "%>%"):
+                value = self._operand(piped=(value,))
+            elif token.text == ":":
+                value = _range(value, self._operand())
+            elif token.text not in _OPEN:
+                self._operand()
+                value = UNKNOWN
+            else:
+                self._place -= 1
+                self._skip_brackets()
+                value = UNKNOWN
+        return value
+
+    def _operand(self, piped: tuple[Any, ...] = ()) -> Any:
+        token = self._peek()
+        if token is None or token.text in (",", *_CLOSED) or token.kind == "line":
+            return UNKNOWN
+        self._place += 1
+        match token.kind:
+            case "text":
+                return re.sub(
+                    r"\\(.)", lambda sign: _ESCAPES.get(sign[1], sign[0]), token.text[1:-1], flags=re.DOTALL
+                )
+            case "number":
+                number = float(token.text.rstrip("L"))
+                return int(number) if number.is_integer() else number
+            case "name":
+                return self._named(token, piped)
+        if token.text == "-":
+            value = self._operand()
+            return -value if isinstance(value, int | float) else UNKNOWN
+        if token.text == "(":
+            self._within += 1
+            value = self._expression()
+            self._within -= 1
+            self._next("sign", ")")
+            return value
+        if token.text in _OPEN:
+            self._place -= 1
+            self._skip_brackets()
+        return UNKNOWN
+
+    def _named(self, token: _Token, piped: tuple[Any, ...]) -> Any:
+        while (sign := self._peek()) is not None and sign.text in ("::", ":::"):
+            self._place += 1
+            token = self._next("name") or token
+        name = token.text.strip("`")
+        sign = self._peek()
+        if sign is None or sign.text != "(":
+            return _CONSTANTS[name] if name in _CONSTANTS else self._known.get(name, UNKNOWN)
+        if name in ("function", "if", "for", "while"):
+            self._skip_brackets()
+            return UNKNOWN
+        call = Call(name, token.line, list(piped))
+        self._arguments(call)
+        if name in _VALUES:
+            return _VALUES[name](call)
+        self._calls.append(call)
+        return UNKNOWN
+
+    def _arguments(self, call: Call) -> None:
+        self._place += 1
+        self._within += 1
+        while (token := self._peek()) is not None and token.text != ")":
+            if self._next("sign", ","):
+                continue
+            after = self._tokens[self._place + 1] if self._place + 1 < len(self._tokens) else None
+            start = self._place
+            if token.kind in ("name", "text") and after is not None and after.text == "=":
+                self._place += 2
+                call.named[token.text.strip("`\"'")] = self._expression()
+            else:
+                call.positional.append(self._expression())
+            if self._place == start:
+                self._place += 1
+        self._within -= 1
+        self._next("sign", ")")
+
+    def _skip_lines(self) -> None:
+        while self._place < len(self._tokens) and self._tokens[self._place].kind == "line":
+            self._place += 1
+
+    def _skip_brackets(self) -> None:
+        depth = 0
+        while self._place < len(self._tokens):
+            text = self._tokens[self._place].text
+            depth += (text in _OPEN) - (text in _CLOSED)
+            self._place += 1
+            if depth <= 0:
+                return
+
+
+def _range(first: Any, last: Any) -> Any:
+    if not (isinstance(first, int) and isinstance(last, int)) or abs(last - first) > _LONGEST:
+        return UNKNOWN
+    return list(range(first, last + 1)) if last >= first else list(range(first, last - 1, -1))
+
+
+def _vector(call: Call) -> Any:
+    found: list[Any] = []
+    for value in (*call.positional, *call.named.values()):
+        found += value if isinstance(value, list) else [value]
+    if any(value is UNKNOWN for value in found):
+        return UNKNOWN
+    # In R a single value is a vector of one.
+    return found[0] if len(found) == 1 else found
+
+
+def _sequence(call: Call) -> Any:
+    given = call.matched("from", "to", "by")
+    numbers = [given.get(name) for name in ("from", "to")]
+    step = given.get("by", 1)
+    if not all(isinstance(number, int | float) for number in (*numbers, step)) or not step:
+        return UNKNOWN
+    first, last = numbers
+    assert first is not None
+    assert last is not None
+    steps = int((last - first) / step + 1e-9)
+    return [first + step * at for at in range(steps + 1)] if 0 <= steps <= _LONGEST else UNKNOWN
+
+
+_VALUES = {"c": _vector, "seq": _sequence}

@@ -1,0 +1,364 @@
+"""Scripts of sdcMicro: the calls that say what shall be done, as a policy.
+
+The script is read and never run. `createSdcObj` gives the roles, and the calls behind it models, treatments
+and hierarchies. What has no counterpart is listed with its line. So is what only R could tell, as the names
+of columns that a script computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from incrowd.algorithms import CellSuppression, Optimal
+from incrowd.compat._r_calls import Call, calls_of
+from incrowd.compat.imported import Imported, read_text
+from incrowd.errors import InputError, TableError, named, quoted
+from incrowd.hierarchy import Hierarchy
+from incrowd.hierarchy.builders import Intervals
+from incrowd.io.addresses import file_path
+from incrowd.jobs.policy import Policy
+from incrowd.privacy import KAnonymity
+from incrowd.table.schema import Attribute, Role, Schema
+from incrowd.treatments import Bottom, Microaggregate, Noise, Pram, RankSwap, Top
+
+if TYPE_CHECKING:
+    import os
+
+    from incrowd.treatments import Treatment
+
+__all__ = ["read_project"]
+
+_CREATE = (
+    "dat", "keyVars", "numVars", "pramVars", "ghostVars", "weightVar", "hhId", "strataVar", "sensibleVar",
+    "excludeVars", "options", "seed", "randomizeRecords", "alpha",
+)  # fmt: skip
+_ROLES: dict[str, Role] = {
+    "keyVars": "quasi",
+    "sensibleVar": "sensitive",
+    "weightVar": "weight",
+    "hhId": "household",
+    "excludeVars": "identifying",
+}
+_MEASURES = {
+    "measure_risk": "incrowd risk", "freqCalc": "incrowd assess", "suda2": "incrowd risk",
+    "indivRisk": "incrowd risk", "modRisk": "incrowd risk", "dRisk": "incrowd perturbation",
+    "dRiskRMD": "incrowd perturbation", "dUtility": "incrowd perturbation",
+    "report": "anonymize --report", "extractManipData": "anonymize -o",
+    "writeSafeFile": "anonymize -o",
+}  # fmt: skip
+"""Calls that change nothing, and what does the same here."""
+_SILENT = frozenset(
+    {
+        "library", "require", "print", "summary", "plot", "head", "str", "cat", "data", "set.seed", "names",
+        "read.csv", "read.table", "read_dta", "readMicrodata", "install.packages", "as.factor", "factor",
+        "as.numeric", "as.character", "write.csv", "paste", "colnames", "options", "suppressMessages",
+        "suppressWarnings",
+    }
+)  # fmt: skip
+"""Calls around the job, which say nothing of it."""
+
+
+def read_project(path: str | os.PathLike[str]) -> Imported:
+    """Read a script of sdcMicro, in R; nothing of it is run.
+
+    Raises
+    ------
+    TableError
+        It cannot be read, or has no `createSdcObj` whose key variables are written out.
+    InputError
+        What it asks for contradicts itself.
+
+    Examples
+    --------
+    >>> read_project("study.R").policy  # doctest: +SKIP
+    Policy(6 columns; k-anonymity; cell-suppression)
+    """
+    place = file_path(path)
+    script = _Script(f"{place}")
+    for call in calls_of(read_text(place)):
+        script.take(call)
+    return script.imported()
+
+
+@dataclass
+class _Script:
+    """What the calls said so far."""
+
+    source: str
+    roles: dict[str, Role] = field(default_factory=dict)
+    numeric: list[str] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    within: str | None = None
+    k: int | None = None
+    importance: list[Any] = field(default_factory=list)
+    hierarchies: dict[str, Hierarchy | Intervals] = field(default_factory=dict)
+    groups: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    treatments: dict[str, Treatment] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+    def take(self, call: Call) -> None:
+        """Take what a call says."""
+        read = _READERS.get(call.name)
+        if read is not None:
+            try:
+                read(self, call)
+            except InputError as error:
+                self.leave(call, str(error))
+        elif call.name in _MEASURES:
+            self.leave(call, f"measures or writes, and changes no policy; see {_MEASURES[call.name]}")
+        elif call.name not in _SILENT:
+            self.leave(call, "is not read")
+
+    def leave(self, call: Call, why: str) -> None:
+        """List a call, or a part of one, that is not in the policy."""
+        self.unread.append(f"line {call.line}: {call.name}: {why}")
+
+    def imported(self) -> Imported:
+        """Make a policy of what was said."""
+        if "quasi" not in self.roles.values():
+            raise TableError(
+                f"{self.source}: no createSdcObj(..., keyVars = c(...)) whose key variables are written out "
+                "as texts; without them there is no policy"
+            )
+        for column, groups in self.groups.items():
+            self.hierarchies.setdefault(column, Hierarchy.from_nested({"*": groups}))
+        quasi = [name for name, role in self.roles.items() if role == "quasi"]
+        weights = self._weights(quasi)
+        questions = [
+            (name, "may somebody know it (quasi), or must nobody learn it (sensitive)?")
+            for name in dict.fromkeys((*self.numeric, *self.categories))
+            if name not in self.roles and name not in self.treatments
+        ]
+        treated: dict[str, Role] = dict.fromkeys(self.treatments, "insensitive")
+        roles = treated | self.roles
+        attributes = [
+            Attribute(
+                name,
+                role,
+                hierarchy=self.hierarchies.get(name),
+                levels=(1, None) if name in self.hierarchies else None,
+                weight=weights.get(name, 1.0),
+                treatment=self.treatments.get(name),
+            )
+            for name, role in roles.items()
+        ]
+        if self.k is None:
+            self.unread.append("no kAnon and no localSuppression says k: it is 3 in the policy, change it")
+        search = CellSuppression()
+        if self.hierarchies:
+            search = Optimal()  # type: ignore[assignment]
+            self.unread.append(
+                "recoded key variables: a search of levels stands for local suppression, and may go higher"
+            )
+        # A suppressed cell is missing there, and matches any.
+        policy = Policy(Schema.of(attributes), (KAnonymity(self.k or 3),), search, wildcards="matches-any")
+        return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
+
+    def _weights(self, quasi: Sequence[str]) -> Mapping[str, float]:
+        """Make weights of importances: 1 is the column in which least is suppressed."""
+        ranks = self.importance
+        if len(ranks) != len(quasi) or not all(isinstance(rank, int) for rank in ranks):
+            if ranks:
+                self.unread.append("importance: is not a whole number for each key variable")
+            return {}
+        return {name: float(len(quasi) + 1 - rank) for name, rank in zip(quasi, ranks, strict=True)}
+
+
+# --- the calls --------------------------------------------------------------------------------------------
+
+
+def _create(script: _Script, call: Call) -> None:
+    given = call.matched(*_CREATE)
+    for parameter, role in _ROLES.items():
+        for name in _columns(script, call, parameter, given):
+            if script.roles.setdefault(name, role) != role:
+                script.leave(call, f"{parameter}: {quoted(name)} is {script.roles[name]} already")
+    script.numeric = _columns(script, call, "numVars", given)
+    script.categories = _columns(script, call, "pramVars", given)
+    strata = _columns(script, call, "strataVar", given)
+    script.within = strata[0] if len(strata) == 1 else None
+    if script.within is not None:
+        script.roles.setdefault(script.within, "insensitive")
+        script.leave(call, "strataVar: treatments are within it, k-anonymity is not")
+    for parameter, why in (
+        ("ghostVars", "columns that follow others; link them where a treatment is (linked = [...])"),
+        ("seed", "a seed of R; treatments draw anew for every release"),
+        ("alpha", "what a missing value counts"),
+    ):
+        if given.get(parameter) is not None:
+            script.leave(call, f"{parameter}: {why}")
+
+
+def _columns(script: _Script, call: Call, parameter: str, given: Mapping[str, Any]) -> list[str]:
+    """Read names of columns that are written out."""
+    value = given.get(parameter)
+    if value is None:
+        return []
+    names = value if isinstance(value, list) else [value]
+    if not all(isinstance(name, str) and name for name in names):
+        script.leave(call, f"{parameter}: the names of the columns are not written out as texts")
+        return []
+    return list(dict.fromkeys(names))
+
+
+def _suppress(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "k", "importance", "combs")
+    k = given.get("k", 2)
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        script.leave(call, "k is no number that is written out")
+        return
+    if given.get("combs") is not None:
+        script.leave(call, "combs: k-anonymity for sets of columns; see [[attackers]] and what each knows")
+        return
+    script.k = max(k, script.k or 0)
+    importance = given.get("importance")
+    importance = [importance] if isinstance(importance, int) else importance
+    if isinstance(importance, list):
+        script.importance = importance
+    elif importance is not None:
+        script.leave(call, "importance is not written out")
+
+
+def _recode(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "column", "breaks", "labels", "method")
+    column, breaks = given.get("column"), given.get("breaks")
+    if not isinstance(column, str):
+        script.leave(call, "the column is not written out")
+    elif not isinstance(breaks, list) or not all(isinstance(each, int) for each in breaks) or len(breaks) < 2:
+        script.leave(call, f"{quoted(column)}: breaks are no whole numbers that are written out")
+    elif len({later - sooner for sooner, later in zip(breaks, breaks[1:], strict=False)}) > 1:
+        script.leave(call, f"{quoted(column)}: bins of several widths; write a hierarchy for it")
+    else:
+        # Bins are closed on the right there: (0, 10] are the whole numbers from 1 to 10.
+        script.hierarchies[column] = Intervals((breaks[1] - breaks[0],), breaks[0] + 1)
+        if given.get("labels") is not None:
+            script.leave(call, f"{quoted(column)}: labels of bins; cells are written as [1-10] here")
+
+
+def _group(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "var", "before", "after", "addNA")
+    column, before, after = given.get("var"), given.get("before"), given.get("after")
+    before = [before] if isinstance(before, str) else before
+    if not isinstance(column, str) or not isinstance(after, str) or not isinstance(before, list):
+        script.leave(call, "column, levels or new level are not written out")
+        return
+    groups = script.groups.setdefault(column, {})
+    members: list[str] = []
+    for level in map(str, before):
+        members += groups.pop(level, [level])
+    groups.setdefault(after, []).extend(members)
+    script.leave(call, f"{quoted(column)}: its hierarchy has the levels that the script names alone")
+    if given.get("addNA"):
+        script.leave(call, f"{quoted(column)}: missing values are a value of their own here (addNA)")
+
+
+def _code(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "value", "replacement", "kind", "column")
+    column, value, kind = given.get("column"), given.get("value"), given.get("kind", "top")
+    if not isinstance(column, str) or not isinstance(value, int | float) or kind not in ("top", "bottom"):
+        script.leave(call, "column or value are not written out")
+        return
+    other = script.treatments.get(column)
+    limits: dict[str, float] = {kind: float(value)}
+    if isinstance(other, Top | Bottom):
+        limits |= {name: at for name in ("top", "bottom") if (at := getattr(other, name, None)) is not None}
+        limits[kind] = float(value)
+    elif other is not None:
+        _treat(script, call, column, other)
+        return
+    if given.get("replacement") != value:
+        script.leave(call, f"{quoted(column)}: numbers beyond become the limit here, no replacement")
+    script.treatments[column] = (
+        Top(limits["top"], limits.get("bottom"), limits="value")
+        if "top" in limits
+        else Bottom(limits["bottom"], limits="value")
+    )
+
+
+def _aggregate(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "variables", "aggr", "strata_variables", "method")
+    columns, k, method = _treated(script, call, given), given.get("aggr", 3), given.get("method", "mdav")
+    if not isinstance(k, int) or method not in ("mdav", "onedims"):
+        script.leave(call, f"method {quoted(str(method))} or aggr: has no counterpart here; mdav has")
+        return
+    for column in columns:
+        others = "+".join(name for name in columns if name != column) if method == "mdav" else ""
+        _treat(script, call, column, Microaggregate(k, together=others or None, within=script.within))
+
+
+def _noise(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "variables", "noise", "method")
+    amount, method = given.get("noise", 150), given.get("method", "additive")
+    if not isinstance(amount, int | float) or method != "additive":
+        script.leave(call, f"method {quoted(str(method))}: only additive noise is taken over; see treatments")
+        return
+    for column in _treated(script, call, given):
+        _treat(script, call, column, Noise(amount / 100))
+
+
+def _swap(script: _Script, call: Call) -> None:
+    given = call.matched(
+        "obj", "variables", "TopPercent", "BottomPercent", "K0", "R0", "P", "missing", "seed"
+    )
+    share = given.get("P")
+    if not isinstance(share, int | float) or share <= 0:
+        script.leave(call, "no rank range P that is written out; K0 and R0 have no counterpart here")
+        return
+    for column in _treated(script, call, given):
+        _treat(script, call, column, RankSwap(min(share / 100, 1.0), within=script.within))
+
+
+def _randomize(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "variables", "strata_variables", "pd", "alpha")
+    stay = given.get("pd", 0.8)
+    if not isinstance(stay, int | float):
+        script.leave(call, "pd is no single number that is written out")
+        return
+    columns = _treated(script, call, given, numeric=False)
+    for column in columns:
+        _treat(script, call, column, Pram(float(stay), within=script.within))
+    if columns:
+        script.leave(call, "pd is the least probability that a value stays there, and that of no draw here")
+
+
+def _treated(script: _Script, call: Call, given: Mapping[str, Any], *, numeric: bool = True) -> list[str]:
+    """Read the columns of a treatment: all of their kind where none is named."""
+    if given.get("strata_variables") is not None:
+        script.leave(call, "strata_variables: taken over is strataVar of createSdcObj alone")
+    if given.get("variables") is not None:
+        return _columns(script, call, "variables", given)
+    return script.numeric if numeric else script.categories
+
+
+def _treat(script: _Script, call: Call, column: str, treatment: Treatment) -> None:
+    if column in script.treatments:
+        script.leave(call, f"{quoted(column)}: is treated already, and a column has one treatment")
+        return
+    script.treatments[column] = treatment
+
+
+def _diversity(script: _Script, call: Call) -> None:
+    given = call.matched("obj", "ldiv_index", "l_recurs_c", "missing")
+    columns = _columns(script, call, "ldiv_index", given)
+    for column in columns:
+        script.roles.setdefault(column, "sensitive")
+    of = f" of {named(columns)}" if columns else ""
+    script.leave(call, f"measures l-diversity{of} and asks for none; add a model l-diversity with its l")
+
+
+_READERS: dict[str, Callable[[_Script, Call], None]] = {
+    "createSdcObj": _create,
+    "kAnon": _suppress,
+    "localSuppression": _suppress,
+    "globalRecode": _recode,
+    "groupAndRename": _group,
+    "topBotCoding": _code,
+    "microaggregation": _aggregate,
+    "addNoise": _noise,
+    "rankSwap": _swap,
+    "pram": _randomize,
+    "ldiversity": _diversity,
+}
+"""The calls that a policy has a counterpart for."""
