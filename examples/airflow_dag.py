@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 
-from airflow.exceptions import AirflowFailException
 from airflow.sdk import dag, task
+from airflow.sdk.exceptions import AirflowFailException
 from nightly_job import PolicyError, run
 
 FILES = (
@@ -28,7 +28,8 @@ def step(name: str) -> None:
 @dag(schedule="30 2 * * *", start_date=datetime(2026, 1, 1, tzinfo=UTC), catchup=False)
 def release_people() -> None:
     """Plan, release, verify, one after the other."""
-    step("plan") >> step("release") >> step("verify")
+    plan, release, verify = (step.override(task_id=name)(name) for name in ("plan", "release", "verify"))
+    plan >> release >> verify
 
 
 release_people()

@@ -91,8 +91,19 @@ class Chain:
 
 def airflow(monkeypatch):
     """Stand in for Airflow: a task becomes a link of a chain, a DAG is run when it is called."""
-    sdk, errors = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.exceptions")
-    sdk.task = lambda **_: lambda work: lambda name: Chain(lambda: work(name), name)
+    sdk, errors = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.sdk.exceptions")
+
+    def task(**_):
+        def decorated(work):
+            def override(*, task_id):
+                assert task_id
+                return lambda name: Chain(lambda: work(name), name)
+
+            return types.SimpleNamespace(override=override)
+
+        return decorated
+
+    sdk.task = task
     sdk.dag = lambda **_: lambda made: made
     errors.AirflowFailException = type("AirflowFailException", (Exception,), {})
     for each in (types.ModuleType("airflow"), sdk, errors):
@@ -112,7 +123,7 @@ def test_the_dag_fails_at_once_where_another_try_would_not_help(monkeypatch):
         monkeypatch.setattr(
             job.subprocess, "run", lambda *_, s=status, **__: types.SimpleNamespace(returncode=s)
         )
-        work = dag.step("release").work
+        work = dag.step.override(task_id="release")("release").work
         if error is None:
             work()
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
+import types
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from incrowd.io import streams
 from incrowd.io.passing import passing
 from incrowd.kernels import jit
 from incrowd.kernels.grouping import group_codes
-from incrowd.progress import Cancellable, Cancelled, Silent, check, current, interrupting, running
+from incrowd.progress import Cancellable, Cancelled, Silent, check, current, interrupting, running, with_bar
 from incrowd.samples import hospital, hospital_policy
 
 ENDLESS = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t WHERE n < 0"
@@ -366,3 +368,68 @@ class StopsLate(Watching):
 
     def advance(self, done: int, total: int) -> None:
         """Ignore how far it is."""
+
+
+# --- a bar in a notebook -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Stand in for IPython with a kernel; return what was displayed, one text a change."""
+    shown = []
+    display = types.ModuleType("IPython.display")
+    display.HTML = str
+    display.display = lambda text, display_id: (
+        shown.append(text) or types.SimpleNamespace(update=shown.append)
+    )
+    ipython = types.ModuleType("IPython")
+    ipython.shell = types.SimpleNamespace(kernel=object())
+    ipython.get_ipython = lambda: ipython.shell
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return types.SimpleNamespace(shown=shown, ipython=ipython)
+
+
+@with_bar
+def counted(rows, progress=None):
+    """A job that calls another one."""
+    if rows and progress:
+        progress.stage("<count>")
+        for row in range(rows):
+            progress.advance(row, rows)
+        assert counted(0) is None
+    return progress
+
+
+def test_a_notebook_shows_a_bar_while_a_job_runs(notebook):
+    counted(200)
+    assert notebook.shown[:3] == [
+        "",
+        "<progress max=100></progress> &lt;count&gt;",
+        "<progress max=100 value=0></progress> &lt;count&gt; 0 %",
+    ]
+    # One word a percent, none of the inner job, and nothing is left.
+    assert len(notebook.shown) == 3 + 99 + 1
+    assert notebook.shown[-1] == ""
+
+
+def test_the_bar_goes_away_where_the_job_fails(notebook):
+    with pytest.raises(TypeError):
+        counted("no number")
+    assert notebook.shown[-1] == ""
+    assert counted(0) is not None
+
+
+def test_no_bar_is_shown_without_a_notebook_or_beside_another_progress(notebook):
+    mine = Silent()
+    assert counted(3, progress=mine) is mine
+    notebook.ipython.shell.kernel = None
+    assert counted(3) is None
+    notebook.ipython.shell = None
+    assert counted(3) is None
+    assert notebook.shown == []
+
+
+def test_the_verbs_show_it(notebook):
+    ic.anonymize(hospital(50), hospital_policy())
+    assert any("search" in text for text in notebook.shown)

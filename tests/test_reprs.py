@@ -98,6 +98,15 @@ def inside(value: object, seen: set[int]):
             yield from inside(each, seen)
 
 
+def test_a_notebook_shows_every_result_as_tables(every):
+    inputs = ("scan", "randomize")
+    results = {name: found if isinstance(found, list | tuple) else [found] for name, found in every.items()}
+    assert not [
+        name for name, found in results.items() if name not in inputs
+        for each in found if not each._repr_html_().startswith("<")
+    ]  # fmt: skip
+
+
 def test_no_object_shows_what_the_table_holds(every):
     met = set()
     wrong = set()

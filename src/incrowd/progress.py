@@ -7,6 +7,8 @@ of a frame, looks whether it was cancelled (`check`), and nobody hands a progres
 from __future__ import annotations
 
 import contextlib
+import html
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ __all__ = [
     "in_job",
     "interrupting",
     "running",
+    "with_bar",
 ]
 
 P = ParamSpec("P")
@@ -221,3 +224,73 @@ def interrupting(progress: Progress | Cancellable | None, interrupt: Callable[[]
         return
     with running(job), job.interrupting(interrupt):
         yield
+
+
+# --- notebooks ------------------------------------------------------------------------------------------
+
+_SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
+"""Whether progress is shown already: a job may call others."""
+
+
+def with_bar(job: Callable[P, T]) -> Callable[P, T]:
+    """Let a function show a bar in a notebook while it runs, unless it is given a progress of its own.
+
+    Elsewhere nothing is shown. The bar goes away when the function ends.
+    """
+
+    @wraps(job)
+    def run(*arguments: P.args, **settings: P.kwargs) -> T:
+        own = settings.get("progress") is not None
+        display = None if own or _SHOWN.get() else _notebook()
+        if display is None and not own:
+            return job(*arguments, **settings)
+        bar = None if display is None else _Bar(display)
+        token = _SHOWN.set(True)
+        try:
+            return job(*arguments, **(settings if bar is None else settings | {"progress": bar}))  # type: ignore[arg-type]
+        finally:
+            _SHOWN.reset(token)
+            if bar is not None:
+                bar.close()
+
+    return run
+
+
+def _notebook() -> Any:
+    """Return the module that shows things in a notebook; None where there is none, as on a terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is None or getattr(shell, "kernel", None) is None:
+        return None
+    from importlib import import_module
+
+    return import_module("IPython.display")
+
+
+class _Bar:
+    """A bar below a cell, in HTML that needs no widgets."""
+
+    def __init__(self, display: Any) -> None:
+        self._html = display.HTML
+        self._handle = display.display(self._html(""), display_id=True)
+        self._name, self._percent = "", -1
+
+    def stage(self, name: str) -> None:
+        """Show a stage of which nobody knows yet how far it is."""
+        self._name, self._percent = html.escape(name), -1
+        self._show(f"<progress max=100></progress> {self._name}")
+
+    def advance(self, done: int, total: int) -> None:
+        """Show how far the stage is, by whole percents."""
+        percent = 100 * done // max(total, 1)
+        if percent != self._percent:
+            self._percent = percent
+            self._show(f"<progress max=100 value={percent}></progress> {self._name} {percent} %")
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._show("")
+
+    def _show(self, text: str) -> None:
+        if self._handle is not None:
+            self._handle.update(self._html(text))

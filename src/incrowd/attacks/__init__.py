@@ -17,7 +17,7 @@ from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
 from incrowd.errors import ParameterError, SchemaError, did_you_mean, named
 from incrowd.parameters import COUNT, SEED
-from incrowd.progress import Progress, Silent, in_job
+from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ KINDS = tuple(_KINDS)
 """Names of the attacks, in the order in which they are tried."""
 
 
+@with_bar
 @in_job
 def attack(  # noqa: PLR0913
     raw: Any,

@@ -24,7 +24,7 @@ from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import Treating, treated_table, treatment_entries
 from incrowd.jobs.types import with_types
 from incrowd.parameters import COUNT
-from incrowd.progress import Progress, Silent, in_job
+from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.recoding import check_cells
 from incrowd.table.schema import Schema, Style
 from incrowd.utility import measure_all
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Started", "anonymize", "begun", "explore"]
 
 
+@with_bar
 @in_job
 def anonymize(  # noqa: PLR0913
     table: Any,
@@ -261,6 +262,7 @@ def _in_blocks(
     return cast("Release", made)
 
 
+@with_bar
 @in_job
 def explore(
     table: Any,

@@ -21,7 +21,7 @@ from incrowd.jobs.statements import model_entry, model_sentence, percent, verdic
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
-from incrowd.progress import in_job
+from incrowd.progress import in_job, with_bar
 from incrowd.risk import RISKS
 from incrowd.table.documents import envelope
 from incrowd.table.wildcards import WILDCARD, wildcard_sentence
@@ -277,6 +277,7 @@ class Assessment:
         }
 
 
+@with_bar
 @in_job
 def assess(
     table: Any,

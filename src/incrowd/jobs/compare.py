@@ -19,7 +19,7 @@ from incrowd.jobs.policy import Policy
 from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import Treating
 from incrowd.privacy import KAnonymity, LDiversity, TCloseness
-from incrowd.progress import Progress, Silent, in_job
+from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.report.document import ComparisonRun
 from incrowd.table.documents import envelope
 from incrowd.table.markup import InNotebooks
@@ -166,6 +166,7 @@ class Comparison(InNotebooks):
         write_one_page(self, path, against_l=against_l, at_k=at_k, title=title, about=about, force=force)
 
 
+@with_bar
 @in_job
 def compare(  # noqa: PLR0913
     table: Any,
