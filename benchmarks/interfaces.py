@@ -11,8 +11,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,12 +37,15 @@ def median(call: Callable[[], object], times: int) -> float:
     return statistics.median(found)
 
 
-def line(what: str, ours: float, plain: float) -> None:
-    """Print both and their ratio."""
-    print(f"{what:58} {ours:9.4f} s {plain:9.3f} s {plain / ours:9.0f}")
+class Line(NamedTuple):
+    """Seconds of a published interface, and those of plain code that does the same."""
+
+    what: str
+    ours: float
+    plain: float
 
 
-def notebook(rows: int) -> None:
+def notebook(rows: int) -> Iterator[Line]:
     """Measure recognized conditions, and the same ones called for every half."""
     rng = np.random.default_rng(1)
     df = pd.DataFrame(
@@ -58,10 +62,10 @@ def notebook(rows: int) -> None:
         partition = functools.partial(partition_dataset, df, ["age", "education-num"], "income")
         ours = median(lambda partition=partition, fast=fast: partition(fast), 5)
         plain = median(lambda partition=partition, fast=fast: partition(lambda *args: bool(fast(*args))), 1)
-        line(f"notebook: partition_dataset, {rows:,} rows, {what}", ours, plain)
+        yield Line(f"notebook: partition_dataset, {rows:,} rows, {what}", ours, plain)
 
 
-def homework(rows: int) -> None:
+def homework(rows: int) -> Iterator[Line]:
     """Measure the homework in compiled code, and record by record in fractions."""
     rng = np.random.default_rng(1)
     letters = [f"{a}{b}{c}" for a in "abcd" for b in "efgh" for c in "ijk"]
@@ -75,13 +79,13 @@ def homework(rows: int) -> None:
         reading = Plain(trees, table)
         ours = median(lambda: clustering_anonymizer(raw, dghs, 8, out), 5)
         plain = median(lambda: reading.generalized(reading.clustering(8)), 1)
-        line(f"homework: clustering_anonymizer, {rows:,} records, k=8", ours, plain)
+        yield Line(f"homework: clustering_anonymizer, {rows:,} records, k=8", ours, plain)
         made = reading.generalized(reading.clustering(8))
         ours, plain = median(lambda: cost_LM(raw, out, dghs), 5), median(lambda: reading.costs(made), 3)
-        line(f"homework: cost_LM, {rows:,} records", ours, plain)
+        yield Line(f"homework: cost_LM, {rows:,} records", ours, plain)
 
 
-def p29(rows: int) -> None:
+def p29(rows: int) -> Iterator[Line]:
     """Measure all classes at once, and class by class."""
     df = hospital(rows, 1).to_pandas()
     quasi, sensitive = ["sex", "age"], ["diagnosis", "ward"] if "ward" in df else ["diagnosis"]
@@ -93,11 +97,10 @@ def p29(rows: int) -> None:
                 compute_t_closeness(group[name], whole[name])
 
     ours = median(lambda: calculate_t_closeness(df, quasi, sensitive), 5)
-    line(f"P_29: calculate_t_closeness, {rows:,} rows", ours, median(loop, 1))
+    yield Line(f"P_29: calculate_t_closeness, {rows:,} rows", ours, median(loop, 1))
 
 
 if __name__ == "__main__":
     print(f"{'':58} {'ours':>11} {'plain':>11} {'ratio':>9}")
-    notebook(48_842)
-    homework(400)
-    p29(100_000)
+    for each in (*notebook(48_842), *homework(400), *p29(100_000)):
+        print(f"{each.what:58} {each.ours:9.4f} s {each.plain:9.3f} s {each.plain / each.ours:9.0f}")

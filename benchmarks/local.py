@@ -137,22 +137,24 @@ def plain_clustering(table: pl.DataFrame, schema: ic.Schema, k: int) -> list[np.
     return classes
 
 
-def against_numpy(rows: int, k: int, repeat: int) -> dict[str, Any]:
-    """Time the clustering beside its plain form."""
+def against_numpy(
+    rows: int, k: int, repeat: int, algorithms: tuple[Algorithm, ...] = (ic.Clustering(),)
+) -> list[dict[str, Any]]:
+    """Time the clustering, and others of its kind, beside its plain form."""
     table = hospital(rows).select("age", "sex", "zip", "marital_status", "admission_type")
     names = table.columns
     schema = schema_of(tuple(names))
     slow, _ = median_of(1, lambda: plain_clustering(table, schema, k))
-    fast = searched(ic.Clustering(), table, schema, k, repeat)["search"]
-    return {"rows": rows, "k": k, "numpy": slow, "incrowd": fast, "ratio": slow / fast}
+    found = []
+    for algorithm in algorithms:
+        fast = searched(algorithm, table, schema, k, repeat)["search"]
+        line = {"algorithm": algorithm.brief(), "rows": rows, "k": k, "numpy": slow, "incrowd": fast}
+        found.append(line | {"ratio": slow / fast})
+    return found
 
 
-def against_anonypy(rows: int, k: int, repeat: int) -> dict[str, Any] | None:
-    """Mondrian of the package anonypy, on the same pandas frame, beside the same rules here."""
-    if find_spec("anonypy") is None:
-        return None
-    import anonypy
-
+def against_anonypy(rows: int, k: int, repeat: int) -> dict[str, Any]:
+    """Mondrian of the package anonypy where it is installed, and the same rules here on the same frame."""
     table = hospital(rows).select(
         "age", "sex", "marital_status", "admission_type", "length_of_stay", "diagnosis"
     )
@@ -160,34 +162,38 @@ def against_anonypy(rows: int, k: int, repeat: int) -> dict[str, Any] | None:
     names = table.columns[:-1]
     for name in ("sex", "marital_status", "admission_type", "diagnosis"):
         frame[name] = frame[name].astype("category")
-    slow, released = median_of(
-        1, lambda: anonypy.Preserver(frame.copy(), names, "diagnosis").anonymize_k_anonymity(k=k)
-    )
+    slow, released = None, None
+    if find_spec("anonypy") is not None:
+        import anonypy
+
+        slow, released = median_of(
+            1, lambda: anonypy.Preserver(frame.copy(), names, "diagnosis").anonymize_k_anonymity(k=k)
+        )
     rules = ic.Mondrian(choose="range", median="below", categories="appearance")
     schema = ic.Schema(quasi=names, sensitive=["diagnosis"])
     fast, release = median_of(
-        repeat, lambda: ic.anonymize(frame, schema, [ic.KAnonymity(k)], rules, output="set")
+        repeat, lambda: ic.anonymize(frame, schema, [ic.KAnonymity(k)], rules, output="set", set_limit=rows)
     )
     return {
         "rows": rows,
         "anonypy": slow,
         "incrowd": fast,
-        "ratio": slow / fast,
-        "rows of anonypy's table": len(released),
+        "ratio": None if slow is None else slow / fast,
+        "rows of anonypy's table": None if released is None else len(released),
         "rows of ours": len(release.class_table("diagnosis")),
     }
 
 
-def against_microaggregation(rows: int, k: int, repeat: int) -> dict[str, Any] | None:
-    """Optimal univariate microaggregation of the package microaggregation, which gives the error alone."""
-    if find_spec("microaggregation") is None:
-        return None
-    from microaggregation import calculate_sse_dynamic
-
+def against_microaggregation(rows: int, k: int, repeat: int) -> dict[str, Any]:
+    """Optimal groups of one number; the package microaggregation, if it is there, gives their error alone."""
     from incrowd.kernels.groups import least_squares_groups
 
     values = np.sort(np.random.default_rng(0).lognormal(8, 1, rows))
-    slow, error = median_of(repeat, lambda: calculate_sse_dynamic(values[:, None], k))
+    slow, error = None, None
+    if find_spec("microaggregation") is not None:
+        from microaggregation import calculate_sse_dynamic
+
+        slow, error = median_of(repeat, lambda: calculate_sse_dynamic(values[:, None], k))
     fast, starts = median_of(repeat, lambda: least_squares_groups(values, k))
     groups = np.split(values, starts[1:])
     ours = float(sum(((group - group.mean()) ** 2).sum() for group in groups))
@@ -196,28 +202,24 @@ def against_microaggregation(rows: int, k: int, repeat: int) -> dict[str, Any] |
         "k": k,
         "microaggregation": slow,
         "incrowd": fast,
-        "ratio": slow / fast,
-        "error of theirs over ours": error / ours,
+        "ratio": None if slow is None else slow / fast,
+        "error of theirs over ours": None if error is None else error / ours,
     }
 
 
-def shown(console: Console, title: str, lines: list[dict[str, Any] | None]) -> None:
-    """Print lines of figures as a table."""
-    kept = [line for line in lines if line is not None]
-    if not kept:
-        console.print(f"{title}: not installed")
-        return
+def shown(console: Console, title: str, lines: list[dict[str, Any]]) -> None:
+    """Print lines of figures as a table; what could not be measured is left empty."""
     table = Table(title=title, title_justify="left")
-    for name in kept[0]:
+    for name in lines[0]:
         table.add_column(name, justify="right")
-    for line in kept:
+    for line in lines:
         table.add_row(*map(_written, line.values()))
     console.print(table)
 
 
-def _written(figure: str | int | float) -> str:
-    if isinstance(figure, str):
-        return figure
+def _written(figure: str | int | float | None) -> str:
+    if figure is None or isinstance(figure, str):
+        return figure or ""
     return f"{figure:,}" if isinstance(figure, int) else f"{figure:,.4g}"
 
 
@@ -273,7 +275,7 @@ def main() -> None:
     for name, (table, columns) in tables.items():
         figures[f"Loss of local recoding, seconds and LM: {name}"] = losses(table, columns, limits)
     figures["Clustering beside NumPy, seconds"] = [
-        against_numpy(rows, 10, asked.repeat) for rows in (small, 3 * small)
+        line for rows in (small, 3 * small) for line in against_numpy(rows, 10, asked.repeat)
     ]
     figures["Mondrian beside anonypy, five quasi-identifiers, k=10, seconds"] = [
         against_anonypy(rows, 10, asked.repeat) for rows in peer

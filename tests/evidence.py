@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-__all__ = ["HEAD", "PAGE", "SOURCES", "Evidence", "rows_of"]
+__all__ = ["HEAD", "PAGE", "SOURCES", "Evidence", "rows_of", "speed_rows", "write_speed"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence.md"
 SOURCES = {
@@ -43,26 +43,18 @@ larger. Fractions and whole numbers must be met to 12 decimals. The page shows a
 Where our figure differs on purpose from what a tool gives,
 [what the figures mean](definitions.md#where-published-tools-differ) says why.
 """
-SPEED = (
-    ("Mondrian in pandas, 50,000 rows, six quasi-identifiers, k=10", "4.57 s", "0.072 s", 63, "mondrian.py"),
-    ("anonypy 0.2.1, Mondrian, 50,000 rows, whole job", "15.0 s", "0.11 s", 137, "local.py"),
-    ("clustering in NumPy, 30,000 rows, k=10", "4.1 s", "0.58 s", 7.1, "local.py"),
-    ("microaggregation 0.1.9 (C++), 1,000,000 numbers, k=3", "0.098 s", "0.061 s", 1.6, "local.py"),
-    ("pyCANON 1.3.6, nine measures of UCI Adult", "53.6 s", "0.014 s", 3790, "models.py --adult FILE"),
-    ("the notebook's `partition_dataset`, 48,842 rows, k=3", "1.1 s", "0.013 s", 85, "interfaces.py"),
-    ("the homework's `clustering_anonymizer`, 400 records", "7.4 s", "0.016 s", 480, "interfaces.py"),
-    ("the P_29 notebook's `calculate_t_closeness`, 100,000 rows", "0.13 s", "0.016 s", 8, "interfaces.py"),
-)
-"""What somebody else's program takes, and ours, as benchmarks/README.md has them."""
+BENCHMARKS = PAGE.parents[1] / "benchmarks" / "README.md"
+BEGIN, END = "<!-- overview: begin -->", "<!-- overview: end -->"
+"""What the table of all benchmarks stands between."""
 TAIL = """
 ## Speed beside others
 
-Both sides ran on one machine of two cores, on the same table, in one run. Times are medians of wall
-time. [Benchmarks](benchmarks.md) says more of each, and has what has no other side. Repeat a row by
-its command, in the folder of the project.
+What somebody else's program takes, and ours: rows of the table on [benchmarks](benchmarks.md),
+which says more of each. `python benchmarks/overview.py` measures them. † marks times of an earlier
+run.
 
-| job | theirs | ours | ratio | command |
-| --- | ---: | ---: | ---: | --- |
+| job | other program | theirs | ours | ratio |
+| --- | --- | ---: | ---: | ---: |
 """
 UPDATE = "INCROWD_EVIDENCE"
 _SHOWN = 6
@@ -135,8 +127,19 @@ def _page(rows: dict[str, list[tuple[str, str]]]) -> str:
         if of_source:
             lines += ["", f"## {source}", "", "| figure | published | ours | test |"]
             lines += ["| --- | --- | --- | --- |", *of_source]
-    speed = [
-        f"| {job} | {theirs} | {ours} | {ratio:,} | `python benchmarks/{command}` |"
-        for job, theirs, ours, ratio, command in SPEED
-    ]
+    speed = [f"| {' | '.join(row[:5])} |" for row in speed_rows()]
     return "\n".join([*lines, TAIL.rstrip("\n"), *speed]) + "\n"
+
+
+def speed_rows() -> list[list[str]]:
+    """Return the rows of the benchmarks' table whose peer is another program, cell by cell."""
+    table = BENCHMARKS.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    # A peer that begins so is another way of ours.
+    return [row for row in cells if not row[1].startswith("the ")]
+
+
+def write_speed() -> None:
+    """Write the page anew with the speed that the benchmarks have."""
+    PAGE.write_text(_page(rows_of(PAGE.read_text(encoding="utf-8"))), encoding="utf-8")
