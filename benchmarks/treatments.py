@@ -79,7 +79,8 @@ def measure(rows: int, people: int, repeat: int, *, stream: bool) -> dict[str, A
     with TemporaryDirectory() as folder:
         source, target = Path(folder) / "raw.csv", Path(folder) / "out.csv"
         rows_of(rows, people).write_csv(source)
-        released(source, target, treated=True, stream=stream)
+        for treated in (False, True):
+            released(source, target, treated=treated, stream=stream)
         taken: dict[str, list[float]] = {"copied": [], "released": [], "treated": []}
         for _ in range(repeat):
             taken["copied"].append(copied(source, target))
