@@ -29,6 +29,9 @@ DATES = {
     ("%d.%m.%Y", "31.02.2020"): None,
     ("%d.%m.%Y", "2020-03-05"): None,
     ("%Y%m%d", "20200305"): "2020-03-05",
+    ("%G-W%V", "2020-W53"): "2020-12-28",
+    ("%G-W%V-%u", "2021-W01-7"): "2021-01-10",
+    ("%GW%V", "2021W53"): None,
 }
 NUMBERS = {
     (",", ".", "1.234,5"): "1234.5",
@@ -121,6 +124,8 @@ def test_recipes_take_declared_numbers_and_dates():
         ({"format": "%d.%m"}, "give the year"),
         ({"format": "%Y-%m-%d %Q"}, "'%Q' is not read|%Q is not read"),
         ({"format": "%Y%"}, "% is not read"),
+        ({"format": "%V-%Y"}, "an ISO week is %G"),
+        ({"format": "%G-W%V-%d"}, "an ISO week is %G"),
         ({"format": "%Y", "decimal": ","}, "name one kind"),
         ({"format": "%Y", "kind": "number"}, "makes it a date, but kind says number"),
         ({"decimal": ",", "kind": "date"}, "makes it a number, but kind says date"),

@@ -41,6 +41,7 @@ _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SIGNATURES = (
     (_ZIP, "an Excel workbook or another zip archive"),
     (_OLE, "an old Excel workbook"),
+    (b"\x00" * 12 + b"\xc2\xea\x81\x60", "a SAS data set"),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"%PDF-", "a PDF"),
     (b"BZh", "a bzip2 archive"),

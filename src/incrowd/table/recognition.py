@@ -23,6 +23,7 @@ _SHAPES = (
     re.compile(r"(?P<a>[0-9]{1,2})(?P<s>[/.-])(?P<c>[0-9]{4})(?P<rest>$)"),
     re.compile(r"(?P<c>[0-9]{4})(?P<s>[/.-])(?P<a>[0-9]{2})(?P<rest>$)"),
 )
+_WEEK = re.compile(r"[0-9]{4}(?P<s>-?)W[0-9]{2}(?P<day>-?[1-7])?")
 _TIME = re.compile(
     r"(?P<sep>T|,? )(?P<hour>[0-9]{1,2}):[0-9]{2}(?P<second>:[0-9]{2})?(?P<part>\.[0-9]{1,6})?"
     r"(?P<blank> ?)(?P<noon>[AaPp][Mm])?(?P<zone>Z)?"
@@ -123,6 +124,10 @@ def _apart(ways: tuple[Spelling, ...], texts: Sequence[str]) -> tuple[Spelling, 
 
 def _patterns(text: str) -> list[Spelling]:
     """Return the patterns that one text may follow."""
+    week = _WEEK.fullmatch(text.strip())
+    if week is not None:
+        day = "" if week["day"] is None else f"{week['day'][:-1]}%u"
+        return [Spelling(format=f"%G{week['s']}W%V{day}")]
     for shape in _SHAPES:
         match = shape.fullmatch(text.strip())
         if match is None:

@@ -24,7 +24,7 @@ __all__ = ["DECIMALS", "OPEN", "THOUSANDS", "Spelling", "check_spelling", "open_
 OPEN = "?"
 """A spelling that a draft asks about; no schema has it."""
 
-_DIRECTIVES = frozenset("YymdHIMSfpbBjaA%")
+_DIRECTIVES = frozenset("YymdHIMSfpbBjaAGVu%")
 """Letters of a pattern that are read, as `datetime.strptime` reads them."""
 _NAMED = frozenset("bBaAp")
 """Those that stand for names, which are read in English."""
@@ -90,9 +90,12 @@ class Spelling:
         return bool(_TIMES & set(_letters(self.format or "")))
 
     def moment(self, text: str) -> dt.datetime | None:
-        """Read a day or a point of time."""
+        """Read a day or a point of time; an ISO week without a day is its Monday."""
+        text, pattern = text.strip(), self.format or ""
+        if "%V" in pattern:
+            return _of_week(text, pattern)
         try:
-            return dt.datetime.strptime(text.strip(), self.format or "")
+            return dt.datetime.strptime(text, pattern)
         except ValueError:
             return None
 
@@ -106,6 +109,16 @@ class Spelling:
         plain = f"{whole}.{part}" if part else whole
         minus = found["sign"] in ("-", "−") and plain != "0"
         return ("-" if minus else "") + plain, found["before"] or found["after"] or ""
+
+
+def _of_week(text: str, pattern: str) -> dt.datetime | None:
+    """Read an ISO week; Python takes week 53 of a year without one for the next year's first."""
+    alone = "%u" not in pattern
+    try:
+        moment = dt.datetime.strptime(f"{text} 1" if alone else text, f"{pattern} %u" if alone else pattern)
+    except ValueError:
+        return None
+    return moment if moment.strftime(pattern) == text else None
 
 
 def check_spelling(column: str, spelling: Spelling, kind: str) -> None:
@@ -172,7 +185,12 @@ def _check_format(pattern: str) -> None:
         raise ParameterError(
             f"format {pattern!r}: {'%' + wrong[0] if wrong else '%'} is not read; {known} are"
         )
-    if not {"Y", "y"} & set(letters) or len(set(letters)) < len(letters):
+    week = {"G", "V", "u"} & set(letters)
+    if week and (not {"G", "V"} <= week or not set(letters) <= week | _TIMES):
+        raise ParameterError(
+            f"format {pattern!r}: an ISO week is %G (its year) and %V, with %u for the day or without one"
+        )
+    if not {"Y", "y", "G"} & set(letters) or len(set(letters)) < len(letters):
         raise ParameterError(f"format {pattern!r}: give the year (%Y or %y), and each part once")
 
 

@@ -48,8 +48,12 @@ class Spelling:
         return self._number(text.strip()) if self.format is None else self._day(text.strip(), self.format)
 
     def _day(self, text: str, pattern: str) -> str | None:
+        week = "%G" in pattern
+        first = week and "%u" not in pattern  # of a week without a day its first day
         try:
-            read = datetime.datetime.strptime(text, pattern)
+            read = datetime.datetime.strptime(f"1 {text}" if first else text, "%u " * first + pattern)
+            if week and read.strftime(pattern) != text:
+                return None
         except ValueError:
             return None
         if not re.search("%[HIMSfp]", pattern.replace("%%", "")):
@@ -110,7 +114,7 @@ def spelling_of(entry: dict[str, Any], where: str) -> Spelling | None:
     for name, known in (("decimal", (".", ",")), ("thousands", (",", ".", " ", "'", "_"))):
         if given[name] is not None and given[name] not in known:
             raise PolicyError(f"{name} of {where} must be one of {', '.join(map(repr, known))}")
-    if given["format"] is not None and not re.search("%[Yy]", given["format"]):
+    if given["format"] is not None and not re.search("%[YyG]", given["format"]):
         raise PolicyError(f"format of {where} must have the year, %Y or %y")
     if given["format"] is not None and (given["decimal"] or given["thousands"]):
         raise PolicyError(f"{where}: format is for dates, decimal and thousands are for numbers")
