@@ -17,6 +17,7 @@ from incrowd.parameters import Registry
 
 REGISTRIES = "registries"
 MODULES = "modules"
+LISTS = [found for name in incrowd.__all__ if isinstance(found := getattr(incrowd, name), Registry)]
 
 
 def group_of(name: str) -> str:
@@ -47,8 +48,24 @@ def lines_of(name: str) -> list[str]:
 
 
 def _directive(kind: str, name: str) -> list[str]:
-    members = ["   :members:"] if kind == "class" else []
+    members = _members_of(name) if kind == "class" else []
     return ["```{eval-rst}", f".. auto{kind}:: incrowd.{name}", *members, "```", ""]
+
+
+def _members_of(name: str) -> list[str]:
+    """Return the option that says which members of a class are shown: all, or for an entry of a list its own.
+
+    What such an entry has from its bases is called by searches and jobs, and documented there.
+    """
+    found = getattr(incrowd, name)
+    if not any(found is entry for each in LISTS for entry in each):
+        return ["   :members:"]
+    own = [
+        each
+        for each, value in vars(found).items()
+        if inspect.isfunction(value) and not each.startswith("_") and not hasattr(found.__base__, each)
+    ]
+    return [f"   :members: {', '.join(own)}"] if own else []
 
 
 class PublicNames(SphinxDirective):

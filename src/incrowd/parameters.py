@@ -306,7 +306,7 @@ E = TypeVar("E", bound=Configured)
 
 
 class Registry(Generic[E]):
-    """The explicit list of a package's entries, by name.
+    """The list of a package's entries, by name.
 
     Parameters
     ----------

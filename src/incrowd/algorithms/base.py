@@ -113,7 +113,7 @@ class SearchProblem:
 
 @dataclass(frozen=True)
 class Algorithm(Configured, ABC):
-    """Searches a recoding of the keys that satisfies privacy models.
+    """Searches for a recoding of the keys that satisfies privacy models.
 
     An algorithm sees a `FrequencyTable` and nothing else of the table.
 

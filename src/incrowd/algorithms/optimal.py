@@ -50,7 +50,7 @@ _WHOLE, _DOWNWARD = "10m", "60s"
 
 @dataclass(frozen=True)
 class Optimal(FullDomainAlgorithm):
-    """The node of the lattice with the least loss among all that satisfy the models.
+    """Finds the node of the lattice with the least loss among all that satisfy the models.
 
     The loss of every node without suppression is known before the search. Suppression only adds to it. The
     search looks first at the nodes whose verdict settles most others:

@@ -24,7 +24,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Attack(InNotebooks):
-    """What one kind of attack achieved.
+    """How often one kind of attack succeeded, with an interval, a baseline and a control.
 
     Attributes
     ----------

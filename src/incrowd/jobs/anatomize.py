@@ -141,7 +141,7 @@ def anatomize(
     seed: int = 0,
     csv_format: CsvFormat | None = None,
 ) -> Anatomy:
-    """Release quasi-identifiers and the sensitive attribute in two tables, joined by groups alone.
+    """Release quasi-identifiers and the sensitive attribute in two tables, which only groups of rows connect.
 
     The quasi-identifiers leave as they are. So everybody who is in the table can be found in it. Only the
     sensitive value stays uncertain.

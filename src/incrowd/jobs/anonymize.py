@@ -272,7 +272,7 @@ def explore(
     csv_format: CsvFormat | None = None,
     progress: Progress | None = None,
 ) -> SolutionSpace:
-    """Search the lattice of full-domain recodings and return what was found out; nothing is released.
+    """Search the lattice of full-domain recodings, and return the loss and the risk of its nodes.
 
     Parameters
     ----------

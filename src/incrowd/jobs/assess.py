@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Assessment:
-    """How private a table is.
+    """How private a table is: what `assess` measured.
 
     Attributes
     ----------

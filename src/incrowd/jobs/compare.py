@@ -42,7 +42,7 @@ _NO_LIMIT = 2**31
 
 @dataclass(frozen=True)
 class Comparison(InNotebooks):
-    """What `compare` found.
+    """The runs of `compare`, with the time and the loss of each.
 
     Attributes
     ----------

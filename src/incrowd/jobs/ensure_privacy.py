@@ -36,7 +36,7 @@ class Round:
 
 @dataclass(frozen=True)
 class ProcessedTable(InNotebooks):
-    """What is left of a table.
+    """The rows that `ensure_privacy` left of a table.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def ensure_privacy(
     keep_order: bool = False,
     force: bool = False,
 ) -> ProcessedTable:
-    """Delete every class that fails a condition, look at what is left anew, and repeat until none fails.
+    """Delete the classes that fail a condition, again and again, until none fails.
 
     A class stays if it has more than `k` records, or people where columns name a person. In every sensitive
     attribute it must also have a normalized entropy above `l`, and a distance to the whole table of at most

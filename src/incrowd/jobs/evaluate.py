@@ -31,7 +31,7 @@ _ASTRAY = 0.1
 
 @dataclass(frozen=True)
 class Evaluation(InNotebooks):
-    """What a released table lost of a raw one.
+    """What a released table has lost, compared with the raw one.
 
     Attributes
     ----------

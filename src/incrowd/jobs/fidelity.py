@@ -92,7 +92,7 @@ class Queries:
 
 @dataclass(frozen=True)
 class Fidelity(InNotebooks):
-    """See `fidelity`.
+    """How well a release keeps distributions, associations and counts; made by `fidelity`.
 
     Attributes
     ----------

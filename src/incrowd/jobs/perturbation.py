@@ -35,7 +35,7 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Perturbation(InNotebooks):
-    """How far columns of numbers were perturbed, and who is found again.
+    """How far columns of numbers were perturbed, and how many rows are found again.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ class RandomizedTable(InNotebooks):
 def randomize(
     table: Any, mechanisms: Mapping[str, Mechanism], *, budget: float | None = None
 ) -> RandomizedTable:
-    """Randomize columns so that every record is private by itself, whoever holds the table.
+    """Add noise to columns (local differential privacy), so that every record is protected by itself.
 
     Each value is randomized independently of all others. The guarantee is local differential privacy: for any
     two values of a column, every result is at most e^epsilon times as likely from one as from the other.

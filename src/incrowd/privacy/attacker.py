@@ -24,7 +24,7 @@ __all__ = ["Attacker"]
 
 @dataclass(frozen=True)
 class Attacker(PrivacyModel):
-    """Somebody who knows a set of quasi-identifiers, and what must hold against them.
+    """Somebody who knows some quasi-identifiers, and the models that must hold against this attacker.
 
     Example: a neighbour knows age and sex, an insurer knows zip and admission date. Records that have the
     same cells in these columns look alike to that attacker. The models judge these groups in place of the

@@ -26,7 +26,7 @@ _MOST_SETS = 50_000_000
 
 @dataclass(frozen=True)
 class KMAnonymity(IdentityModel):
-    """Whoever knows some rows of a person still faces at least k people.
+    """At least k people share any few rows of a person that somebody may know.
 
     Example: an attacker knows two visits of Ann, as the release has their cells. At least k people must have
     visits in both of these equivalence classes. k-anonymity by people is the case of one row.

@@ -35,7 +35,7 @@ _MOST_SUBSETS = 10_000
 
 @dataclass(frozen=True)
 class LKCPrivacy(SensitiveModel):
-    """An attacker who knows L quasi-identifiers finds at least K records, and is never surer than C.
+    """Any L quasi-identifiers fit at least K records, and no sensitive value among them has a share above C.
 
     The model looks at every set of at most L quasi-identifiers. At least K records must have the same cells
     in them. At most a share C of these records may have the same sensitive value. If L is at least the number

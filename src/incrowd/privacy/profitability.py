@@ -27,7 +27,7 @@ __all__ = ["Profitability", "profitability"]
 
 @dataclass(frozen=True)
 class Profitability(IdentityModel):
-    """Publishing pays although attackers act for profit, or an attack does not pay.
+    """No attack for profit pays, or publishing pays although some attacks do.
 
     An attack on a record costs `adversary_cost`. It succeeds with probability p = 1 / size of the record's
     class. Then it brings `adversary_gain` to the attacker, and costs the publisher `publisher_loss`. A

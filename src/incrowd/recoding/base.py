@@ -38,7 +38,7 @@ READS_AS_MISSING = "a released cell would read as missing"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding(ABC):
-    """Which released cell every key gets.
+    """Says which released cell every key gets.
 
     Attributes
     ----------

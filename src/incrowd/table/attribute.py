@@ -130,12 +130,12 @@ class Attribute:
 
     @property
     def leaves(self) -> bool:
-        """Whether the column is released; those that name people are if a treatment hides the names."""
+        """Whether the column is released; a column that names people is, if a treatment hides the names."""
         return self.role not in UNRELEASED or self.treatment is not None
 
     @property
     def perturbed(self) -> bool:
-        """Whether equal values of it may be released otherwise, so that models judge those before."""
+        """Whether equal values may be released as different ones, so that models judge the values before."""
         return self.treatment is not None and self.treatment.perturbs
 
     def as_counted(self) -> Attribute:

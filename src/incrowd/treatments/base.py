@@ -222,7 +222,7 @@ class Treatment(Configured):
         return tuple(name.strip() for name in named.split("+")) if named else ()
 
     def leaves_exact(self, made: pl.Series, lead: Batch) -> pl.Series:
-        """Say of rows that were treated which tell their value exactly: what is linked stays there, too."""
+        """Say which treated rows still tell their exact value; there linked columns stay as they are."""
         import polars as pl
 
         return pl.Series([False]).new_from_index(0, len(made))
@@ -285,7 +285,7 @@ class Treatment(Configured):
         return {self.name: given} | {name: x for name, x in settings.items() if x != usual[name]}
 
     def published(self) -> Self:
-        """Return it as a policy for others has it: where the key is, is nobody's business."""
+        """Return it as a published policy has it: without the place of the key."""
         return self if self.key_source is None else type(self)(**{**self.settings(), "key": "prompt"})
 
     def sentence(self, column: str) -> str:

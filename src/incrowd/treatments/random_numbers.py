@@ -21,7 +21,7 @@ __all__ = ["RandomNumbers"]
 
 @dataclass(frozen=True)
 class RandomNumbers(Treatment):
-    """Replace every value by a number that is drawn at random, and keep which is which.
+    """Replace every value by a number that is drawn at random, and keep the list of both.
 
     The table of values and numbers is part of the recoding, in ``internal/``: it is as confidential as the
     data. The next batch gets the same numbers from it. A batch with values that are not in it is refused.

@@ -88,7 +88,7 @@ class PeopleFound:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found in a release.
+    """What `verify` found in a release.
 
     Attributes
     ----------

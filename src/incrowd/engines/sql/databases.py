@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Database:
-    """A session of a database.
+    """A connection to a database, in which tables are read from one snapshot.
 
     Everything is read from one snapshot, from the first question on. What others write meanwhile does not
     matter. The snapshot ends with `refresh`, with `Release.into`, and when the session is closed.
@@ -86,7 +86,7 @@ class Database:
             self.close()
 
     def refresh(self) -> None:
-        """End the snapshot; the next question sees what was written since, and earlier releases are stale."""
+        """End the snapshot: the next query sees later changes, and earlier releases cannot be written."""
         if self._reading:
             self._end()
 
@@ -110,7 +110,7 @@ class Database:
         return table
 
     def interrupt(self) -> None:
-        """Give up the query that another thread waits for; nothing happens where there is none."""
+        """Stop the query that another thread waits for; without one, nothing happens."""
         dialect = self._dialect
         if dialect is not None:
             dialect.interrupt()

@@ -152,7 +152,7 @@ class DistributedRelease(InNotebooks):
         replace_folder(self.table, path, check, force=force, source=self.source)
 
     def unpersist(self) -> None:
-        """Let Spark forget the rows that it keeps; whoever asks the table again has them made again."""
+        """Free the rows that Spark keeps; if the table is read again, Spark makes them again."""
         self.kept.unpersist()
 
 
