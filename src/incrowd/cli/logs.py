@@ -123,7 +123,7 @@ Quiet = Annotated[
         "--quiet",
         is_eager=True,
         callback=_quiet,
-        help="No summary and no progress: what --json prints, warnings and errors alone.",
+        help="Print no summary and no progress: only warnings, errors and what --json asks for.",
     ),
 ]
 LogLevel = Annotated[
@@ -134,7 +134,7 @@ LogLevel = Annotated[
         is_eager=True,
         callback=_one_of("level", "--log-level", LEVELS),
         envvar="INCROWD_LOG_LEVEL",
-        help="What standard error tells: debug, info (stages and their times), warning (default) or error.",
+        help="What standard error shows: debug, info (stages and their times), warning (default) or error.",
     ),
 ]
 LogFormat = Annotated[

@@ -16,14 +16,22 @@ from incrowd.utility import METRICS, Metric
 
 __all__ = ["command_line", "markdown", "policy_file_schema", "public_names"]
 
+_REFERENCE = """\
+This page lists everything that is built in, with its parameters and its source. Look here for the
+names that a policy, `--model`, `--algorithm` and `--treat` take. [What each model
+stops](explanation/models.md) explains the models, [How the algorithms decide](algorithms.md) the
+algorithms, [What the figures mean](definitions.md) the metrics and the risks, and
+[Treatments](treatments.md) the treatments. The page is made from the code by `make docs`, and a
+test keeps it true."""
+
+_COMMANDS = """\
+This page has the help of every command, as `--help` prints it. [Tasks](how-to/tasks.md) has
+examples for each task. The page is made from the code by `make docs`, and a test keeps it true."""
+
 
 def markdown() -> str:
     """Return every registered entry with its parameters and its source, as Markdown."""
-    lines = [
-        "# Reference",
-        "",
-        "Made from the code by `make docs`; a test keeps it true.",
-    ]
+    lines = ["# Models, algorithms, metrics and treatments", "", *_wrapped(_REFERENCE)]
     lists: tuple[tuple[str, Registry[Any]], ...] = (
         ("Privacy models", MODELS),
         ("Algorithms", ALGORITHMS),
@@ -35,7 +43,7 @@ def markdown() -> str:
         lines += ["", f"## {title}"]
         for entry in registry:
             lines += ["", f"### {entry.name}", "", *_wrapped(f"{_capital(entry.summary)}.")]
-            lines += ["", *_wrapped(f"Source: {entry.paper}.")]
+            lines += ["", *_wrapped(f"Source: {entry.paper}.{_in_python(entry)}")]
             if issubclass(entry, PrivacyModel):
                 generalization, suppression = entry.monotone_words()
                 lines += ["", f"- Monotone under generalization: {generalization}."]
@@ -51,6 +59,12 @@ def markdown() -> str:
                     for name, declared in entry.parameters().items()
                 ]
     return "\n".join(lines) + "\n"
+
+
+def _in_python(entry: type) -> str:
+    import incrowd
+
+    return f" In Python: `ic.{entry.__name__}`." if hasattr(incrowd, entry.__name__) else ""
 
 
 def _capital(sentence: str) -> str:
@@ -69,7 +83,7 @@ def command_line() -> str:
 
     from incrowd.cli import app
 
-    lines = ["# Command line", "", "Made from the code by `make docs`; a test keeps it true."]
+    lines = ["# Command line", "", *_wrapped(_COMMANDS)]
 
     def add(command: Any, name: str) -> None:
         context = command.context_class(command, info_name=name, terminal_width=88, max_content_width=88)

@@ -60,7 +60,7 @@ class KMAnonymity(IdentityModel):
     power: int = parameter("rows of a person that the attacker knows; 0 for all", kind=int, default=2, low=0)
 
     name: ClassVar[str] = "km-anonymity"
-    summary: ClassVar[str] = "whoever knows several rows of a person faces at least k people"
+    summary: ClassVar[str] = "any rows that somebody knows of a person fit at least k people"
     paper: ClassVar[str] = "Terrovitis, Mamoulis and Kalnis 2008"
     limit_name: ClassVar[str] = "k"
     unasked: ClassVar[bool] = False

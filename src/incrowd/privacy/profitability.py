@@ -82,7 +82,7 @@ class Profitability(IdentityModel):
     publisher_benefit: float = parameter("benefit of a published record", kind=float, default=1200.0, low=0)
 
     name: ClassVar[str] = "profitability"
-    summary: ClassVar[str] = "publishing pays although attackers act for profit, or an attack does not pay"
+    summary: ClassVar[str] = "no attack for profit pays, or publishing pays although some attacks do"
     paper: ClassVar[str] = "Wan et al. 2015; Prasser et al. 2017"
     limit_name: ClassVar[str] = "payoff"
     unasked: ClassVar[bool] = False

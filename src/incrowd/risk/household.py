@@ -49,7 +49,7 @@ class Household(RiskModel):
     )
 
     name: ClassVar[str] = "household"
-    summary: ClassVar[str] = "whoever finds one member of a household has found all"
+    summary: ClassVar[str] = "risk that any member of a household is found, which exposes them all"
     paper: ClassVar[str] = "Hundepool et al. 2012"
 
     def applies(self, classes: EquivalenceClasses) -> bool:

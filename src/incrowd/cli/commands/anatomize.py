@@ -37,11 +37,11 @@ def anatomize(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Part the sensitive attribute from the others, in two tables.
+    """Release the sensitive attribute in a table of its own.
 
-    The tables are joined by groups of l different values.
+    A number for each group of l different values connects both tables.
 
-    The quasi-identifiers leave as they are, so whoever is in the table can be found in it.
+    The quasi-identifiers are released as they are, so everybody in the table can be found in it.
     """
     from dataclasses import replace
 

@@ -147,7 +147,7 @@ def anonymize(
         ),
     ] = False,
 ) -> None:
-    """Write a table that satisfies privacy models; tell the loss.
+    """Write a release that satisfies privacy models, and show what it lost.
 
     Nothing is written when a model cannot be satisfied.
     """
