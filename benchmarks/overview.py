@@ -225,7 +225,7 @@ def optimal(sizes: Sizes, machine: Machine) -> Iterator[Row]:
     counted = engine_for(table).count(schema)
     for limit in searches.LIMITS:
         case = searches.Case("Adult", counted, schema, [ic.KAnonymity(5)], limit, "loss")
-        found = searches.measured(case, sizes.repeat, 20.0)
+        found = searches.measured(case, sizes.repeat, most=120.0)
         yield Row(
             f"optimal recoding of Adult, k=5, {limit:.0%} suppressed",
             "ARX",
