@@ -83,6 +83,7 @@ def workbook() -> bytes:
         (workbook(), "an Excel workbook or another zip archive"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "an old Excel workbook"),
         (b"\0" * 12 + b"\xc2\xea\x81\x60" + b"\0" * 99, "a SAS data set"),
+        ("ASCII SPSS PORT FILE".encode("cp037") + b"\0" * 99, "an SPSS file of the portable kind"),
         (b"$FL2@(#) SPSS DATA FILE" + b"\0" * 99, "an SPSS file"),
         (b"<stata_dta><header>" + b"\0" * 99, "a Stata file"),
         (b"SQLite format 3\x00" + b"\0" * 99, "an SQLite database"),

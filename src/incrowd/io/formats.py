@@ -42,6 +42,8 @@ _SIGNATURES = (
     (_ZIP, "an Excel workbook or another zip archive"),
     (_OLE, "an old Excel workbook"),
     (b"\x00" * 12 + b"\xc2\xea\x81\x60", "a SAS data set"),
+    ("ASCII SPSS PORT FILE".encode("cp037"), "an SPSS file of the portable kind"),
+    (b"ASCII SPSS PORT FILE", "an SPSS file of the portable kind"),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"%PDF-", "a PDF"),
     (b"BZh", "a bzip2 archive"),
