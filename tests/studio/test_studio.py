@@ -12,8 +12,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import xlsxwriter
 
 import incrowd as ic
+from incrowd.io.files import read_table
 from incrowd.jobs.policy import Policy
 from incrowd.samples import hospital
 from spark_session import SOURCES
@@ -288,7 +290,10 @@ def test_a_table_of_a_database_is_opened_and_released(visit, tmp_path, studio):
     visit.go(6)
     visit.mark("run")
     visit.mark("look")
-    visit.reads("Rows of a database have no order")
+    visit.reads("each is found in the release by its quasi-identifiers")
+    visit.reads("Rows 1 to 8 of 300")
+    visit.mark("attack")
+    visit.until(lambda: "linkage" in visit.wait("[data-mark=attacked]").text, "the attacks")
     visit.go(8)
     assert "--table people" in visit.wait("[data-mark=command]").text
     assert len(visit.take("get-release", "release.csv").read_text().splitlines()) == 301
@@ -411,6 +416,35 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     assert studio.errors.read_text() == ""
 
 
+@pytest.mark.slow
+def test_the_sheet_of_a_workbook_is_named(visit, tmp_path, studio):
+    book = xlsxwriter.Workbook(tmp_path / "people.xlsx")
+    for name, rows in (("notes", 3), ("people", 40)):
+        book.add_worksheet(name).write_column(0, 0, ["age", *range(20, 20 + rows)])
+    book.close()
+    open_path(visit, tmp_path / "people.xlsx")
+    visit.reads("has several sheets")
+    visit.click(".q-expansion-item:has([data-field=sheet]) .q-item")
+    visit.fill("[data-field=sheet]", "none of them")
+    visit.mark("open")
+    visit.reads("it has 'notes', 'people'")
+    visit.fill("[data-field=sheet]", "people")
+    visit.mark("open")
+    visit.reads("40 rows, 1 columns")
+    visit.go(6)
+    visit.mark("run")
+    visit.wait("[data-mark=verdict]")
+    visit.go(8)
+    assert "--sheet people" in visit.wait("[data-mark=command]").text
+    policy, released = visit.take("get-policy", "policy.toml"), visit.take("get-release", "release.xlsx")
+    (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
+    run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
+    found, again = (sorted(read_table(path)[0].rows()) for path in (released, tmp_path / "release.xlsx"))
+    assert found == again
+    assert len(found) == 40
+    assert studio.errors.read_text() == ""
+
+
 def test_a_file_that_is_no_table_is_told_and_the_one_before_stays(visit, tmp_path):
     visit.mark("sample")
     visit.reads("2,000 rows")
@@ -496,6 +530,13 @@ def test_a_tree_is_edited_over_the_values_and_the_release_follows_it(visit, stud
     visit.click('[aria-label="Open [0-49]"]')
     visit.until(lambda: "[20-29]" in rows(), "the intervals")
     assert "[20-29]" in visit.wait("[data-mark=histogram]").text
+    # A group is split in one step, and the step taken back.
+    visit.click('[aria-label="Choose [30-39]"]')
+    visit.fill("[data-field=label]", "thirties")
+    visit.mark("split")
+    visit.until(lambda: "thirties" in rows(), "the new group")
+    visit.mark("undo")
+    visit.until(lambda: "thirties" not in rows(), "the step before")
     # By the keyboard or the mouse: choose, write, press.
     visit.click('[aria-label="Choose [20-29]"]')
     visit.click('[aria-label="Choose [30-39]"]')

@@ -14,6 +14,8 @@ __all__ = ["Job"]
 
 _EVERY = 0.2
 """Seconds between two looks at the progress."""
+_FIRST = "play_arrow"
+"""The picture of what a step is for."""
 
 
 class Job:
@@ -41,7 +43,7 @@ class Job:
         work: Callable[[Watched], Any],
         done: Callable[[Any], None],
         failed: Callable[[], None] | None = None,
-        icon: str = "play_arrow",
+        icon: str = _FIRST,
     ) -> None:
         self._page, self._work, self._done, self._failed = page, work, done, failed
         self._title, self._mark, self._icon = title, mark, icon
@@ -51,7 +53,8 @@ class Job:
         """Show the buttons, and the progress where the work goes on."""
         with ui.row().classes("items-center"):
             self._start = marked(ui.button(self._title, icon=self._icon, on_click=self.run), self._mark)
-            self._start.props("no-caps outline" if self._icon == "download" else "no-caps")
+            # What only looks or saves stands back behind what the step is for.
+            self._start.props("no-caps" if self._icon == _FIRST else "no-caps outline")
             self._stop = marked(
                 ui.button("Cancel", icon="stop", on_click=self._cancel), f"cancel-{self._mark}"
             )

@@ -65,7 +65,7 @@ class Page:
     def show(self, data: Path | tuple[str, str] | None) -> None:
         """Draw everything, and open the table that the command named."""
         ui.context.client.on_delete(self.close)
-        with ui.header().classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
+        with ui.header(wrap=False).classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
             words("h1", "incrowd studio", "text-white").style(
                 "font-size: 1.1rem; font-weight: 600; margin: 0"
             )
@@ -111,7 +111,7 @@ class Page:
             self._tab[step.name].set_enabled(step.ready())
         source = self.work.source
         self._main.props["data-open"] = "no" if source is None else "yes"
-        self._source.set_text("" if source is None else source.name)
+        self._source.set_text("" if source is None else source.told)
 
     def go(self, name: str) -> None:
         """Go to a step."""

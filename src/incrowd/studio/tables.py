@@ -45,6 +45,11 @@ class Source:
     database: Address | None = None
     table: str | None = None
 
+    @property
+    def told(self) -> str:
+        """What the page calls it."""
+        return self.name if self.table is None else f"{self.table} in {self.name}"
+
 
 @dataclass(frozen=True)
 class Column:

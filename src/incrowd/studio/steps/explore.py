@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ __all__ = ["Explore"]
 
 _FIRST = ("mondrian", "datafly")
 _SIZES = "2, 5, 10, 20"
+_ASIDE = 32
+"""Pixels by which a point stands beside another one of the same loss and risk."""
 
 
 class Explore:
@@ -42,8 +45,9 @@ class Explore:
         """Show what is compared."""
         heading("What would be lost?")
         note(
-            "Every algorithm runs with every class size k; the other limits stand. Nothing is released. "
-            "You may leave this step out."
+            "See what protection costs before you choose. Every algorithm runs with every class size k, the "
+            "least number of records that look alike; the other limits stand. Nothing is released. You may "
+            "leave this step out."
         )
         with ui.element("div").classes("fields"):
 
@@ -108,14 +112,19 @@ class Explore:
         """Show a button for every point, at its place."""
         losses = [each.loss for each in points.values()]
         risks = [each.risk for each in points.values()]
+        there: Counter[tuple[float, float]] = Counter()
         with marked(ui.element("div").classes("front"), mark):
+            words("span", "risk", "axis risk muted").props("aria-hidden=true")
+            words("span", "loss", "axis loss muted").props("aria-hidden=true")
             for number, point in points.items():
                 button = ui.button(number, on_click=lambda _, of=point.of: take(of)).props("round dense")
                 button.props["aria-label"] = (
                     f"Take {number}: {point.told}, loss {point.loss:.4g}, risk {point.risk:.1%}"
                 )
                 x, y = exploring.place(point.risk, risks), exploring.place(point.loss, losses)
-                button.style(f"left: {x:.2f}%; bottom: {y:.2f}%")
+                # Points at one place stand side by side.
+                button.style(f"left: {x:.2f}%; bottom: {y:.2f}%; margin-left: {_ASIDE * there[x, y]}px")
+                there[x, y] += 1
         note(exploring.ends(points))
 
     def _choice(self, points: dict[str, Point], mark: str, take: Callable[[Any], None]) -> None:
@@ -173,9 +182,9 @@ class Explore:
         space, examples = found
         points = exploring.of_lattice(space)
         with self._nodes:
-            proved = "none loses less" if space.proved else "others may lose less"
+            proved = "none loses less than the first" if space.proved else "others may lose less"
             note(
-                f"{len(space.nodes):,} of {space.size:,} nodes were looked at; than the first, {proved}. "
+                f"{len(space.nodes):,} of {space.size:,} nodes were looked at; {proved}. "
                 f"To the right: the mean risk. Upward: {space.metric}. None of these is beaten in both."
             )
             self._front(points, "nodes-front", self._take_node)

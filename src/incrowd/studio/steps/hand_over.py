@@ -33,6 +33,7 @@ class HandOver:
         """Show what can be taken."""
         work = self.page.work
         heading("Take it with you")
+        note("Save what may be published, and what makes the same release again without this page.")
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
                 words("div", "To publish", "name")

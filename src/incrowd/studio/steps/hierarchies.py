@@ -51,8 +51,9 @@ class Hierarchies:
         """Show the columns that may have a hierarchy, and the tree of one."""
         heading("How are values generalized?")
         note(
-            "A hierarchy says what a value may become. The drafts of the step before are recipes; here they "
-            "are trees over the values of your table. You may leave this step out."
+            "A hierarchy says what a value may become: 34 becomes 30-39, then 20-39, then *. The drafts of "
+            "the step before are recipes; here they are trees over the values of your table. You may leave "
+            "this step out."
         )
         names = self.page.work.choices.having("quasi", "sensitive")
         if not names:

@@ -50,7 +50,10 @@ class Limits:
         if self.page.work.assessment is None:
             self._reached = {}
         heading("What must the release satisfy?")
-        note("Every class of records that look alike has to satisfy all of these models.")
+        note(
+            "Set how well people are hidden: among how many records that look alike, and how open it stays "
+            "what is sensitive about them. Each class of records that look alike has to satisfy all models."
+        )
         self._begin()
         self._models = ui.column().classes("w-full")
         self._draw_models()

@@ -45,14 +45,7 @@ class Look:
         with marked(words("ul", ""), "sentences"):
             for sentence in document["sentences"]:
                 words("li", sentence)
-        heading("The same rows before and after" if self.page.work.same_rows else "Rows before and after", 3)
-        if self.page.work.same_rows:
-            note(
-                "Here they stand side by side for you. In the release the rows come in another order, unless "
-                "you keep theirs."
-            )
-        else:
-            note("Rows of a database have no order: those after are rows of the release, but not the same.")
+        self._tell_rows()
         self._from = 0
         with ui.row():
             back = ui.button("Rows before", on_click=lambda: self._turn(-_ROWS))
@@ -67,6 +60,23 @@ class Look:
         self._risk(document)
         self._fidelity()
         self._attacks()
+
+    def _tell_rows(self) -> None:
+        """Say whether the rows that follow are the same before and after, and how that is known."""
+        work = self.page.work
+        heading("The same rows before and after" if work.same_rows else "Rows before and after", 3)
+        if not work.same_rows:
+            note("Columns are treated, and rows of a database have no order: those after are other rows.")
+        elif work.source.database is not None:
+            note(
+                "Rows of a database have no order: each is found in the release by its quasi-identifiers. "
+                "These are the rows as they were when you opened the table."
+            )
+        else:
+            note(
+                "Here they stand side by side for you. In the release the rows come in another order, unless "
+                "you keep theirs."
+            )
 
     async def _turn(self, step: int) -> None:
         there = self._from + step

@@ -77,6 +77,7 @@ class Roles:
             "identify",
             lambda _: page.work.identifying(),
             self._identify,
+            icon="search",
         )
 
     def ready(self) -> bool:
@@ -88,7 +89,11 @@ class Roles:
         choices = self.page.work.choices
         self._chosen = set()
         heading("What is each column?")
-        note(f"The roles are {choices.told}. Check every one: nobody but you knows what others may know.")
+        note(
+            "Say for each column whether it names a person, helps to recognize one, or is what nobody should "
+            f"learn. The roles are {choices.told}. Check every one: nobody but you knows what others may "
+            "know."
+        )
         with ui.expansion("What the roles mean").props("dense").classes("w-full"), words("ul", ""):
             for meaning in _MEANINGS:
                 words("li", meaning)

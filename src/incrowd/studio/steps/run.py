@@ -38,7 +38,10 @@ class Run:
     def draw(self) -> None:
         """Show the settings of the search, and what starts and stops it."""
         heading("Make the release")
-        note("The search looks for the recoding that loses least. The release is measured anew at the end.")
+        note(
+            "Values are made coarser until every limit holds, and as little as possible is lost. The release "
+            "is measured anew at the end."
+        )
         with ui.column().classes("box"):
             self._algorithm()
             with ui.element("div").classes("fields"):

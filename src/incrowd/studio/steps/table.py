@@ -41,8 +41,8 @@ class Table:
         """Show the ways to choose a table, and the one that was chosen."""
         heading("Choose a table about people")
         note(
-            "Everything stays on this machine. A CSV (also .csv.gz) or Parquet file, or a folder of such; "
-            f"also {suffixes()}."
+            "Open a table whose rows are about people; everything stays on this machine. A CSV (also "
+            f".csv.gz) or Parquet file, or a folder of such; also {suffixes()}."
         )
         with ui.element("div").classes("halves"):
             with ui.column().classes("box"):
@@ -56,7 +56,7 @@ class Table:
                     marked(sample, "sample").props("no-caps outline")
                 with ui.expansion("A table of a database").props("dense").classes("w-full"):
                     self._database()
-                with ui.expansion("If a CSV is read wrongly").props("dense").classes("w-full"):
+                with ui.expansion("If a file is read wrongly").props("dense").classes("w-full"):
                     self._formats()
             with ui.column().classes("box"):
                 dropping("upload", self._uploaded)
