@@ -21,12 +21,6 @@ def shown(name: str) -> str:
     return command.get_help(command.context_class(command, info_name=f"incrowd {name}", terminal_width=80))
 
 
-def test_every_command_is_summarized_in_a_whole_line():
-    usage, *lines = shown("").splitlines()
-    assert "..." in usage
-    assert not [line for line in lines if line.endswith("...")]
-
-
 @pytest.mark.parametrize("name", [name for name, command in commands() if not isinstance(command, Commands)])
 def test_every_option_stands_once_under_a_heading(name):
     lines = shown(name).splitlines()

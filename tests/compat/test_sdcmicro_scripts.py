@@ -69,7 +69,7 @@ def test_what_is_not_taken_over_is_named_with_its_line(read):
         "line 5: createSdcObj: strataVar",
         "line 11: pram: pd is",
         "line 12: suda2: measures .*incrowd risk",
-        "line 13: report: measures .*--report",
+        "line 13: report: measures .*the report of a release",
         "line 15: mySpecialThing: is not read",
     ):
         assert re.search(line, told), (line, told)

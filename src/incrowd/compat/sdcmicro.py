@@ -45,8 +45,8 @@ _MEASURES = {
     "measure_risk": "incrowd risk", "freqCalc": "incrowd assess", "suda2": "incrowd risk",
     "indivRisk": "incrowd risk", "modRisk": "incrowd risk", "dRisk": "incrowd perturbation",
     "dRiskRMD": "incrowd perturbation", "dUtility": "incrowd perturbation",
-    "report": "anonymize --report", "extractManipData": "anonymize -o",
-    "writeSafeFile": "anonymize -o",
+    "report": "the report of a release", "extractManipData": "incrowd anonymize",
+    "writeSafeFile": "incrowd anonymize",
 }  # fmt: skip
 """Calls that change nothing, and what does the same here."""
 _SILENT = frozenset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,8 +41,8 @@ class _Recoded:
     schema: Schema
     frequency: FrequencyTable
     recoding: Recoding
-    rows: pl.LazyFrame
-    made: Callable[[pl.DataFrame], pl.DataFrame]
+    rows: pl.LazyFrame = field(repr=False)
+    made: Callable[[pl.DataFrame], pl.DataFrame] = field(repr=False)
 
     def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
         """Count the released cells by what was counted before, None where that does not tell."""

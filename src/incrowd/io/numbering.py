@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incrowd.io.columns import columns_named
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -39,7 +41,9 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
         return numbers, first
     # Two combinations have the same hash.
     plain = frame.rename({name: f"{place}" for place, name in enumerate(frame.columns)})
-    grouped = plain.with_row_index("row").group_by(*plain.columns, maintain_order=True).agg("row")
+    grouped = (
+        plain.with_row_index("row").group_by(columns_named(plain.columns), maintain_order=True).agg("row")
+    )
     places = np.empty(len(frame), np.int32)
     rows = grouped["row"].explode().to_numpy()
     places[rows] = np.repeat(np.arange(len(grouped), dtype=np.int32), grouped["row"].list.len())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,10 +107,10 @@ class ShuffledRows:
         What becomes of rows when they are in order, where they are shorter before; each row by itself.
     """
 
-    frame: pl.LazyFrame
+    frame: pl.LazyFrame = field(repr=False)
     order: RandomOrder
     memory: int
-    made: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    made: Callable[[pl.DataFrame], pl.DataFrame] | None = field(default=None, repr=False)
 
     def lazy(self) -> pl.LazyFrame:
         """Return a lazy frame of the rows in their random order."""

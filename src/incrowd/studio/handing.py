@@ -71,8 +71,12 @@ def command(work: Work) -> str:
         "table": given.table,
     }
     words = ["incrowd", "anonymize", work.source.name]
-    words += [word for name, value in named.items() if value is not None for word in (f"--{name}", value)]
-    return shlex.join([*words, *(["--stream"] if given.opened else [])])
+    words += [word for name, value in named.items() if value is not None for word in (_option(name), value)]
+    return shlex.join([*words, *([_option("stream")] if given.opened else [])])
+
+
+def _option(name: str) -> str:
+    return f"--{name}"
 
 
 def script(work: Work) -> str:

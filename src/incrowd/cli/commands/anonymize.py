@@ -147,7 +147,9 @@ def anonymize(
         ),
     ] = False,
 ) -> None:
-    """Write a release that satisfies privacy models, and show what it lost.
+    """Write a release that satisfies privacy models.
+
+    It shows what the release lost.
 
     Nothing is written when a model cannot be satisfied.
     """
