@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,8 +12,10 @@ import incrowd as ic
 from incrowd.algorithms import SearchProblem, optimal
 from incrowd.algorithms.lattice import Explorer
 from incrowd.algorithms.lattice.guide import Guide
+from incrowd.algorithms.lattice.proof import Proof
 from incrowd.engines import engine_for
 from incrowd.hierarchy.builders import Prefix
+from incrowd.progress import Silent
 from incrowd.utility import METRICS
 
 ROWS = 2000
@@ -53,6 +57,8 @@ def test_without_guesses_the_same_budget_is_not_enough(monkeypatch, from_the_top
     """Else the test above would not tell what the guesses do."""
     guided = ic.Optimal(budget="600").search(problem(limit)).lattice.best.score
     monkeypatch.setattr(Guide, "of", classmethod(lambda cls, explorer: None))
+    # What proves the bound finds good nodes, too.
+    monkeypatch.setattr(Proof, "of", classmethod(lambda cls, explorer, deadline: None))
     assert ic.Optimal(budget="600").search(problem(limit)).lattice.best.score > guided + worse
 
 
@@ -96,3 +102,17 @@ def test_a_lattice_of_one_node_has_nothing_to_guess(from_the_top):
     asked = SearchProblem(engine_for(frame).count(schema), [ic.KAnonymity(3)], schema.quasi, 0.1)
     space = ic.Optimal().search(asked).lattice
     assert space.best.levels == (1,)
+
+
+def test_progress_is_told_from_the_first_nodes_on(from_the_top):
+    """Chains of guesses come first, and on a large table they take seconds."""
+    told = []
+
+    class Telling(Silent):
+        def advance(self, done, total):
+            told.append(done / total)
+
+    ic.Optimal(budget="60").search(replace(problem(0.1), progress=Telling()))
+    assert len(told) > 30
+    assert told == sorted(told)
+    assert told[0] < 0.5 < told[-1]

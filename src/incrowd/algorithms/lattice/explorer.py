@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from incrowd.algorithms.base import SearchProblem
     from incrowd.algorithms.lattice.lattice import Lattice
     from incrowd.algorithms.lattice.loop import Loop
+    from incrowd.algorithms.lattice.score import Terms
     from incrowd.utility import Metric
 
 __all__ = ["Explorer"]
@@ -118,6 +119,14 @@ class Explorer:
             for node, rolled in zip(some, each_on_a_core(self._rolled, some), strict=True):
                 nodes[node] = self._known(node, rolled)
         return [nodes[node] for node in levels]
+
+    def terms(self) -> Terms | None:
+        """Return what nodes lose without suppression as a sum over attributes; None where it is none."""
+        return self._score.terms()
+
+    def may_be_starred(self, levels: tuple[int, ...]) -> bool:
+        """Say whether each attribute has a cell ``*`` at a node; one of ``*`` alone counts as suppressed."""
+        return all(self._cells.stars[j][level].any() for j, level in enumerate(levels))
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Guess what nodes lose, int64[nodes, attributes], that suppress such shares of the records."""

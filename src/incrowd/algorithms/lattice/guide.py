@@ -111,8 +111,16 @@ class Guide:
                 yield [node]
                 low, high = (low, middle) if node.suppressed <= wanted else (middle + 1, high)
 
-    def learn(self, nodes: Iterable[Node], *, better: bool) -> None:
-        """Take nodes into account that were looked at; `better` is whether one of them is the best so far."""
+    def learn(self, nodes: Iterable[Node], *, better: bool, own: bool = True) -> None:
+        """Take nodes into account that were looked at.
+
+        Parameters
+        ----------
+        better
+            Whether one of them is the best so far.
+        own
+            Whether it was the guide's turn, or its turn to wait.
+        """
         some = list(nodes)
         self._levels += [node.levels for node in some]
         self._suppressed += [node.suppressed for node in some]
@@ -121,7 +129,7 @@ class Guide:
         failed = [node.levels for node in some if node.fails_below]
         if failed:
             self._failed = np.vstack((self._failed, np.array(failed, np.int64)))
-        self._vain = 0 if better else self._vain + self._turn
+        self._vain = 0 if better else self._vain + (self._turn and own)
 
     def propose(self, many: int, beat: float) -> list[tuple[int, ...]]:
         """Return nodes that were not looked at, at most so many, of which a score below one is guessed."""

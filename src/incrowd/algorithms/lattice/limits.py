@@ -37,6 +37,21 @@ class Deadline:
         """Say whether a search that has looked at so many nodes is to stop."""
         return looked >= self.nodes or time.monotonic() >= self.end
 
+    @property
+    def timed(self) -> bool:
+        """Whether seconds are limited."""
+        return self.end < math.inf
+
+    @property
+    def seconds(self) -> float:
+        """How long the search may take."""
+        return self.end - self.start
+
+    @property
+    def passed(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self.start
+
     def left(self, looked: int) -> int:
         """Return how many nodes may still be looked at, as far as they are counted."""
         return int(min(self.nodes - looked, 2**31))

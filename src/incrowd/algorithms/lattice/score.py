@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,32 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice.rollup import Groups
     from incrowd.utility import Metric
 
-__all__ = ["Score", "score_by"]
+__all__ = ["Score", "Terms", "score_by"]
 
 _NO_CLASSES: dict[str, Any] = {**asdict(ClassCosts()), "everything": 0.0, "most": 0.0}
+
+
+class Terms(NamedTuple):
+    """What nodes lose without suppression, as a sum of one term per attribute.
+
+    Attributes
+    ----------
+    levels
+        Per attribute float64[levels of the lattice]: the term; it never falls from one level to the next.
+    logarithms
+        Whether the sum is the logarithm of 1 + score; it is the score itself otherwise.
+    """
+
+    levels: list[NDArray[np.float64]]
+    logarithms: bool
+
+    def total(self, score: float) -> float:
+        """Return the sum that a score is made of."""
+        return math.log1p(score) if self.logarithms else score
+
+    def score(self, total: float) -> float:
+        """Return the score that is made of a sum."""
+        return math.expm1(total) if self.logarithms else total
 
 
 class Score(ABC):
@@ -59,6 +83,10 @@ class Score(ABC):
     def floor(self, suppressed: int) -> float:
         """Return what no node falls below that suppresses so many records; 0 where nothing is known."""
         return 0.0
+
+    def terms(self) -> Terms | None:
+        """Return what nodes lose without suppression as a sum; None where it is none."""
+        return None
 
     def guess(self, nodes: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Guess what nodes lose that suppress such shares of the records; None where nothing tells it.
@@ -141,18 +169,31 @@ class _OfCells(Score):
     def least_scores(self) -> NDArray[np.float64]:
         """Return the score of every node without suppression."""
         total = np.zeros(1)
-        scale = self._weights.sum()
-        lattice = self._lattice
-        for j, (low, high) in enumerate(zip(lattice.lows, lattice.highs, strict=True)):
-            shares = self._shares[j][int(low) : int(high) + 1]
-            if self._aggregate == "max":
-                part = self._weights[j] * shares / self._weights.max()
+        terms = self.terms()
+        if terms is None:
+            for shares, weight in zip(self._free_shares(), self._weights, strict=True):
+                part = weight * shares / self._weights.max()
                 total = np.maximum(total[:, None], part[None, :]).ravel()
-                continue
-            geometric = self._aggregate == "geometric-mean"
-            part = self._weights[j] * (np.log1p(shares) if geometric else shares) / scale
+            return total
+        for part in terms.levels:
             total = (total[:, None] + part[None, :]).ravel()
-        return np.expm1(total) if self._aggregate == "geometric-mean" else total
+        return np.expm1(total) if terms.logarithms else total
+
+    def _free_shares(self) -> list[NDArray[np.float64]]:
+        """Return what attributes lose without suppression, at the levels of the lattice."""
+        bounds = zip(self._lattice.lows.tolist(), self._lattice.highs.tolist(), strict=True)
+        return [shares[low : high + 1] for shares, (low, high) in zip(self._shares, bounds, strict=True)]
+
+    def terms(self) -> Terms | None:
+        """Return the weighted losses of the attributes; under the largest of all there is no sum."""
+        if self._aggregate == "max":
+            return None
+        logarithms = self._aggregate == "geometric-mean"
+        parts = [np.log1p(shares) if logarithms else shares for shares in self._free_shares()]
+        scale = self._weights.sum()
+        return Terms(
+            [weight * part / scale for weight, part in zip(self._weights, parts, strict=True)], logarithms
+        )
 
     def of(
         self,
