@@ -20,8 +20,8 @@ import incrowd as ic
 from examples import examples
 from incrowd.engines import MemoryEngine
 from incrowd.engines.spark.errors import OTHER_VALUES
-from incrowd.jobs.distributed import check, cuts, rows
 from incrowd.jobs.distributed import blocks as module
+from incrowd.jobs.distributed import check, cuts, rows
 from incrowd.jobs.distributed.scale import Coder, TableStatistics, ranked
 from incrowd.kernels.counting import counts_per_key
 from incrowd.samples import hospital

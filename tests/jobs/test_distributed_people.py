@@ -10,8 +10,8 @@ import pytest
 import incrowd as ic
 from crossed import quick
 from incrowd.engines.spark import to_polars
-from incrowd.jobs.distributed import check
 from incrowd.jobs.distributed import blocks as module
+from incrowd.jobs.distributed import check
 from people_readings import Reading, people_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

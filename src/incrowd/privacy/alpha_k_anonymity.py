@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
 from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
-from incrowd.privacy.base import (
-    Columns,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-    attribute_parameter,
-    joint_parameter,
-    reached,
-)
+from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
 from incrowd.privacy.k_anonymity import KAnonymity, k_anonymity
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from incrowd.errors import ParameterError, SchemaError, TableError, setting
+from incrowd.errors import ParameterError, SchemaError, setting
 from incrowd.parameters import Configured, parameter
 from incrowd.privacy.results import EquivalenceClass, ModelResult
 from incrowd.table.wildcards import WILDCARDS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "EXAMPLES",
     "TOLERANCE",
-    "Columns",
     "IdentityModel",
     "Monotone",
     "PrivacyModel",
@@ -31,8 +30,6 @@ __all__ = [
     "describe_classes",
     "failing",
     "joint_parameter",
-    "reached",
-    "read_for",
 ]
 
 EXAMPLES = 10
@@ -40,9 +37,6 @@ EXAMPLES = 10
 
 TOLERANCE = 1e-12
 """Slack for sums in floating point; a limit is met with equality."""
-
-Columns = str | Iterable[str] | Mapping[str, object]
-"""One column, several, or several with their hierarchies, as `Schema` takes them."""
 
 
 def attribute_parameter() -> Any:
@@ -540,67 +534,3 @@ def failing(classes: EquivalenceClasses, accepted: NDArray[np.bool_]) -> dict[st
         "failing_people": None if classes.rows is None else classes.within(~accepted),
         "examples": describe_classes(classes, failed, EXAMPLES),
     }
-
-
-def reached(
-    model: PrivacyModel,
-    table: Any,
-    quasi: Columns,
-    sensitive: Columns = (),
-    *,
-    population: Any = None,
-    person: str | Sequence[str] = (),
-    weights: str | None = None,
-) -> float:
-    """Measure what a model's limit is compared with, over all sensitive attributes that it concerns.
-
-    Parameters
-    ----------
-    table, population
-        A pandas, Polars or PyArrow table, or the path of a CSV or Parquet file.
-    quasi, sensitive
-        Names of columns, or a mapping of names to hierarchies and kinds as `Schema` takes it.
-    person
-        The columns that say whose row it is.
-    weights
-        The column of sampling weights.
-
-    Raises
-    ------
-    TableError
-        When every record is suppressed, so that there is nothing to measure.
-    InputError
-        When the table cannot be read or lacks a column.
-    """
-    classes = read_for(model, table, quasi, sensitive, population=population, person=person, weights=weights)
-    results = [
-        result for result in model.measure(classes, asked=False) if result.quantity == model.limit_name
-    ]
-    found = [result.value for result in results if result.value is not None]
-    return min(found) if model.more_is_safer else max(found)
-
-
-def read_for(
-    model: PrivacyModel,
-    table: Any,
-    quasi: Columns,
-    sensitive: Columns = (),
-    *,
-    population: Any = None,
-    person: str | Sequence[str] = (),
-    weights: str | None = None,
-) -> EquivalenceClasses:
-    """Return the equivalence classes of a table with all that a model looks at; see `reached`."""
-    from incrowd.engines import read_classes
-    from incrowd.table.schema import Schema
-
-    schema = Schema(quasi=_columns(quasi), sensitive=_columns(sensitive), person=person, weights=weights)
-    classes = read_classes(table, schema, joint=model.is_joint, population=population)
-    if not classes.frequency.records:
-        raise TableError(f"{model.name}: every record is suppressed (* in every quasi-identifier)")
-    model.check_table(classes.frequency.counted)
-    return classes
-
-
-def _columns(columns: Columns) -> Mapping[str, object] | Iterable[str]:
-    return (columns,) if isinstance(columns, str) else columns

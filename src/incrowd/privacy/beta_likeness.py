@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
+from incrowd.privacy._one_call import Columns, reached
 from incrowd.privacy.base import (
     TOLERANCE,
-    Columns,
     Monotone,
     PrivacyModel,
     SensitiveModel,
     attribute_parameter,
     joint_parameter,
-    reached,
 )
 
 if TYPE_CHECKING:

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import (
-    Columns,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-    attribute_parameter,
-    joint_parameter,
-    reached,
-)
+from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel, attribute_parameter, joint_parameter
 
 if TYPE_CHECKING:
     import numpy as np

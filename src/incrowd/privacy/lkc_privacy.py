@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
 from incrowd.privacy._confidence import largest_shares, value_code, value_parameter
-from incrowd.privacy.base import (
-    Columns,
-    IdentityModel,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-    attribute_parameter,
-    reached,
-)
+from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel, SensitiveModel, attribute_parameter
 
 if TYPE_CHECKING:
     import numpy as np

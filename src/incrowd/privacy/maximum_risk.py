@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import (
-    Columns,
-    IdentityModel,
-    Monotone,
-    PrivacyModel,
-    reached,
-)
+from incrowd.privacy._one_call import Columns, reached
+from incrowd.privacy.base import IdentityModel, Monotone, PrivacyModel
 
 if TYPE_CHECKING:
     import numpy as np

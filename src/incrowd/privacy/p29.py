@@ -8,13 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import parameter
-from incrowd.privacy.base import (
-    Columns,
-    Monotone,
-    PrivacyModel,
-    SensitiveModel,
-    read_for,
-)
+from incrowd.privacy._one_call import Columns, read_for
+from incrowd.privacy.base import Monotone, PrivacyModel, SensitiveModel
 from incrowd.privacy.normalized_entropy import NormalizedEntropy
 from incrowd.privacy.results import ModelResult
 from incrowd.privacy.t_closeness import TCloseness

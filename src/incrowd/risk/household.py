@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.parameters import Parameter, parameter
-from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.risk.base import RiskModel
 from incrowd.risk.individual import individual_risk, risk_of_classes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError, SchemaError
 from incrowd.parameters import parameter
-from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.risk.base import RiskModel
 from incrowd.table.wildcards import WILDCARD

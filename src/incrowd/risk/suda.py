@@ -8,7 +8,7 @@ from math import comb, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.parameters import COUNT, PART, Parameter
-from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import PART
-from incrowd.privacy.base import Columns, read_for
+from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
 from incrowd.table.markup import InNotebooks
 
