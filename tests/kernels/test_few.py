@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.engines import engine_for
-from incrowd.kernels import counting, few, grouping, jit, lines
+from incrowd.kernels import counting, few, grouping, groups, jit, lines, mdav
 from incrowd.progress import Silent
 from incrowd.samples import hospital
 
@@ -107,6 +107,45 @@ def test_values_are_counted_alike(either, values):
         same(*either(lambda: [counting.class_sums(indptr, members, amounts)]))  # noqa: B023
 
 
+PLACE = st.sampled_from([-2.5, 0.0, 1 / 3, 1.0, 1e9])
+
+
+@given(st.lists(st.tuples(PLACE, PLACE, PLACE), min_size=1, max_size=40), st.integers(2, 5))
+def test_records_are_gathered_alike(points, k):
+    found = []
+    for gather in (mdav._gather, few.gather):
+        found.append(np.full(len(points), -1, np.int64))
+        gather(np.array(points), k, found[-1])
+    same(found[:1], found[1:])
+
+
+@given(st.lists(PLACE | st.integers(0, 9).map(float), min_size=1, max_size=40), st.integers(1, 8))
+def test_sorted_values_are_grouped_alike(values, least):
+    values = np.sort(np.array(values))
+    same([groups._last_groups(values, least)], [few.last_groups(values, least)])
+
+
+def test_what_would_not_fit_is_left_to_the_kernel(either, monkeypatch):
+    monkeypatch.setattr(groups, "_HELD", 100)
+    monkeypatch.setattr(few, "last_groups", lambda *_: pytest.fail("too large"))
+    values = np.arange(21.0)
+    same(*either(lambda: [groups.least_squares_groups(values, 5)]))
+
+
+def assigned_alike(policy, problem):
+    """Compare what the algorithm assigns by the kernels, and where the compiler is not loaded."""
+    found = []
+    real = jit._is_loaded
+    for loaded in (True, False):
+        jit._is_loaded = lambda loaded=loaded: loaded
+        try:
+            found.append(policy.algorithm.assign(problem))
+        finally:
+            jit._is_loaded = real
+    assert found[0][1] == found[1][1]
+    same(found[0][:1], found[1][:1])
+
+
 COLUMN = st.sampled_from([None, "1", "2", "2.5", "7", "30"])
 
 
@@ -123,16 +162,21 @@ def test_mondrian_cuts_alike(rows, k, weight, depth):
     schema = ic.Schema.of([first, ic.Attribute("b", "quasi"), ic.Attribute("c", "quasi")])
     policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.Mondrian(max_depth=depth))
     problem = policy.problem(engine_for(table).count(schema), schema.quasi, Silent())
-    found = []
-    real = jit._is_loaded
-    for loaded in (True, False):
-        jit._is_loaded = lambda loaded=loaded: loaded
-        try:
-            found.append(policy.algorithm.assign(problem))
-        finally:
-            jit._is_loaded = real
-    assert found[0][1] == found[1][1]
-    same(found[0][:1], found[1][:1])
+    assigned_alike(policy, problem)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(COLUMN, COLUMN, st.sampled_from([None, "x", "y", "z"])), min_size=1, max_size=200),
+    st.integers(1, 5),
+    st.sampled_from([1.0, 0.25]),
+)
+def test_mdav_gathers_alike(rows, k, weight):
+    table = pl.DataFrame(rows, {"a": pl.String, "b": pl.String, "c": pl.String}, orient="row")
+    schema = ic.Schema.of([ic.Attribute(name, "quasi", weight=weight) for name in "abc"])
+    policy = ic.Policy(schema, [ic.KAnonymity(min(k, len(rows)))], ic.MDAV())
+    problem = policy.problem(engine_for(table).count(schema).by_record(), schema.quasi, Silent())
+    assigned_alike(policy, problem)
 
 
 def test_mondrian_cuts_a_table_alike(either, monkeypatch):

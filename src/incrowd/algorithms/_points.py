@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.costs import Costs, farthest, measure, nearest, reach, take
+from incrowd.kernels.few import least_of
 from incrowd.kernels.grouping import group_columns, group_members
-from incrowd.kernels.jit import over_ranges
+from incrowd.kernels.jit import over_ranges, so_few
 
 if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
 
-__all__ = ["Points", "Unused", "class_cells", "costs_of"]
+__all__ = ["Points", "Unused", "UnusedByCost", "class_cells", "costs_of"]
 
 _BITS = 62
 _COMPACT_FROM = 64
+_FARTHER_THAN_ALL = np.iinfo(np.int64).max
 
 
 def costs_of(
@@ -158,31 +160,33 @@ class Points:
 
     Attributes
     ----------
+    first
+        int64[attributes + 1]: where the ranks of each attribute stand in the row of spots, and its end; see
+        `incrowd.kernels.costs`.
     spots
-        int32[points, attributes]: the spot of each point's rank; see `incrowd.kernels.costs`.
+        int32[points, attributes]: the spot of each point's rank.
     point_of_row
         int32[records]
     """
 
-    def __init__(self, frequency: FrequencyTable, costs: Costs) -> None:
+    def __init__(self, frequency: FrequencyTable) -> None:
         sizes = [domain.size for domain in frequency.domains]
+        self.first = np.cumsum([0, *sizes], dtype=np.int64)
         self.records = frequency.keys
         self.point_of_row, first = group_columns(frequency.codes, sizes, frequency.keys)
         self.indptr, self.rows = group_members(self.point_of_row, len(first))
         self.spots = np.empty((len(first), len(sizes)), np.int32)
         for j, codes in enumerate(frequency.codes):
-            self.spots[:, j] = codes[first] + costs.first[j]
-        self.costs = costs
-        self.attributes = np.arange(len(sizes))
+            self.spots[:, j] = codes[first] + self.first[j]
 
     def ranks(self, row: int) -> NDArray[np.int64]:
         """Return the rank of a record in each attribute."""
         spots = self.spots[self.point_of_row[row]]
-        return np.asarray(spots - self.costs.first[:-1], np.int64)
+        return np.asarray(spots - self.first[:-1], np.int64)
 
 
 class Unused:
-    """The records that no class has taken yet.
+    """The records that no class has taken yet, and how far they are from what was aimed at.
 
     Attributes
     ----------
@@ -190,20 +194,79 @@ class Unused:
         How many there are.
     class_of_row
         int32[records]: -1 for those.
+    near
+        int64[spots]: what a record is away for each of its spots. Whoever aims writes it.
     total
         int64[points]: a distance of each point; see `nearest` and `measure`.
     """
 
     def __init__(self, points: Points) -> None:
-        self.points = points
         self.left = points.records
-        self.cursor = points.indptr[:-1].copy()
-        self.ends = points.indptr[1:]
-        self.alive = np.arange(len(self.cursor))
         self.class_of_row = np.full(points.records, -1, np.int32)
-        self.total = np.zeros(len(self.cursor), np.int64)
-        self.near = np.zeros(int(points.costs.first[-1]), np.int64)
-        self._work = np.arange(len(self.alive) + 1)
+        self.near = np.zeros(int(points.first[-1]), np.int64)
+        self.total = np.zeros(len(points.spots), np.int64)
+        self._points = points
+        self._cursor = points.indptr[:-1].copy()
+        self._ends = points.indptr[1:]
+        self._alive = np.arange(len(points.spots))
+        self._work = np.arange(len(points.spots) + 1)
+
+    @staticmethod
+    def of(points: Points) -> Unused:
+        """Return the records of all points; few of them need no compiler."""
+        return _FewUnused(points) if so_few(points.records) else Unused(points)
+
+    def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
+        """Return the unused records nearest to what was aimed at, in order; ties go to the lowest row.
+
+        Parameters
+        ----------
+        add
+            Whether every distance is added to `total`.
+        """
+        found = over_ranges(
+            nearest, self._work, want, self._alive, self._points.spots, self.near, self._points.rows,
+            self._cursor, self._ends, self.total if add else self.total[:0],
+        )  # fmt: skip
+        distances = np.concatenate([distance for distance, _ in found])
+        rows = np.concatenate([row for _, row in found])
+        return np.asarray(rows[np.lexsort((rows, distances))[:want]])
+
+    def measure(self) -> None:
+        """Write the distance of every unused record to what was aimed at into `total`."""
+        over_ranges(
+            measure, self._work, self._alive, self._points.spots, self.near, self._cursor, self._ends,
+            self.total,
+        )  # fmt: skip
+
+    def farthest(self) -> int:
+        """Return the unused record with the largest `total`: of equal ones the lowest, -1 where none is."""
+        found = over_ranges(
+            farthest, self._work, self._alive, self._points.rows, self._cursor, self._ends, self.total
+        )
+        some = [(-total, row) for total, row in found if row >= 0]
+        return int(min(some)[1]) if some else -1
+
+    def take(self, rows: NDArray[np.int64], number: int) -> None:
+        """Put records into a class."""
+        take(rows, number, self._points.point_of_row, self._cursor, self.class_of_row)
+        self.left -= len(rows)
+        if len(self._alive) > _COMPACT_FROM and 2 * self.left < len(self._alive):
+            self._alive = self._alive[self._cursor[self._alive] < self._ends[self._alive]]
+            self._work = np.arange(len(self._alive) + 1)
+
+    def rest(self) -> NDArray[np.int64]:
+        """Return the records that are left, in order."""
+        return np.flatnonzero(self.class_of_row < 0)
+
+
+class UnusedByCost(Unused):
+    """Records whose distance is what it costs to put them into one class."""
+
+    def __init__(self, points: Points, costs: Costs) -> None:
+        super().__init__(points)
+        self._costs = costs
+        self._attributes = np.arange(points.spots.shape[1])
 
     def aim(
         self,
@@ -222,53 +285,53 @@ class Unused:
         centre
             Whether the distance is that of two records, which counts what their own ranks cost.
         """
-        costs = self.points.costs
-        reach(costs, lo, hi, self.points.attributes if which is None else which, self.near)
+        costs = self._costs
+        reach(costs, lo, hi, self._attributes if which is None else which, self.near)
         if centre:
             self.near += costs.own
             self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
 
-    def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
-        """Return the unused records nearest to what was aimed at, in order; ties go to the lowest row.
 
-        Parameters
-        ----------
-        add
-            Whether every distance is added to `total`.
-        """
-        found = over_ranges(
-            nearest, self._work, want, self.alive, self.points.spots, self.near, self.points.rows,
-            self.cursor, self.ends, self.total if add else self.total[:0],
-        )  # fmt: skip
-        distances = np.concatenate([distance for distance, _ in found])
-        rows = np.concatenate([row for _, row in found])
-        return np.asarray(rows[np.lexsort((rows, distances))[:want]])
+class _FewUnused(Unused):
+    """Records that are so few that NumPy does the same before the compiler is loaded.
+
+    Here `total` is int64[rows]: that of the unused records among `_rows`, and -1 for used ones.
+    """
+
+    def __init__(self, points: Points) -> None:
+        super().__init__(points)
+        self._rows = np.arange(points.records)
+        self._columns = np.ascontiguousarray(points.spots[points.point_of_row].T, np.intp)
+        self.total = np.zeros(points.records, np.int64)
+
+    def _distances(self) -> NDArray[np.int64]:
+        found = np.zeros(len(self._rows), np.int64)
+        for column in self._columns:
+            found += self.near[column]
+        return found
+
+    def nearest(self, want: int, *, add: bool = False) -> NDArray[np.int64]:
+        away = self._distances()
+        if add:
+            self.total[self.total >= 0] += away[self.total >= 0]
+        away[self.total < 0] = _FARTHER_THAN_ALL
+        return self._rows[least_of(away, min(want, self.left))]
 
     def measure(self) -> None:
-        """Write the distance of every unused record to what was aimed at into `total`."""
-        over_ranges(
-            measure, self._work, self.alive, self.points.spots, self.near, self.cursor, self.ends, self.total
-        )
+        np.copyto(self.total, self._distances(), where=self.total >= 0)
 
     def farthest(self) -> int:
-        """Return the unused record with the largest `total`: of equal ones the lowest, -1 where none is."""
-        found = over_ranges(
-            farthest, self._work, self.alive, self.points.rows, self.cursor, self.ends, self.total
-        )
-        some = [(-total, row) for total, row in found if row >= 0]
-        return int(min(some)[1]) if some else -1
+        place = int(self.total.argmax()) if self.left else -1
+        return int(self._rows[place]) if place >= 0 else -1
 
     def take(self, rows: NDArray[np.int64], number: int) -> None:
-        """Put records into a class."""
-        take(rows, number, self.points.point_of_row, self.cursor, self.class_of_row)
+        self.class_of_row[rows] = number
         self.left -= len(rows)
-        if len(self.alive) > _COMPACT_FROM and 2 * self.left < len(self.alive):
-            self.alive = self.alive[self.cursor[self.alive] < self.ends[self.alive]]
-            self._work = np.arange(len(self.alive) + 1)
-
-    def rest(self) -> NDArray[np.int64]:
-        """Return the records that are left, in order."""
-        return np.flatnonzero(self.class_of_row < 0)
+        self.total[np.searchsorted(self._rows, rows)] = -1
+        if len(self._rows) > _COMPACT_FROM and 2 * self.left < len(self._rows):
+            unused = self.total >= 0
+            self._rows, self._columns = self._rows[unused], self._columns[:, unused]
+            self.total = self.total[unused]
 
 
 def class_cells(

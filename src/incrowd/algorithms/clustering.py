@@ -51,11 +51,12 @@ class Clustering(LocalAlgorithm):
         """Cluster the records."""
         import numpy as np
 
-        from incrowd.algorithms._points import Points, Unused, costs_of
+        from incrowd.algorithms._points import Points, UnusedByCost, costs_of
         from incrowd.kernels.costs import nearest_centroid
 
-        points = Points(problem.frequency, costs_of(problem.frequency, problem.attributes, levels=True))
-        unused = Unused(points)
+        costs = costs_of(problem.frequency, problem.attributes, levels=True)
+        points = Points(problem.frequency)
+        unused = UnusedByCost(points, costs)
         k = problem.least
         centroids: list[int] = []
         centroid = 0
@@ -71,5 +72,5 @@ class Clustering(LocalAlgorithm):
                 problem.progress.advance(points.records - unused.left, points.records)
         rest = unused.rest()
         spots = points.spots[points.point_of_row]
-        unused.class_of_row[rest] = nearest_centroid(points.costs, spots[rest], spots[centroids])
+        unused.class_of_row[rest] = nearest_centroid(costs, spots[rest], spots[centroids])
         return unused.class_of_row, len(centroids)

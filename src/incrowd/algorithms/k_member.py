@@ -50,12 +50,12 @@ class KMember(LocalAlgorithm):
         """Cluster the records."""
         import numpy as np
 
-        from incrowd.algorithms._points import Points, Unused, costs_of
+        from incrowd.algorithms._points import Points, UnusedByCost, costs_of
         from incrowd.kernels.costs import Clusters, cell_costs, cheapest_class
 
         costs = costs_of(problem.frequency, problem.attributes, heights=True)
-        points = Points(problem.frequency, costs)
-        unused = Unused(points)
+        points = Points(problem.frequency)
+        unused = UnusedByCost(points, costs)
         k = problem.least
         random = np.random.default_rng(problem.seed)
         most = max(points.records // k, 1)
@@ -71,7 +71,7 @@ class KMember(LocalAlgorithm):
             lo = points.ranks(last)
             hi = lo.copy()
             unused.take(np.array([last]), count)
-            changed = points.attributes
+            changed = None
             for _ in range(k - 1):
                 unused.aim(lo, hi, changed)
                 last = int(unused.nearest(1)[0])

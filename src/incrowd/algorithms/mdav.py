@@ -54,10 +54,10 @@ class MDAV(LocalAlgorithm):
         """Cluster the records."""
         import numpy as np
 
-        from incrowd.algorithms._points import Points, Unused, costs_of
+        from incrowd.algorithms._points import Points, Unused
 
-        points = Points(problem.frequency, costs_of(problem.frequency, problem.attributes))
-        unused = Unused(points)
+        points = Points(problem.frequency)
+        unused = Unused.of(points)
         space = _Space(problem, points, unused)
         k = problem.least
         count = 0
@@ -65,23 +65,27 @@ class MDAV(LocalAlgorithm):
         def gather(centre: int) -> None:
             unused.take(np.array([centre]), count)
             space.leave(np.array([centre]))
-            space.aim_at(centre)
             others = unused.nearest(k - 1)
             unused.take(others, count)
             space.leave(others)
 
         while unused.left >= 3 * k:
-            space.aim_at_average()
-            gather(unused.farthest())
+            outermost = space.outermost()
+            space.aim_at(outermost)
+            unused.measure()
+            gather(outermost)
             count += 1
             # Distances are still those to the outermost record.
-            gather(unused.farthest())
+            opposite = unused.farthest()
+            space.aim_at(opposite)
+            gather(opposite)
             count += 1
             if not count % 32:
                 problem.progress.advance(points.records - unused.left, points.records)
         if unused.left >= 2 * k:
-            space.aim_at_average()
-            gather(unused.farthest())
+            outermost = space.outermost()
+            space.aim_at(outermost)
+            gather(outermost)
             count += 1
         unused.class_of_row[unused.rest()] = count
         return unused.class_of_row, count + 1
@@ -96,10 +100,12 @@ class _Space:
         frequency = problem.frequency
         self.points = points
         self.unused = unused
-        self.first = points.costs.first
+        self.first = points.first
+        self.ends = list(zip(self.first[:-1].tolist(), self.first[1:].tolist(), strict=True))
         spots = int(self.first[-1])
         self.attribute_of = np.repeat(np.arange(len(frequency.domains)), np.diff(self.first))
-        self.weight = np.array([attribute.weight for attribute in problem.attributes], np.float64)
+        weight = np.array([attribute.weight for attribute in problem.attributes], np.float64)
+        self.weight = weight[self.attribute_of]
         # NaN: a category, or the missing value of a number.
         self.place = np.full(spots, np.nan)
         self.left = np.zeros(spots, np.int64)
@@ -114,12 +120,14 @@ class _Space:
             mean = (records * values).sum() / max(records.sum(), 1)
             deviation = np.sqrt((records * (values - mean) ** 2).sum() / max(records.sum(), 1))
             self.place[here][known] = (values - mean) / (deviation or 1.0)
+        self.known = ~np.isnan(self.place)
+        self.number = np.nan_to_num(self.place)
         # The largest distance that there may be has to fit.
         widest = [
             1.0 + (np.nanmax(part) - np.nanmin(part)) ** 2 if not np.isnan(part).all() else 1.0
-            for part in (self.place[a:b] for a, b in zip(self.first[:-1], self.first[1:], strict=True))
+            for part in (self.place[a:b] for a, b in self.ends)
         ]
-        largest = float(np.dot(self.weight, widest)) or 1.0
+        largest = float(np.dot(weight, widest)) or 1.0
         self.scale = 2.0 ** (_BITS - int(np.ceil(np.log2(largest))) - 1)
 
     def leave(self, rows: NDArray[np.int64]) -> None:
@@ -129,29 +137,28 @@ class _Space:
         np.subtract.at(self.left, self.points.spots[self.points.point_of_row[rows]].ravel(), 1)
 
     def aim_at(self, row: int) -> None:
-        """Measure squared distances to a record."""
+        """Aim at a record: distances are squared ones."""
         spots = self.points.spots[self.points.point_of_row[row]]
         self._aim(self.place[spots], spots)
 
-    def aim_at_average(self) -> None:
-        """Measure squared distances to the average of the records that are left."""
+    def outermost(self) -> int:
+        """Return the record that is farthest from the average of the records that are left."""
         import numpy as np
 
-        known = ~np.isnan(self.place)
         starts = self.first[:-1]
-        records = np.add.reduceat(np.where(known, self.left, 0), starts)
-        sums = np.add.reduceat(np.where(known, self.left * np.nan_to_num(self.place), 0.0), starts)
+        records = np.add.reduceat(np.where(self.known, self.left, 0), starts)
+        sums = np.add.reduceat(np.where(self.known, self.left * self.number, 0.0), starts)
         average = np.where(records > 0, sums / np.maximum(records, 1), np.nan)
-        mode = np.array(
-            [a + int(np.argmax(self.left[a:b])) for a, b in zip(starts, self.first[1:], strict=True)]
-        )
+        mode = np.array([a + self.left[a:b].argmax() for a, b in self.ends])
         self._aim(average, mode)
+        self.unused.measure()
+        return self.unused.farthest()
 
     def _aim(self, centre: NDArray[np.float64], spots: NDArray[np.integer]) -> None:
         import numpy as np
 
         gap = (self.place - centre[self.attribute_of]) ** 2
-        apart = np.arange(len(gap)) != spots[self.attribute_of]
-        squared = np.where(np.isnan(gap), apart, gap) * self.weight[self.attribute_of]
-        self.unused.near[:] = np.rint(squared * self.scale).astype(np.int64)
-        self.unused.measure()
+        apart = np.ones(len(gap))
+        apart[spots] = 0.0
+        squared = np.where(np.isnan(gap), apart, gap) * self.weight
+        self.unused.near[:] = np.rint(squared * self.scale)

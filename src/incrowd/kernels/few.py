@@ -15,7 +15,19 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from incrowd.kernels.partition_arrays import Axes, Keys, Partitions, Sides
 
-__all__ = ["arrange", "class_counts", "class_sums", "fill_members", "first_ids", "propose", "scan", "spans"]
+__all__ = [
+    "arrange",
+    "class_counts",
+    "class_sums",
+    "fill_members",
+    "first_ids",
+    "gather",
+    "last_groups",
+    "least_of",
+    "propose",
+    "scan",
+    "spans",
+]
 
 
 def scan(data: bytes, mark: bytes, limit: int) -> tuple[int, int, int, int, int] | None:
@@ -97,6 +109,72 @@ def class_sums(
     before = np.zeros(len(members) + 1, np.int64)
     np.cumsum(amounts[members], out=before[1:])
     return before[indptr[1:]] - before[indptr[:-1]]
+
+
+def least_of(values: NDArray[np.number], want: int) -> NDArray[np.int64]:
+    """Return the places of the least values, in order; of equal ones the first: int64[want]."""
+    if not want:
+        return np.zeros(0, np.int64)
+    near = np.flatnonzero(values <= np.partition(values, want - 1)[want - 1])
+    return near[np.argsort(values[near], kind="stable")[:want]]
+
+
+def last_groups(values: NDArray[np.float64], least: int) -> NDArray[np.int64]:
+    """Return the size of the last group in the best grouping of the first i values; see `groups`."""
+    count, sizes = len(values), 2 * least - 1
+    # Of the last `size` values before each place: their mean and squares, as far as there are so many.
+    mean, squares = np.zeros(count + 1), np.zeros(count + 1)
+    error = np.full((count + 1, least), np.inf)
+    for size in range(1, min(sizes, count) + 1):
+        last = values[: count + 1 - size]
+        gap = last - mean[size:]
+        mean[size:] += gap / size
+        squares[size:] += gap * (last - mean[size:])
+        if size >= least:
+            error[size:, size - least] = squares[size:]
+    # What there are too few values before is never best.
+    best = np.full(count + 1 + sizes, np.inf)
+    best[sizes] = 0.0
+    found = np.zeros(count + 1, np.int64)
+    for end in range(least, count + 1):
+        each = best[end : end + least][::-1] + error[end]
+        size = each.argmin()
+        if each[size] < np.inf:
+            best[end + sizes], found[end] = each[size], size + least
+    return found
+
+
+def gather(points: NDArray[np.float64], k: int, group: NDArray[np.int64]) -> None:
+    """Write for each record the number of its group; see `mdav`."""
+    left = np.arange(len(points))
+    number = 0
+    while len(left) >= 2 * k:
+        here = points[left]
+        # Added up one after the other, as the loop does.
+        away = _squares(here, np.cumsum(here, axis=0)[-1] / len(left))
+        away = _squares(here, here[away.argmax()])
+        farthest = here[away.argmax()]
+        left = _without(left, least_of(away, k), number, group)
+        number += 1
+        if len(left) >= 2 * k:
+            left = _without(left, least_of(_squares(points[left], farthest), k), number, group)
+            number += 1
+    group[left] = number
+
+
+def _squares(points: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
+    gaps = points - centre
+    total = np.zeros(len(points))
+    for gap in gaps.T:
+        total += gap * gap
+    return total
+
+
+def _without(
+    left: NDArray[np.int64], taken: NDArray[np.int64], number: int, group: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    group[left[taken]] = number
+    return np.delete(left, taken)
 
 
 def spans(keys: Keys, parts: Partitions, axes: Axes) -> None:

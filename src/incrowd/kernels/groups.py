@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled
+from incrowd.kernels import few
+from incrowd.kernels.jit import compiled, so_few
 
 __all__ = ["least_squares_groups"]
+
+_HELD = 1 << 20
 
 
 @compiled
@@ -45,7 +48,9 @@ def least_squares_groups(values: NDArray[np.float64], least: int) -> NDArray[np.
     -------
     int64[groups]: where each group starts.
     """
-    last = _last_groups(values, least)
+    # NumPy holds an error for each size of each last group.
+    small = so_few(len(values)) and len(values) * least <= _HELD
+    last = few.last_groups(values, least) if small else _last_groups(values, least)
     starts = []
     at = len(values)
     while at > 0:

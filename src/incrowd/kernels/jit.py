@@ -116,8 +116,7 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
     """
     items = len(work) - 1
     total = int(work[-1] - work[0]) if items > 0 else 0
-    threads = thread_count()
-    if items <= 1 or threads == 1 or total < PARALLEL_FROM or _alone.get():
+    if items <= 1 or total < PARALLEL_FROM or _alone.get() or (threads := thread_count()) == 1:
         return [kernel(0, items, *arguments)]
     # More ranges than threads, so that one slow range does not leave the other cores idle.
     marks = work[0] + total * np.arange(1, threads * 4) // (threads * 4)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled
+from incrowd.kernels import few
+from incrowd.kernels.jit import compiled, so_few
 
 __all__ = ["mdav_groups"]
 
@@ -25,7 +26,8 @@ def mdav_groups(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     int64[records]: numbers from 0 without gaps.
     """
     group = np.full(len(points), -1, np.int64)
-    _gather(np.ascontiguousarray(points), k, group)
+    gather = few.gather if so_few(len(points)) else _gather
+    gather(np.ascontiguousarray(points), k, group)
     return group
 
 
