@@ -104,8 +104,19 @@ LOSING = [
     ic.BetaLikeness(0.8, "enhanced", attribute="s"),
     ic.BetaLikeness(0.5),
     ic.AlphaKAnonymity(0.5, 1, attribute="s"),
+    ic.AlphaKAnonymity(0.4, 1),
+    ic.AlphaKAnonymity(0.3, 1, "p", attribute="s"),
+    ic.BetaLikeness(0.2, attribute="n"),
+    ic.DeltaDisclosure(0.5, attribute="h"),
+    ic.DeltaDisclosure(1, attribute="s"),
+    ic.LDiversity(2, attribute="s"),
+    ic.LDiversity(3, attribute="n"),
     ic.LDiversity(2, "entropy", attribute="s"),
+    ic.LDiversity(2.5, "entropy", attribute="n"),
+    ic.LDiversity(3, "entropy", attribute="h"),
     ic.LDiversity(2, "recursive", c=1.5, attribute="s"),
+    ic.LDiversity(1, "recursive", c=0.7, attribute="n"),
+    ic.LDiversity(3, "recursive", c=2, attribute="n"),
 ]
 
 
@@ -120,7 +131,8 @@ def test_what_a_class_must_lose_is_lost_in_every_part_that_satisfies_the_model(m
     frame = pl.DataFrame(
         {
             "id": [f"{row}" for row in range(rows)],
-            "s": [data.draw(values) for _ in range(rows)],
+            # One model names a value, which therefore occurs.
+            "s": [data.draw(values) for _ in range(rows - 1)] + ["p"],
             "n": [data.draw(st.integers(1, 4)) for _ in range(rows)],
             "h": [data.draw(st.sampled_from(["x1", "x2", "y1"])) for _ in range(rows)],
         }

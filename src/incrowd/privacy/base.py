@@ -442,6 +442,15 @@ class SensitiveModel(PrivacyModel):
         """Return `positions`."""
         return self.positions(frequency)
 
+    def counts_records(self, classes: EquivalenceClasses) -> bool:
+        """Whether each record of a class counts once, with one value of each attribute, which is its own."""
+        return not (
+            self.is_joint
+            or classes.counted is not classes
+            or classes.frequency.spread is not None
+            or any(classes.singles(each) is not None for each in self.positions(classes.frequency))
+        )
+
     def values(
         self, classes: EquivalenceClasses, attribute: int | None
     ) -> NDArray[np.float64] | NDArray[np.int64]:

@@ -77,27 +77,20 @@ class BetaLikeness(SensitiveModel):
         return Monotone(generalization=True, suppression=True)
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records of a class without which its most frequent value has the share that it may have.
-
-        A value of the share p that may have c at most leaves when the share (p - c) / (1 - c) of the class
-        does, all of them with that value.
-        """
+        """Return the records of a class without which no value has a larger share than it may have."""
         import numpy as np
 
-        attributes = self.positions(classes.frequency)
-        by_record = classes.counted is classes and classes.frequency.spread is None
-        if self.is_joint or not by_record or any(classes.singles(each) is not None for each in attributes):
-            return super().certain_losses(classes)
         lost = super().certain_losses(classes)
-        for attribute in attributes:
-            ratios, whole = classes.lifts(attribute)
+        if not self.counts_records(classes):
+            return lost
+        from incrowd.kernels.capping import beyond_shares
+
+        for attribute in self.positions(classes.frequency):
+            _, whole = classes.lifts(attribute)
             gain = self.beta if self.kind == "basic" else np.minimum(self.beta, -np.log(whole))
-            most = np.minimum(whole * (1 + gain), 1.0)
-            beyond = np.maximum(ratios * whole - most, 0) / np.maximum(1 - most, TOLERANCE)
-            starts = classes.counts(attribute).indptr[:-1]
-            # Rounded down, so that an error of rounding never makes it more.
-            least = np.ceil(classes.sizes * np.maximum.reduceat(beyond, starts) * (1 - 1e-9) - 1e-6)
-            lost = np.where(lost > 0, np.maximum(lost, least.astype(np.int64)), 0)
+            limits = np.minimum(whole * (1 + gain), 1.0)
+            failing = ~self.accepts(self.values(classes, attribute))
+            lost = np.maximum(lost, beyond_shares(classes.counts(attribute), failing, limits))
         return lost
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:

@@ -121,6 +121,36 @@ class LDiversity(SensitiveModel):
         distinct = self.kind == "distinct" and not self.joint
         return Monotone(generalization=distinct, suppression=True, absorbing=distinct)
 
+    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """Return the records of a class without which its values are diverse: what is above a cap.
+
+        A class with fewer than l values has no diverse part, so it loses every record.
+        """
+        import numpy as np
+
+        lost = super().certain_losses(classes)
+        if self.kind == "grassberger" or not self.counts_records(classes):
+            return lost
+        for attribute in self.positions(classes.frequency):
+            failing = ~self.accepts(self.values(classes, attribute))
+            lost = np.maximum(lost, self._beyond(classes, attribute, failing))
+        return lost
+
+    def _beyond(
+        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return what failing classes lose for one attribute at least."""
+        import numpy as np
+
+        from incrowd.kernels.capping import beyond_entropy, beyond_tail
+
+        counts = classes.counts(attribute)
+        if self.kind == "entropy":
+            return beyond_entropy(counts, failing, self.l)
+        if self.kind == "recursive":
+            return beyond_tail(counts, failing, int(self.l), float(self.c or 0))
+        return np.where(failing, classes.sizes, 0)
+
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the diversity of each class."""
         import numpy as np
