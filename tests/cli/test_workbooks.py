@@ -78,6 +78,12 @@ def test_the_verifier_reads_what_the_engine_reads(tmp_path):
     assert as_texts(theirs) == as_texts(ours)
 
 
+def test_names_may_be_numbers(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", [["town", 2023, 2024.5], ["Lund", 1, 2]])
+    assert read_table(path)[0].columns == ["town", "2023", "2024.5"]
+    assert pl.read_parquet(as_parquet(path, tmp_path)).columns == ["town", "2023", "2024.5"]
+
+
 def test_a_table_leaves_as_it_came_in_a_sheet_of_the_same_name(tmp_path):
     table, csv_format = read_table(workbook(tmp_path / "a.xlsx"))
     out = tmp_path / "b.xlsx"

@@ -273,6 +273,22 @@ def test_missing_codes_of_sas_survive(tmp_path, version):
         assert pd.read_sas(out, encoding="infer")["INCOME"].tolist()[3] == -0.25
 
 
+def test_missing_codes_of_sas_are_found_whatever_places_the_fields_claim(tmp_path):
+    """Some files of SAS state another order than the fields have."""
+    table = pl.DataFrame({"S": ["text"] * 3, "A": [1.0, None, 2.0], "B": [4.0, 5.0, None]})
+    path = tmp_path / "a.xpt"
+    pyreadstat.write_xport(table, path, file_format_version=8)
+    data = bytearray(path.read_bytes())
+    missing = data.index(b"\x2e" + bytes(7))
+    data[missing] = ord("R")
+    fields = data.index(b"HEADER RECORD*******NAM") + 80
+    for number, place in enumerate((16, 0, 8)):
+        data[fields + 140 * number + 84 : fields + 140 * number + 88] = place.to_bytes(4, "big")
+    path.write_bytes(data)
+    assert read_table(path)[0]["A"].to_list() == ["1", ".R", "2"]
+    assert pl.read_parquet(as_parquet(path, tmp_path))["A"].to_list() == ["1", ".R", "2"]
+
+
 def test_two_codes_of_one_label_stay_apart(tmp_path):
     table = pl.DataFrame({"x": [1, 2, 3, 4]}, schema={"x": pl.Int32})
     path = tmp_path / "a.dta"

@@ -16,6 +16,7 @@ import pytest
 import incrowd as ic
 from incrowd.errors import TableError
 from incrowd.io.files import CsvFormat, read_table, write_table
+from incrowd.verification.other_kinds import as_parquet
 
 SCHEMA = ic.Schema(quasi=["age"], unlisted="keep")
 AGES = [30, 31, 32, 33] * 3
@@ -112,6 +113,32 @@ def test_types_leave_as_they_came(tmp_path):
         name: column.to_pylist() for name, column in columns.items()
     }
     assert found.schema.field("money").type == pa.decimal128(10, 2)
+
+
+def test_a_duration_and_a_type_with_a_name_leave_as_they_came(tmp_path):
+    waits = pa.array([dt.timedelta(seconds=90), None] * 6, pa.duration("s"))
+    kept = released(tmp_path, "a.feather", wait=waits, id=pa.array([b"0123456789abcdef"] * 12, pa.uuid()))
+    assert kept["wait"].to_pylist() == waits.to_pylist()
+    assert kept["id"][0].as_py() == b"0123456789abcdef"
+
+
+UNIONS = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+UNREAD = {
+    "a union": pa.table({"a": UNIONS}),
+    "two columns of one name": pa.table([pa.array([1]), pa.array([2.5])], ["a", "a"]),
+    "long decimals": pa.table({"a": pa.array([Decimal("1.5")], pa.decimal256(50, 2))}),
+}
+
+
+@pytest.mark.parametrize("what", UNREAD)
+def test_types_of_arrow_that_are_not_read_are_told(tmp_path, what):
+    table = UNREAD[what]
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(TableError, match="has columns of one name, or of a type that is not read here"):
+        read_table(tmp_path / "a.arrow")
+    with pytest.raises(TableError, match="cannot be read as Arrow IPC"):
+        as_parquet(tmp_path / "a.arrow", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +81,14 @@ def special_missing(path: Path, cells: Mapping[str, list[Any]]) -> None:
     data = path.read_bytes()
     start = data.index(b"HEADER RECORD*******NAM")
     fields = [data[start + _CARD + 140 * n : start + _CARD + 140 * (n + 1)] for n in range(len(cells))]
-    width = sum(int.from_bytes(field[4:6], "big") for field in fields)
+    # Fields follow each other, whatever places they say they have.
+    ends = list(accumulate((int.from_bytes(field[4:6], "big") for field in fields), initial=0))
+    width = ends[-1]
     first = data.index(b"HEADER RECORD*******OBS", start) + _CARD
-    for field, values in zip(fields, cells.values(), strict=True):
+    for field, place, values in zip(fields, ends[:-1], cells.values(), strict=True):
         if field[1] != 1:
             continue
-        at = first + int.from_bytes(field[84:88], "big")
+        at = first + place
         for row, value in enumerate(values):
             if value is None:
                 held = data[at + row * width : at + row * width + 1]

@@ -62,7 +62,7 @@ def _arrow(path: Path) -> pl.DataFrame:
         # Polars would take the compressed bytes of an early version for values.
         if b"ARROW:experimental_compression" not in data:
             return pl.read_ipc(data)
-    except (pl.exceptions.PolarsError, OSError):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         pass
     raise TableError(f"{path}: the file cannot be read as Arrow IPC (Feather)")
 

@@ -42,9 +42,12 @@ def workbook(path: Path, asked: str | None = None) -> pl.DataFrame:
             f"{path}: there are {len(sheets)} sheets {which}, and not one; choose one with "
             + setting("sheet=...", "--sheet")
         )
-    names = sheets[0].pop(min(sheets[0]))
+    names = {
+        place: name if isinstance(name, str) else _text(name)
+        for place, name in sheets[0].pop(min(sheets[0])).items()
+    }
     columns = sorted({place for row in sheets[0].values() for place in row} | set(names))
-    if not sheets[0] or any(not isinstance(names.get(place), str) for place in columns):
+    if not sheets[0] or any(place not in names for place in columns):
         raise TableError(f"{path}: the sheet has no rows, or a column without a name in its first row")
     if len({names[place] for place in columns}) < len(columns):
         raise TableError(f"{path}: two columns have the same name; rename one")

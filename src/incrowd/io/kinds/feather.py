@@ -45,6 +45,11 @@ class Feather(Kind):
             return pl.read_ipc(data), Kept(self.name)
         except (pl.exceptions.PolarsError, OSError):
             raise TableError(f"{path}: not a readable Arrow file") from None
+        except pl.exceptions.PanicException:
+            raise TableError(
+                f"{path}: has columns of one name, or of a type that is not read here, such as unions and "
+                "calendar intervals; leave these columns out when you save the file"
+            ) from None
 
     def prepared(self, table: pl.DataFrame, target: Path, kept: Kept | None) -> pl.DataFrame:
         """Return the table in buffers of its own, which have no values of removed rows."""

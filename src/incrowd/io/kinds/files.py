@@ -123,8 +123,8 @@ def write_kind(kind: Kind, table: pl.DataFrame, place: Path, target: Path, kept:
 
 
 def _same(meant: pl.Series, found: pl.Series) -> bool:
-    if meant.dtype.is_nested() or meant.dtype.base_type().__name__ == "Binary":
-        return meant.to_list() == found.to_list()
+    if meant.dtype == found.dtype:
+        return meant.equals(found, null_equal=True)
     return _texts(meant).equals(_texts(found), null_equal=True)
 
 

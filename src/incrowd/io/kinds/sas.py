@@ -88,9 +88,10 @@ def _layout(data: bytes, count: int) -> _Layout:
     for number in range(count):
         field = data[names + _CARD + number * _FIELD :][:_FIELD]
         length = int.from_bytes(field[4:6], "big")
-        width += length
         is_number = int.from_bytes(field[:2], "big") == 1
-        fields.append((int.from_bytes(field[84:88], "big"), length) if is_number else None)
+        # Fields follow each other: where a file says that they stand is another order in some files of SAS.
+        fields.append((width, length) if is_number else None)
+        width += length
     return _Layout(rows + _CARD, width, fields)
 
 
