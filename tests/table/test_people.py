@@ -305,6 +305,22 @@ def test_a_release_that_holds_other_rows_than_were_recoded_is_refused(monkeypatc
         ic.anonymize(table, schema, "k-anonymity:4")
 
 
+def test_released_rows_in_another_order_have_the_same_people(monkeypatch):
+    from incrowd.engines.memory import MemoryEngine
+
+    table = people_table(4, people=80)
+    schema = ic.Schema(quasi=["age", "town"], sensitive=["ill"], person="person", unlisted="drop")
+    models = ["k-anonymity:4", "l-diversity:2"]
+    in_order = ic.anonymize(table, schema, models).privacy
+    made = MemoryEngine.apply
+    monkeypatch.setattr(MemoryEngine, "apply", lambda *arguments: made(*arguments).reverse())
+    turned = ic.anonymize(table, schema, models).privacy
+    assert turned.people == in_order.people
+    assert [turned.reached(name) for name in ("k-anonymity", "l-diversity")] == [
+        in_order.reached(name) for name in ("k-anonymity", "l-diversity")
+    ]
+
+
 WRITTEN = {
     "whole floats": [9007199254740992.0, 1.5, -0.0, 2.0],
     "missing and no number": [1.0, float("nan"), None, 2.0],

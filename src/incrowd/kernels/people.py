@@ -166,10 +166,12 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
     slots = _table(mask, many)
     for group in range(start, stop):
         total = 0
-        for position in range(indptr[group], indptr[group + 1]):
-            total += alike[members[position]]
-        distinct = 0
         position, last = indptr[group], indptr[group + 1]
+        while position < last and total < least:
+            total += alike[members[position]]
+            position += 1
+        distinct = 0
+        position = indptr[group]
         while position < last and total + distinct < least:
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
@@ -181,11 +183,10 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
             position += 1
         if total + distinct >= least:
             # Enough: whoever was met need not be known above.
-            total = max(total, least)
-            distinct = 0
-            for position in range(indptr[group], indptr[group + 1]):
-                key = members[position]
+            for met in range(indptr[group], position if distinct else indptr[group]):
+                key = members[met]
                 first[offsets[key] : offsets[key + 1]] = False
+            total, distinct = least, 0
         sums[group] = total
         found[group] = distinct
 
@@ -194,12 +195,15 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
 def _list(start, stop, indptr, members, entries, first, ends, listed):
     for group in range(start, stop):
         place = ends[group]
-        for position in range(indptr[group], indptr[group + 1]):
+        position = indptr[group]
+        # Most classes have none, or have them under their first keys.
+        while place < ends[group + 1]:
             key = members[position]
             for entry in range(entries[key], entries[key + 1]):
                 if first[entry]:
                     listed[place] = entry
                     place += 1
+            position += 1
 
 
 @compiled
@@ -359,8 +363,8 @@ def first_entries_below(
     """
     first = np.zeros(len(entries.items), np.bool_)
     sums, found = np.zeros(len(indptr) - 1, np.int64), np.zeros(len(indptr) - 1, np.int64)
-    work = _work(indptr, members, entries.indptr) + indptr
-    over_ranges(_below, work, (indptr, members), alike, entries, least, sums, (first, found))
+    # Of a class no more entries are looked at than are enough, so its keys are its work.
+    over_ranges(_below, indptr, (indptr, members), alike, entries, least, sums, (first, found))
     return sums, first, found
 
 

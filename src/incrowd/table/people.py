@@ -265,6 +265,12 @@ class Spread:
         """Return the rank of each entry's value of a sensitive attribute: int32[entries]."""
         return self._told(self.stories.values[attribute])
 
+    def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
+        """Count the people who are told to have each value of a sensitive attribute: int64[size]."""
+        value = np.empty(self.stories.many[2 + attribute], np.int32)
+        value[self.stories.pairs[attribute]] = self.stories.values[attribute]
+        return np.bincount(value, minlength=size).astype(np.int64)
+
     @property
     def combinations(self) -> NDArray[np.int32] | None:
         """Which combination of all sensitive values each entry has: int32[entries]; None if nobody asked."""

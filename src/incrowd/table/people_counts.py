@@ -75,11 +75,28 @@ def count_people(
         amount = np.concatenate((np.ones(len(alone), np.int64), others.amount))
         return counts_per_key(key, told, amount, keys, size)
 
+    spread = Spread.of(
+        keys,
+        found.key[unlike],
+        found.person[unlike],
+        [ranks[unlike] for ranks in found.ranks],
+        sizes,
+        None if found.combination is None else found.combination[unlike],
+    )
+    with_keys = len(alone) + len(unlike) == len(story)
     values, totals = [], []
     by_number: list[NDArray[np.int64] | None] = []
-    for ranks, others, size, same in zip(found.ranks, groups.alike, sizes, numbers, strict=False):
+    for j, (ranks, others, size, same) in enumerate(
+        zip(found.ranks, groups.alike, sizes, numbers, strict=False)
+    ):
         values.append(per_key(ranks, others, size))
-        totals.append(_people_of_values(found.person[story], ranks[story], size) + _sums(others, size))
+        # Who has a suppressed row may have a value there alone.
+        people = (
+            np.bincount(ranks[alone], minlength=size) + spread.people_of_values(j, size)
+            if with_keys
+            else _people_of_values(found.person[story], ranks[story], size)
+        )
+        totals.append(people + _sums(others, size))
         if same is None:
             by_number.append(None)
             continue
@@ -93,14 +110,6 @@ def count_people(
     joint = None
     if combinations is not None and found.combination is not None:
         joint = per_key(found.combination, groups.alike[len(sizes)], combinations)
-    spread = Spread.of(
-        keys,
-        found.key[unlike],
-        found.person[unlike],
-        [ranks[unlike] for ranks in found.ranks],
-        sizes,
-        None if found.combination is None else found.combination[unlike],
-    )
     return PeopleCounts(
         weights.astype(np.int64), tuple(values), tuple(totals), tuple(by_number), joint, spread
     )
