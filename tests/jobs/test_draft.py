@@ -224,6 +224,41 @@ def test_spellings_are_written_and_what_the_texts_do_not_tell_is_asked():
     assert {columns[name]["role"] for name in ("admitted", "seen", "seen_at", "born")} == {"quasi"}
 
 
+YES = {
+    "plain": ["yes", "no"],
+    "numbers": ["1", "0"],
+    "typed": [1, 0],
+    "german": ["Ja", "Nein"],
+    "truth": [True, False],
+}
+SEVERAL = {
+    "languages": ["yes", "no", "1", "0"],
+    "cases": ["Yes", "yes", "no"],
+    "short": ["y", "n", "no"],
+    "pairs": ["yes", "0"],
+}
+
+
+def test_yes_and_no_are_recognized_and_several_spellings_of_them_are_named():
+    draft = draft_of(**{name: some(*values) for name, values in (YES | SEVERAL).items()})
+    assert draft.answered_variously == list(SEVERAL)
+    assert draft.having("?") == [*YES, *SEVERAL]
+    reasons = {guess.name: guess.reason for guess in draft.guesses}
+    assert [name for name, reason in reasons.items() if reason.startswith("yes or no")] == list(YES)
+    assert draft.text.count("# Yes and no have several spellings here") == len(SEVERAL)
+    other = draft_of(a=some("yes", "no", "perhaps"), b=some("yes", None), c=some(1, 2), d=some(0, 1, 2))
+    assert (other.answered_variously, "yes or no" in other.text) == ([], False)
+
+
+def test_a_second_row_of_names_is_refused():
+    names = {"age": ["years", "30", "41", None], "town": ["code", "a", "b", "c"]}
+    with pytest.raises(ic.TableError, match=r"people\.csv: the second line looks like a second row of names"):
+        draft_of(**names)
+    for age, town in ((["years", "30", "41", "x"], "code"), (["?", "30", "41", None], "code"),
+                      (["30", "41", "50", None], "code"), (["years", "30", "41", None], None)):  # fmt: skip
+        assert draft_of(age=age, town=[town, "a", "b", "c"]).rows == 4
+
+
 def test_a_draft_with_spellings_runs_once_it_is_answered(tmp_path):
     table = pl.DataFrame(
         {"admitted": texts("{:02}.03.2020", RNG.integers(1, 28, ROWS)), "sex": some("m", "f")}

@@ -18,6 +18,7 @@ from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_va
 from incrowd.jobs.profile import Profile, profile_of
 from incrowd.jobs.roles import Guess, guess_role, with_person
 from incrowd.jobs.words import is_usual
+from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import TEXTS
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling
@@ -81,6 +82,15 @@ class Draft:
         return [guess.name for guess in self.guesses if len(guess.ways) > 1 and guess.role not in UNRELEASED]
 
     @property
+    def answered_variously(self) -> list[str]:
+        """Columns that write yes or no in several ways, and are not left out."""
+        return [
+            guess.name
+            for guess in self.guesses
+            if guess.answers == "several spellings" and guess.role not in UNRELEASED
+        ]
+
+    @property
     def repeated(self) -> list[str]:
         """Ids that have several rows each, and do not say whose row it is in the draft."""
         return [guess.name for guess in self.guesses if guess.repeated and guess.role != "person"]
@@ -105,13 +115,19 @@ def draft_policy(
     Raises
     ------
     TableError
-        When a column's name looks like a value; a draft would repeat the first person's row.
+        When a column's name looks like a value, since a draft would repeat the first person's row, or when
+        there are two rows of names.
     """
     if place := _row_for_header(table):
         raise TableError(
             f"{source}: the first line looks like a row and not like a header (column {place} of "
             f"{table.width}); name the columns with "
             f"{setting('CsvFormat(names=...)', '--names')}, or rename that column"
+        )
+    if _names_twice(table):
+        raise TableError(
+            f"{source}: the second line looks like a second row of names, since it has texts alone, above "
+            "numbers; keep one row of names (or move that line down, if it is a row of values)"
         )
     profiles = [profile_of(table[name], name, null_values) for name in table.columns]
     fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
@@ -203,7 +219,13 @@ def _column(guess: Guess) -> list[str]:
         lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
     elif guess.recipe:
         lines.append(f"# {guess.recipe}")
-    return lines + (_spelling(guess.ways) if guess.role not in UNRELEASED else [])
+    if guess.role in UNRELEASED:
+        return lines
+    if guess.answers == "several spellings":
+        lines.append(
+            "# Yes and no have several spellings here; each counts as a value, so write them one way."
+        )
+    return lines + _spelling(guess.ways)
 
 
 def _spelling(ways: Sequence[Spelling]) -> list[str]:
@@ -295,3 +317,15 @@ def _row_for_header(table: pl.DataFrame) -> int:
     ):
         return 0
     return met[0] if met else 0
+
+
+def _names_twice(table: pl.DataFrame) -> bool:
+    """Whether the first row has nothing but texts, and one of them above nothing but numbers."""
+    first = table.row(0) if table.height > 2 else ()
+    if not all(isinstance(text, str) and text not in _SURE for text in first):
+        return False
+    for name, text in zip(table.columns, first, strict=False):
+        below = table[name][1:].cast(str, strict=False).drop_nulls().str.contains(f"^(?:{NUMBER})$")
+        if len(below) > 1 and below.all() and re.fullmatch(NUMBER, text) is None:
+            return True
+    return False

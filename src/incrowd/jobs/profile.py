@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from incrowd.errors import InputError
+from incrowd.jobs.answers import Answers, answers_in
 from incrowd.jobs.value_forms import is_postal, reaching
 from incrowd.table.exact import NUMBER
 from incrowd.table.fillers import probable_fillers
@@ -72,6 +73,8 @@ class Profile:
         Whether nearly all of the texts, but not all, are numbers.
     words
         The distinct texts in small letters, where there are few; for comparisons only.
+    answers
+        Whether the values answer yes or no, in one spelling or in several; see `answers_in`.
     top
         Share of the most frequent value among the rows that have one.
     fillers
@@ -96,6 +99,7 @@ class Profile:
     width: int = 0
     mixed: bool = False
     words: frozenset[str] = frozenset()
+    answers: Answers = ""
     top: float = 0.0
     fillers: tuple[tuple[str, float], ...] = ()
     ways: tuple[Spelling, ...] = ()
@@ -183,6 +187,7 @@ def _form_of_texts(domain: Domain, totals: NDArray[np.integer], held: int) -> di
         "postal": is_postal(sample),
         "digits": all(re.fullmatch(r"[0-9-]+", text) for text in sample) and len(set(lengths.tolist())) <= 2,
         "mixed": bool(0.9 < number < 1 and not any(re.fullmatch(r"0[0-9]+", text) for text in sample)),
+        "answers": answers_in(texts),
         "prose": bool(words.mean() >= _WORDY and lengths.mean() > 25 and len(texts) > 0.3 * max(held, 1)),
         "words": frozenset(text.strip().lower() for text in texts) if len(texts) <= 80 else frozenset(),
     }
@@ -204,6 +209,7 @@ def _form_of_numbers(domain: Domain, totals: NDArray[np.integer], odd: set[str])
     sample = _some_texts(domain, usable) if steady >= _CHECKED else []
     return {
         "reaches": reaching(sample),
+        "answers": answers_in([f"{number:g}" for number in numbers[:3]]),
         "whole": whole,
         "sequence": once and gapless and len(numbers) > 5,
         "spread": (float(low), float(high)),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from incrowd.jobs.answers import Answers
 from incrowd.jobs.profile import Profile
 from incrowd.jobs.words import IDS, NAMES, PEOPLE, PERSONAL, SENSITIVE, about, says, tokens, words_of
 from incrowd.table.schema import OPEN_ROLE, Role
@@ -106,6 +107,8 @@ class Guess:
         Whether its name says that it is an id of people.
     ways
         How its numbers or dates are written, where not plainly; several where the texts do not tell.
+    answers
+        Whether it answers yes or no, in one spelling or in several.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Guess:
     repeated: bool = False
     named: bool = False
     ways: tuple[Spelling, ...] = ()
+    answers: Answers = ""
 
 
 def guess_role(column: Profile) -> Guess:
@@ -123,8 +127,10 @@ def guess_role(column: Profile) -> Guess:
     for rule in (_unreadable, _day, _personal, _identifier, _known, _protected, _telling, _known_by_values):
         guess = rule(column)
         if guess is not None:
-            return replace(guess, ways=column.ways)
-    return Guess(column.name, OPEN_ROLE, f"{_question(column)}; {column.counted}", ways=column.ways)
+            break
+    else:
+        guess = Guess(column.name, OPEN_ROLE, f"{_question(column)}; {column.counted}")
+    return replace(guess, ways=column.ways, answers=column.answers)
 
 
 # --- rules, the first that knows an answer decides ---------------------------------------------------
@@ -282,6 +288,8 @@ def _question(column: Profile) -> str:
     """Say what may be behind a column that neither name nor values explain."""
     if column.distinct <= 1:
         return "tells rows nothing apart"
+    if column.answers == "one spelling":
+        return "yes or no: may others know it, or must they not learn it"
     if column.kind == "number":
         low, high = column.spread
         if column.share > _UNIQUE and column.known > _FEW_ROWS:

@@ -83,6 +83,9 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
         lines += _wrapped("! numbers or dates in a spelling of their own: ", draft.spelled)
     if draft.unread:
         lines += _wrapped("! QUESTION, which is day and month, or what a comma means: ", draft.unread)
+    if draft.answered_variously:
+        told = "! yes and no in several spellings, each counts as a value; write them one way: "
+        lines += _wrapped(told, draft.answered_variously)
     fillers = list(dict.fromkeys(text for _, text, _ in draft.fillers))
     if fillers:
         lines += _wrapped("! probably missing values, see null_values: ", [repr(text) for text in fillers])
