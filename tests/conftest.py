@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evidence import Evidence
-from examples import TIMES
+from examples import share
 from incrowd.io.shuffle import RandomOrder
 from random_order import rows_in_random_order
 from sums import watched_sum
@@ -21,7 +21,7 @@ from sums import watched_sum
 settings.register_profile(
     "incrowd",
     deadline=None,
-    max_examples=30 * TIMES,
+    max_examples=share(30),
     suppress_health_check=[HealthCheck.too_slow],
     # A continuous-integration run answers for one commit, so it draws the same examples; others explore.
     derandomize=os.environ.get("INCROWD_FIXED_EXAMPLES") == "1",

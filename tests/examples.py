@@ -7,12 +7,17 @@ from typing import Any
 
 from hypothesis import settings
 
-__all__ = ["TIMES", "examples"]
+__all__ = ["examples", "share"]
 
-TIMES = int(os.environ.get("INCROWD_EXAMPLES", "1"))
-"""The suite tries some examples of each property; `make explore` tries ten times as many."""
+_SHARE = float(os.environ.get("INCROWD_EXAMPLES", "0.3"))
+"""`make test` tries this share of the examples of each property, `make slow` all, `make explore` ten times as many."""
+
+
+def share(many: int) -> int:
+    """How many of so many examples this run tries: one at least."""
+    return max(1, round(many * _SHARE))
 
 
 def examples(many: int, **others: Any) -> settings:
-    """Try so many examples, or the multiple that was asked for: ``@examples(20)`` above ``@given(...)``."""
-    return settings(max_examples=many * TIMES, **others)
+    """Try so many examples, or the share that was asked for: ``@examples(20)`` above ``@given(...)``."""
+    return settings(max_examples=share(many), **others)

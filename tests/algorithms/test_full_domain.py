@@ -172,7 +172,7 @@ HOMEWORK = "age workclass education marital-status occupation relationship gende
 @pytest.mark.parametrize(
     ("k", "l", "levels", "md", "lm", "classes"),
     [
-        (4, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48),
+        pytest.param(4, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48, marks=pytest.mark.slow),
         pytest.param(16, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48, marks=pytest.mark.slow),
         pytest.param(64, 1, (4, 2, 2, 2, 1, 1, 0, 3), 149_985, 6537.398379, None, marks=pytest.mark.slow),
         (16, 6, (3, 2, 3, 1, 2, 1, 0, 3), 149_985, 7065.708333, None),

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
 from incrowd.algorithms import SearchProblem, optimal
 from incrowd.algorithms.lattice import Explorer
 from incrowd.algorithms.lattice.guide import Guide
@@ -40,7 +41,7 @@ def from_the_top(monkeypatch):
     monkeypatch.setattr(optimal, "_ENUMERATED", 1)
 
 
-@pytest.mark.parametrize("limit", [0.0, 0.1])
+@pytest.mark.parametrize("limit", quick([0.0, 0.1], 0.0))
 def test_few_nodes_are_enough_for_the_optimum(monkeypatch, limit):
     whole = ic.Optimal().search(problem(limit)).lattice
     assert whole.proved

@@ -43,7 +43,7 @@ MODELS = {
     "profitability of the table": [ic.Profitability("none", "table", adversary_gain=10)],
 }
 LIKE_ANOTHER = (
-    "grassberger", "t", "frequency difference", "mean normalized entropy", "average risk and k",
+    "k", "k and distinct l", "normalized entropy", "grassberger", "t", "frequency difference", "mean normalized entropy", "average risk and k",
     "profitability of the table",
 )  # fmt: skip
 """Models of a kind that every run tries in another form."""

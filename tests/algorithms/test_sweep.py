@@ -108,6 +108,7 @@ def test_fewer_nodes_and_fewer_rungs_hold_k_as_well(monkeypatch):
         assert found.min() == 0
 
 
+@pytest.mark.slow
 def test_with_deep_hierarchies_it_is_the_better_beginning():
     table = ic.samples.hospital(2000, seed=2).select("zip", "age", "diagnosis")
     trees = {

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from examples import TIMES
+from examples import share
 from incrowd.attacks import attack, wilson
 from incrowd.attacks.setting import Setting, nearest_records
 from incrowd.attacks.singling_out import size_factor
@@ -167,13 +167,14 @@ def test_membership_is_told_from_raw_records_and_not_from_crowds():
 
 
 def test_links_with_an_external_table():
-    raw = by_name(OWN, aligned=True)["linkage"]
+    asked = {"aligned": True, "kinds": ["linkage"]}
+    raw = by_name(OWN, **asked)["linkage"]
     assert raw.main.value > 0.95
     assert raw.baseline.value < 0.05
-    known = by_name(OWN, aligned=True, known=["t", "c"])["linkage"]
+    known = by_name(OWN, **asked, known=["t", "c"])["linkage"]
     assert known.main.value < 0.15  # 24 combinations for 800 people
     release = ic.anonymize(OWN, SCHEMA, [ic.KAnonymity(20)]).table
-    assert by_name(release, aligned=True)["linkage"].main.value < 0.12
+    assert by_name(release, **asked)["linkage"].main.value < 0.12
     with pytest.raises(ic.SchemaError, match="known: 's' is no quasi-identifier"):
         by_name(OWN, aligned=True, known=["s"])
     with pytest.raises(ic.TableError, match="linkage: the release has 10 rows"):
@@ -190,7 +191,7 @@ def test_numbers_that_are_one_double_are_linked_one_by_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(TIMES))
+@pytest.mark.parametrize("seed", range(share(1)))
 def test_beside_another_library(shared_data, seed):
     """Intervals meet those of anonymeter 1.1.0 on its own example: three columns of Adult, a CTGAN of them.
 
@@ -313,8 +314,9 @@ def test_a_column_of_names_takes_memory_for_each_name_and_not_for_each_pair():
 
 def test_a_small_control_is_scaled_up():
     """Raw people and a quarter as many others of the same kind: no excess, whatever the sizes."""
-    entry = attack(people(1600, 7), people(1600, 8), SCHEMA, control=people(400, 9), attacks=500)[1]
-    assert entry.name == "singling-out-multivariate"
+    kinds = ["singling-out-multivariate"]
+    tables = people(1600, 7), people(1600, 8)
+    [entry] = attack(*tables, SCHEMA, control=people(400, 9), attacks=500, kinds=kinds)
     assert entry.main.value > 0.1
     assert entry.control.value > 0.1
     assert entry.risk.low == 0

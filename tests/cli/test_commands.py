@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from cli_tables import HOSPITAL, rows
+from crossed import quick
 
 ADULT = (
     "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,"
@@ -241,7 +242,7 @@ def test_the_whole_adult_table_in_one_command(run, shared_data, tmp_path):
     assert run("verify", str(target), "--policy", str(policy)).status == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", quick([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_an_interrupted_run_leaves_no_file(hospital_csv, tmp_path, number):
     target = tmp_path / "out.csv"
     # Stop where it hurts most: the temporary file is written, the check of it has begun.

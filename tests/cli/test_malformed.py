@@ -161,7 +161,7 @@ AGE += ["hierarchy = { prefix = 1 }", "hierarchy = { prefix = [1] }", "hierarchy
 AGE += ["hierarchy = { dates = [[]] }", "hierarchy = { dates = true }", "hierarchy = { order = [] }"]
 AGE += ["hierarchy = { order = ['a', 'a'] }", "hierarchy = { order = [['a']] }", "hierarchy = { flat = 1 }"]
 AGE += ["hierarchy = { flat = true, order = ['a'] }", f"hierarchy = {'[' * 2000}{']' * 2000}"]
-AGE += [f"hierarchy = {'{ a = ' * 2000}1{' }' * 2000}", f"a{'.a' * 5000} = 1"]
+AGE += [f"hierarchy = {'{ a = ' * 2000}1{' }' * 2000}", f"a{'.a' * 1500} = 1"]
 TOPS = ["seed = -1", "seed = 1.5", "seed = true", "max_suppression = 2", "max_suppression = nan", "x = 1"]
 TOPS += [
     "max_suppression = true",

@@ -195,12 +195,13 @@ def test_no_python_message_names_an_option():
         if "cli" in path.relative_to(PACKAGE).parts:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        excused = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        excused = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setting":
                 excused |= {id(part) for part in ast.walk(node.args[1])}
                 met += 1
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in excused:
                 wrong += [f"{path.name}: {node.value}"] if re.search(r"--[a-z]", node.value) else []
     assert wrong == []

@@ -228,7 +228,7 @@ def test_the_one_page_on_the_command_line(run, hospital_csv, tmp_path):
     target = tmp_path / "page.pdf"
     asked = (
         "compare", str(hospital_csv), "--qi", "age,sex", "--sensitive", "diagnosis", "--algorithms", "random,datafly",
-        "-k", "4,16", "-l", "1,2", "--seeds", "1,2", "--at-k", "8", "--max-suppression", "1", "--one-page", str(target),
+        "-k", "4,16", "-l", "1,2", "--seeds", "1", "--at-k", "8", "--max-suppression", "1", "--one-page", str(target),
     )  # fmt: skip
     shown = run(*asked)
     assert shown.status == 0, shown.err

@@ -218,6 +218,7 @@ def test_raw_values_above_others(one_line, tmp_path):
     assert not made.exists()
 
 
+@pytest.mark.slow
 def test_the_way_of_values_of_any_level_gives_the_same(adult, tmp_path, monkeypatch):
     """Where all values are ends, as in the course's data, the engine and the other way agree."""
     raw, folder = adult

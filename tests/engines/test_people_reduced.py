@@ -246,6 +246,7 @@ def test_spark(spark, person, sensitive):
         assert counted_people(found) == expected(table, person, sensitive, joint)
 
 
+@pytest.mark.slow
 def test_spark_lists_people_in_the_same_order_again(spark):
     table = crowd(2, 5)
     engine = engine_for(spark.createDataFrame(table.to_arrow()).repartition(3))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from engine_tables import frames, same
 from incrowd.engines import MemoryEngine, ScanEngine, engine_for
 from incrowd.recoding import FullDomain
@@ -96,8 +97,7 @@ def schema():
     )
 
 
-@pytest.mark.parametrize("name", ["", "*.parquet"])
-@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize(("name", "suffix"), crossed(["", "*.parquet"], ["parquet", "csv"]))
 def test_folders_and_patterns(files, tmp_path, name, suffix):
     folder, table = files
     models = [ic.KAnonymity(5), ic.LDiversity(2), ic.TCloseness(0.8)]

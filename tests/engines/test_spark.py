@@ -318,7 +318,7 @@ def test_failures_name_no_values_and_leave_nothing(spark, tmp_path):
                 raise ValueError("SECRET value 4711")
             yield batch
 
-    table = spark.range(60, numPartitions=3).selectExpr("cast(id % 3 as string) q", "id ID")
+    table = spark.range(60, numPartitions=1).selectExpr("cast(id % 3 as string) q", "id ID")
     broken = table.mapInArrow(fragile, table.schema)
     schema = ic.Schema(quasi=["q"], insensitive=["ID"])
     kept = ic.anonymize(broken, schema, [ic.KAnonymity(20)])

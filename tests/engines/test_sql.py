@@ -177,7 +177,7 @@ def test_columns_that_are_not_there(where):
         ic.assess(table, ic.Schema(quasi=["x"]))
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("suffix", quick(["parquet", "csv"], "parquet"))
 def test_files(where, tmp_path, suffix):
     from incrowd.samples import hospital
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from crossed import crossed
+from crossed import quick
 from database_tables import STORES, fetched, holding
 from household_reading import SWAP as HOMES_CHANGE
 from household_reading import homes, read, schema_of
@@ -98,7 +98,8 @@ def released(release, place, tmp_path) -> pl.DataFrame:
     return pl.read_parquet(tmp_path / "out.parquet")
 
 
-@pytest.mark.parametrize(("place", "algorithm"), crossed(PLACES, ["mondrian", "optimal"]))
+@pytest.mark.parametrize("place", quick(PLACES, "csv", "lazy", "pandas", *STORES))
+@pytest.mark.parametrize("algorithm", quick(["mondrian", "optimal"], "mondrian"))
 def test_every_engine_gives_the_same_values(place, algorithm, tmp_path, request):
     frame = table()
     memory = ic.anonymize(frame, SCHEMA, MODELS, algorithm, max_suppression=0.2)
@@ -203,7 +204,9 @@ def check_drawn(found: pl.DataFrame, frame: pl.DataFrame) -> None:
     assert noise.n_unique() > 150
 
 
-@pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
+@pytest.mark.parametrize(
+    "place", quick(["pandas", "csv", "lazy", *AWAY], "csv", "lazy", "postgresql", "spark")
+)
 def test_what_is_drawn_is_drawn_everywhere(place, tmp_path, request):
     frame = drawn_table()
     with at(place, frame.with_columns(went=pl.lit("x")), tmp_path, request) as given:
@@ -232,7 +235,7 @@ def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request
     assert rows(found) == rows(first)
 
 
-@pytest.mark.parametrize("place", ["pandas", "csv", "lazy", *AWAY])
+@pytest.mark.parametrize("place", quick(["pandas", "csv", "lazy", *AWAY], "pandas", "csv", "duckdb", "spark"))
 def test_households_move_wherever_the_rows_lie(place, tmp_path, request):
     raw = homes(2)
     schema = ic.Schema.of(

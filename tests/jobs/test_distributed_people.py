@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from crossed import quick
 from incrowd.engines.spark import to_polars
 from incrowd.jobs.distributed import blocks as module
 from incrowd.jobs.distributed import check
@@ -53,7 +52,8 @@ def holds(made: pl.DataFrame) -> bool:
     )
 
 
-@pytest.mark.parametrize("blocks", quick([1, 5], 5))
+@pytest.mark.slow
+@pytest.mark.parametrize("blocks", [1, 5])
 def test_spark_blocks_hold_for_people(spark, blocks):
     release = ic.anonymize(on_spark(spark, TABLE), SCHEMA, MODELS, blocks=blocks)
     made = to_polars(release.table)

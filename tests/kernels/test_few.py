@@ -9,10 +9,11 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.engines import engine_for
 from incrowd.kernels import counting, few, grouping, groups, jit, lines, mdav
 from incrowd.progress import Silent
@@ -149,7 +150,7 @@ def assigned_alike(policy, problem):
 COLUMN = st.sampled_from([None, "1", "2", "2.5", "7", "30"])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(COLUMN, COLUMN, st.sampled_from([None, "x", "y", "z"])), min_size=1, max_size=40),
     st.integers(1, 5),
@@ -165,7 +166,7 @@ def test_mondrian_cuts_alike(rows, k, weight, depth):
     assigned_alike(policy, problem)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(COLUMN, COLUMN, st.sampled_from([None, "x", "y", "z"])), min_size=1, max_size=200),
     st.integers(1, 5),

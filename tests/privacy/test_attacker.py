@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from people_readings import Reading, people_table
 
 QUASI = ("age", "town", "cost")
@@ -59,8 +60,7 @@ def test_an_attacker_sees_groups_of_what_is_known(seed, person):
         assert measured[0].failing[0] == len(small)
 
 
-@pytest.mark.parametrize("person", [False, True])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "person"), crossed(ALGORITHMS, [False, True]))
 def test_every_algorithm_keeps_every_attacker_out(algorithm, person):
     for seed in range(3):
         table = people_table(seed, people=70)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from crossed import crossed
 from people_readings import Reading, people_table
 
 TREES = {
@@ -68,8 +69,9 @@ def test_who_has_one_row_is_as_safe_as_the_class():
     assert found[0].value == found[1].value == found[2].value
 
 
-@pytest.mark.parametrize("power", [1, 2, 3, 0])
-@pytest.mark.parametrize("algorithm", ["optimal", "samarati", "datafly", "bottom-up", "flash"])
+@pytest.mark.parametrize(
+    ("algorithm", "power"), crossed(["optimal", "samarati", "datafly", "bottom-up", "flash"], [1, 2, 3, 0])
+)
 def test_full_domain_algorithms_enforce_it(algorithm, power):
     for seed in range(3):
         table = people_table(seed, people=60)

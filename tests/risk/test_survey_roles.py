@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import quick
 from database_tables import STORES, holding
 from people_readings import people_table
 from survey_readings import household_figures, survey_table
@@ -79,7 +80,7 @@ PEOPLE = people_table(4, people=60).with_columns(
 OF_PEOPLE = ic.Schema(quasi=QUASI, sensitive=["ill"], person="person", household="home", unlisted="drop")
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", quick(PLACES, "csv", "lazy", "pandas", "duckdb", "postgresql"))
 def test_every_engine_tells_people_and_their_households(place, tmp_path, request):
     """Also where it reduces people to those with unlike rows."""
     expected = household_figures(cells_of(PEOPLE), PEOPLE["home"].to_list(), PEOPLE["person"].to_list())
@@ -109,7 +110,7 @@ def test_the_individual_risk_is_that_of_rows():
     assert found["household"] == pytest.approx(homes, rel=1e-6)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", quick(PLACES, "csv", "relation", "postgresql"))
 def test_every_engine_has_the_same_figures(place, tmp_path, request):
     models, settings = [ic.KAnonymity(4)], {"max_suppression": 0.1}
     before = ic.assess(TABLE, SCHEMA)

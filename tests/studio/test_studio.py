@@ -135,9 +135,6 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
     assert len(released[1]) == 3_000
     run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
     assert rows_of(tmp_path / "release.csv") == released
-    (tmp_path / "release.csv").unlink()
-    run(sys.executable, str(visit.take("get-script", "release.py")), folder=tmp_path)
-    assert rows_of(tmp_path / "release.csv") == released
     assert studio.errors.read_text() == ""
 
 

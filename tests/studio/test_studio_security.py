@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from crossed import quick
 from incrowd.cli import main
 from incrowd.studio.guard import Guard
 from spark_session import SOURCES
@@ -163,7 +164,7 @@ def test_a_host_that_others_reach_is_told_and_is_known_by_its_numbers_alone(tmp_
         studio.end()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", quick([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_nothing_is_left_when_it_ends(tmp_path, number):
     require_browser()
     studio = Studio(tmp_path)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
+from crossed import crossed
 from emitted_sql import checks, failed, verdict
 from incrowd.verification import checks_as_sql, verify
 from model_readings import KINDS, at_limit, limits, variants
@@ -259,8 +260,7 @@ def test_sensitive_columns_may_be_spelled_locally(tmp_path, spelling, extra):
     assert "values that were not there when this was written: s" in failed(script)
 
 
-@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
-@pytest.mark.parametrize("named", ["folder", "pattern"])
+@pytest.mark.parametrize(("form", "named"), crossed(["csv", "csv.gz", "parquet"], ["folder", "pattern"]))
 def test_folders_and_patterns_are_read_by_duckdb(tmp_path, form, named):
     """A folder tells a column; a file that joins it later is checked, too."""
     for year in ("2024", "2025"):
