@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -54,6 +55,12 @@ def test_a_release_inside_duckdb(clinic, monkeypatch):
         ).fetchone()[0]
 
 
+def strict(policy):
+    """Return a policy that cannot be satisfied: its columns may not be generalized."""
+    levels = policy.replace('role = "quasi"', 'role = "quasi"\nlevels = [0, 0]').replace("mondrian", "flash")
+    return re.sub(r"\n(mode|choose|median|categories) = .*", "", levels)
+
+
 @pytest.mark.slow
 def test_the_nightly_job_ends_with_the_status_of_the_step_that_failed(clinic):
     def job(policy):
@@ -68,9 +75,7 @@ def test_the_nightly_job_ends_with_the_status_of_the_step_that_failed(clinic):
     done = job("policy.toml")
     assert done.returncode == 0, done.stderr
     assert '"event": "end"' in done.stderr
-    text = (clinic / "policy.toml").read_text()
-    levels = text.replace('role = "quasi"', 'role = "quasi"\nlevels = [0, 0]').replace("mondrian", "flash")
-    (clinic / "strict.toml").write_text(re.sub(r"\n(mode|choose|median|categories) = .*", "", levels))
+    (clinic / "strict.toml").write_text(strict((clinic / "policy.toml").read_text()))
     assert job("strict.toml").returncode == 1
     assert job("none.toml").returncode == 2
 
@@ -163,6 +168,36 @@ def test_the_asset_and_its_check_take_the_status_of_the_commands(monkeypatch):
     assert not assets.policy_holds().passed
     with pytest.raises(dg.Failure, match="plan: the data does not satisfy"):
         assets.people_safe()
+
+
+ITSELF = """
+import dagster as dg
+from dagster_assets import people_safe, policy_holds
+result = dg.materialize([people_safe, policy_holds], raise_on_error=False)
+told = [each.event_specific_data for each in result.all_events if each.event_type_value == "ASSET_CHECK_EVALUATION"]
+print(result.success, [each.passed for each in told])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("dagster") is None, reason="dagster is not installed")
+@pytest.mark.parametrize(("change", "told"), [(str, "True [True]"), (strict, "False []")])
+def test_dagster_itself_makes_the_asset_and_checks_it(clinic, change, told):
+    """A policy that cannot be satisfied fails at once, and is not tried again."""
+    (clinic / "policy.toml").write_text(change((clinic / "policy.toml").read_text()))
+    done = scheduled(clinic, [sys.executable, "-c", ITSELF], DAGSTER_HOME=str(clinic))
+    assert done.stdout.strip().splitlines()[-1] == told, done.stderr
+
+
+def scheduled(clinic, command, **settings):
+    """Run a scheduler beside the examples, with the table, the policy and the release of a clinic."""
+    names = {"TABLE": "people.csv", "POLICY": "policy.toml", "RELEASE": "safe.csv"}
+    files = {f"CLINIC_{name}": str(clinic / file) for name, file in names.items()}
+    paths = os.pathsep.join(filter(None, (str(EXAMPLES), os.environ.get("PYTHONPATH"))))
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False,
+        env=os.environ | files | settings | {"PYTHONPATH": paths},
+    )  # fmt: skip
 
 
 def macros():
