@@ -62,7 +62,7 @@ def adult_cases(folder: Path) -> Iterator[Case]:
         sensitive={"occupation": trees["occupation"]},
     )
     counted = engine_for(table).count(sensitive)
-    for model in (ic.LDiversity(3), ic.TCloseness(0.2), ic.TCloseness(0.2, "hierarchical")):
+    for model in (ic.LDiversity(3), ic.TCloseness(0.2, "equal"), ic.TCloseness(0.2, "hierarchical")):
         for limit in LIMITS:
             yield Case("Adult", counted, sensitive, [ic.KAnonymity(5), model], limit, "loss")
 

@@ -75,7 +75,9 @@ def hierarchical_by_definition(table: Table, tree: Hierarchy) -> list[Fraction]:
 
 def hierarchical(table: Table, tree: Hierarchy) -> list[float]:
     counts, sizes, totals = compressed(table)
-    found = distances.hierarchical_distances(counts, sizes, totals, tree.leaves, tree.parents, tree.heights)
+    found = distances.hierarchical_distances(
+        counts, sizes, totals, distances.Tree(tree.leaves, tree.parents, tree.heights)
+    )
     return found.tolist()
 
 
@@ -245,7 +247,7 @@ def test_no_class_and_one_value():
     tree = Hierarchy.from_nested({"*": ["a", "b"]})
     assert distances.ordered_distances(nothing, sizes, totals).tolist() == []
     assert distances.equal_distances(nothing, sizes, totals).tolist() == []
-    assert distances.hierarchical_distances(nothing, sizes, totals, tree.leaves, tree.parents, tree.heights).tolist() == []  # fmt: skip
+    assert distances.hierarchical_distances(nothing, sizes, totals, distances.Tree(tree.leaves, tree.parents, tree.heights)).tolist() == []  # fmt: skip
     assert ordered([[3], [4]]) == [0, 0]
 
 

@@ -9,7 +9,7 @@ The work per class grows with the values present in the class, not with those of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,50 @@ from incrowd.kernels.counting import Counts
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.sorting import sort_run
 
-__all__ = ["equal_distances", "frequency_differences", "hierarchical_distances", "ordered_distances"]
+__all__ = [
+    "Tree",
+    "equal_distances",
+    "flat_tree",
+    "frequency_differences",
+    "hierarchical_distances",
+    "most_kept",
+    "ordered_distances",
+]
 
 _SAFE = 2**62
 
 
-class _Tree(NamedTuple):
-    """A hierarchy: the node of each leaf rank, and of each node its parent (-1 at the root) and height."""
+class Tree(NamedTuple):
+    """A hierarchy, nodes in depth-first order: the nodes of leaf ranks, the parents and heights of nodes.
 
-    leaves: NDArray[np.integer]
-    parents: NDArray[np.integer]
-    heights: NDArray[np.integer]
+    Attributes
+    ----------
+    leaves
+        int32[leaves]
+    parents, heights
+        int32[nodes]; the root comes first, with parent -1.
+    """
+
+    leaves: NDArray[np.int32]
+    parents: NDArray[np.int32]
+    heights: NDArray[np.int32]
+
+
+def flat_tree(values: int) -> Tree:
+    """Return the tree in which all values are equally far apart."""
+    leaves = np.arange(1, values + 1, dtype=np.int32)
+    parents, heights = np.zeros((2, values + 1), np.int32)
+    parents[0], heights[0] = -1, 1
+    return Tree(leaves, parents, heights)
+
+
+class _Shares(NamedTuple):
+    """Of each node but the root: its parent, its share of the table, and what a match there is worth."""
+
+    leaves: NDArray[np.int32]
+    parents: NDArray[np.int32]
+    share: NDArray[np.float64]
+    worth: NDArray[np.float64]
 
 
 @compiled
@@ -134,6 +167,43 @@ def _hierarchical(start, stop, classes, sizes, total, mass, tree, distances):
         distances[group] = cost / (size * total * heights[0])
 
 
+@compiled
+def _most_kept(start, stop, asked, classes, shares, limit, kept):
+    indptr, codes, counts = classes
+    leaves, parents, share, worth = shares
+    held = np.zeros(parents.size, np.int64)
+    touched = np.empty(parents.size, np.int64)
+    for place in range(start, stop):
+        group = asked[place]
+        found = 0
+        most = 0.0
+        for entry in range(indptr[group], indptr[group + 1]):
+            most += counts[entry]
+            node = leaves[codes[entry]]
+            while parents[node] >= 0:
+                if held[node] == 0:
+                    touched[found] = node
+                    found += 1
+                held[node] += counts[entry]
+                node = parents[node]
+        # Newton's method from above: what is matched is concave in what is kept, so it never passes the root.
+        while True:
+            full = 0.0
+            slope = 1.0 - limit
+            for i in range(found):
+                node = touched[i]
+                if held[node] <= most * share[node]:
+                    full += worth[node] * held[node]
+                else:
+                    slope -= worth[node] * share[node]
+            if slope <= 0.0 or full >= slope * most * (1.0 - 1e-12):
+                break
+            most = full / slope
+        kept[place] = most
+        for i in range(found):
+            held[touched[i]] = 0
+
+
 def _scaled(
     sizes: NDArray[np.int64], totals: NDArray[np.int64], factor: int
 ) -> tuple[np.generic, NDArray[np.generic], NDArray[np.generic]]:
@@ -202,12 +272,7 @@ def frequency_differences(
 
 
 def hierarchical_distances(
-    classes: Counts,
-    sizes: NDArray[np.int64],
-    totals: NDArray[np.int64],
-    leaves: NDArray[np.int32],
-    parents: NDArray[np.int32],
-    heights: NDArray[np.int32],
+    classes: Counts, sizes: NDArray[np.int64], totals: NDArray[np.int64], tree: Tree
 ) -> NDArray[np.float64]:
     """Earth Mover's Distance over a tree: height of the lowest common ancestor over the tree's height.
 
@@ -217,19 +282,52 @@ def hierarchical_distances(
         As in `ordered_distances`; codes are leaf ranks.
     totals
         int64[leaves]: counts in the whole table, zero allowed.
-    leaves
-        int32[leaves]: node of each leaf rank.
-    parents, heights
-        int32[nodes], nodes in depth-first order, the root first with parent -1.
     """
     distances = np.zeros(len(sizes))
-    if not len(sizes) or heights[0] == 0:
+    if not len(sizes) or tree.heights[0] == 0:
         return distances
-    total, sized, scaled = _scaled(sizes, totals, 2 * int(heights[0]))
-    mass = np.zeros(len(parents), scaled.dtype)
-    mass[leaves] = scaled
-    for node in range(len(parents) - 1, 0, -1):
-        mass[parents[node]] += mass[node]
-    tree = _Tree(leaves, parents, heights)
-    over_ranges(_hierarchical, classes.indptr, classes, sized, total, mass, tree, distances)
+    total, sized, scaled = _scaled(sizes, totals, 2 * int(tree.heights[0]))
+    over_ranges(_hierarchical, classes.indptr, classes, sized, total, _masses(tree, scaled), tree, distances)
     return distances
+
+
+def most_kept(
+    asked: NDArray[np.int64], classes: Counts, totals: NDArray[np.int64], tree: Tree, limit: float
+) -> NDArray[np.float64]:
+    """Bound how many records can be kept of classes, however they are divided, near enough to the table.
+
+    The distance of a class is 1 less what it matches: at each node the lesser of its share of the class and
+    of the table counts as much as the edge above it is high. If M records are kept, in parts that are near
+    enough, all parts together are, too. They have at each node no more than M of them, and no more than the
+    class has. So sum(worth * min(held, M * share)) >= (1 - limit) * M, which bounds M.
+
+    Parameters
+    ----------
+    asked
+        int64[asked]: the classes.
+    classes, totals
+        As in `hierarchical_distances`.
+    limit
+        Largest distance of a part, in [0, 1].
+
+    Returns
+    -------
+    float64[asked]: at most the records of the class.
+    """
+    kept = np.zeros(len(asked))
+    above = tree.heights[np.maximum(tree.parents, 0)]
+    worth = (above - tree.heights) / max(int(tree.heights[0]), 1)
+    shares = _Shares(tree.leaves, tree.parents, _masses(tree, totals) / totals.sum(), worth)
+    work = np.zeros(len(asked) + 1, np.int64)
+    np.cumsum(np.diff(classes.indptr)[asked], out=work[1:])
+    over_ranges(_most_kept, work, asked, classes, shares, limit, kept)
+    return kept
+
+
+def _masses(tree: Tree, totals: NDArray[Any]) -> NDArray[Any]:
+    """Add up the counts of the leaves below each node."""
+    mass = np.zeros(len(tree.parents), totals.dtype)
+    mass[tree.leaves] = totals
+    for node in range(len(mass) - 1, 0, -1):
+        mass[tree.parents[node]] += mass[node]
+    return mass

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.kernels.counting import Counts
+    from incrowd.kernels.distances import Tree
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
@@ -131,10 +132,10 @@ class TCloseness(SensitiveModel):
         return not self.is_joint and all(self.distance_of(domain) == "equal" for domain in domains)
 
     def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records of a class in proportion to what its distance is beyond the limit.
+        """Return the records that must leave so that what is kept can be near enough; see `most_kept`.
 
-        Leaving out the share x of a class moves its distribution by x at most, since two distributions are
-        never farther apart than 1. So a class of distance d needs a share of d - t at least.
+        In an order of values: let the share x of a class leave. The class is a mixture of what is kept, at
+        most t away, and of what leaves, at most 1 away. So its distance d is at most (1 - x) t + x.
 
         People do not add up. But let S be values that a class has too often. However the class is divided,
         nobody who is kept with a value of S counts less often than in the class, and those with other values
@@ -153,12 +154,32 @@ class TCloseness(SensitiveModel):
             if people.frequency.spread is not None:
                 lost = np.maximum(lost, self._lost_people(people, attribute))
                 continue
-            distances = self.values(people, attribute)
-            # Rounded down, so that an error of rounding never makes it more.
-            least = np.ceil(classes.sizes * (distances - self.t) * (1 - 1e-9) - 1e-6)
-            least = np.where(self.accepts(distances), 0, np.maximum(least, 1))
-            lost = np.maximum(lost, least.astype(np.int64))
+            distances = np.asarray(self.values(people, attribute), np.float64)
+            far = np.flatnonzero(~self.accepts(distances))
+            sizes = people.sizes[far]
+            kept = self._most_kept(people, attribute, far, distances[far])
+            # Rounded up, so that an error of rounding never makes what is lost more.
+            least = np.ceil(sizes - np.minimum(kept, sizes) * (1 + 1e-9) - 1e-6)
+            lost[far] = np.maximum(lost[far], np.maximum(least, 1).astype(np.int64))
         return lost
+
+    def _most_kept(
+        self,
+        classes: EquivalenceClasses,
+        attribute: int,
+        far: NDArray[np.int64],
+        distances: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Bound the records that can be kept of classes that are too far away: float64[far]."""
+        from incrowd.kernels.distances import flat_tree, most_kept
+
+        counted = classes.frequency.sensitive[attribute]
+        distance = self.distance_of(counted.domain)
+        if distance == "ordered":
+            # Whoever is too far away has a distance above t, so t is below 1.
+            return classes.sizes[far] * (1 - distances) / (1 - self.t)
+        tree = _tree(counted.domain) if distance == "hierarchical" else flat_tree(len(counted.totals))
+        return most_kept(far, classes.counts(attribute), counted.totals, tree, self.t + TOLERANCE)
 
     def _lost_people(self, people: EquivalenceClasses, attribute: int) -> NDArray[np.int64]:
         """Return how many records each class loses at least, where all values are equally far apart."""
@@ -201,10 +222,7 @@ class TCloseness(SensitiveModel):
         if distance == "equal":
             return distances.equal_distances(counts, sizes, counted.totals)
         if distance == "hierarchical":
-            tree = domain.tree
-            return distances.hierarchical_distances(
-                counts, sizes, counted.totals, tree.leaves, tree.parents, tree.heights
-            )
+            return distances.hierarchical_distances(counts, sizes, counted.totals, _tree(domain))
         counts, totals = _by_number(classes, attribute)
         if len(counts.codes):
             # Somebody who writes a number in two ways counts once.
@@ -223,6 +241,12 @@ def t_closeness(
 ) -> float:
     """Return the least t for which a table is t-close; see `TCloseness` and `reached`."""
     return reached(TCloseness(1.0, distance, attribute, joint), table, quasi, sensitive)
+
+
+def _tree(domain: Domain) -> Tree:
+    from incrowd.kernels.distances import Tree
+
+    return Tree(domain.tree.leaves, domain.tree.parents, domain.tree.heights)
 
 
 def _by_number(classes: EquivalenceClasses, attribute: int) -> tuple[Counts, NDArray[np.int64]]:

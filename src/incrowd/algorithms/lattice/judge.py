@@ -326,7 +326,8 @@ class Judge:
         certain = np.where(failing, sizes, 0)
         for model in self._of_classes:
             monotone = self._monotone(model)
-            if monotone.generalization and monotone.suppression:
+            # Where nothing may be suppressed, one class that fails settles the nodes below.
+            if monotone.generalization and monotone.suppression and allowed > before:
                 lost = model.certain_losses(classes)
                 failing = failing | (lost > 0)
                 certain = np.maximum(certain, lost)
