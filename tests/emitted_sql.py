@@ -5,8 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
-__all__ = ["checks", "failed", "verdict"]
+from model_readings import KINDS
+
+__all__ = ["by_kind_and_wildcards", "checks", "failed", "verdict"]
+
+by_kind_and_wildcards = pytest.mark.parametrize(
+    ("kind", "wildcards"),
+    [
+        pytest.param(kind, wildcards, marks=[pytest.mark.slow] * ((kind, wildcards) != ("category", "value")))
+        for kind in KINDS
+        for wildcards in ("value", "matches-any", "conservative")
+    ],
+)
+"""Cross kinds of sensitive attributes with what ``*`` matches; all but one are slow."""
 
 
 def _run(script: str, release: Path | None) -> duckdb.DuckDBPyConnection:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from emitted_sql import checks, failed, verdict
+from emitted_sql import by_kind_and_wildcards, checks, failed, verdict
 from incrowd.verification import checks_as_sql, verify
 from model_readings import KINDS, at_limit, limits, overall, rows_of, variants
 from policy_texts import K2, entry, policy_text
@@ -84,16 +84,7 @@ def holding(script, path):
     return sorted((model, holds) for model, holds in told if model in ALONE)
 
 
-CROSS = [
-    pytest.param(
-        kind, wildcards, marks=[] if (kind, wildcards) == ("category", "value") else pytest.mark.slow
-    )
-    for kind in KINDS
-    for wildcards in ("value", "matches-any", "conservative")
-]
-
-
-@pytest.mark.parametrize(("kind", "wildcards"), CROSS)
+@by_kind_and_wildcards
 def test_every_limit_holds_where_verify_says_so(tmp_path, kind, wildcards):
     """All models at the limits that the table reaches, so that a change is felt."""
     table = TABLES[KINDS.index(kind)]

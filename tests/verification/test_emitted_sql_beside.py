@@ -12,9 +12,9 @@ import pytest
 
 import incrowd as ic
 from crossed import crossed
-from emitted_sql import checks, failed, verdict
+from emitted_sql import by_kind_and_wildcards, checks, failed, verdict
 from incrowd.verification import checks_as_sql, verify
-from model_readings import KINDS, at_limit, limits, variants
+from model_readings import at_limit, limits, variants
 from people_readings import people_table
 from policy_texts import K2, entry, policy_text
 
@@ -67,16 +67,7 @@ def holding(script):
     return sorted((model, holds) for model, holds in told if model in known)
 
 
-CROSS = [
-    pytest.param(
-        kind, wildcards, marks=[] if (kind, wildcards) == ("category", "value") else pytest.mark.slow
-    )
-    for kind in KINDS
-    for wildcards in ("value", "matches-any", "conservative")
-]
-
-
-@pytest.mark.parametrize(("kind", "wildcards"), CROSS)
+@by_kind_and_wildcards
 def test_limits_about_people_hold_where_verify_says_so(tmp_path, kind, wildcards):
     """All models, also of populations and histories, at the limits that are reached."""
     rows = people_rows(7, 3)
