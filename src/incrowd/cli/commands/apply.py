@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.logs import LOG
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["apply"]
 

@@ -1,0 +1,168 @@
+"""The tables that a check reads: the release, and those beside it, as the policy reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incrowd.errors import SchemaError, named
+from incrowd.verification.against import as_released
+from incrowd.verification.classes import count_rows, group_of
+from incrowd.verification.persons import refuse_several_rows
+from incrowd.verification.policy import Column, Policy
+from incrowd.verification.source import CsvFormat, Table
+from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
+from incrowd.verification.tables import load
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Sources", "Tables", "load_tables", "write_plainly"]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the tables of a check are.
+
+    Parameters
+    ----------
+    released, raw, population
+        Paths or addresses; None for what is not given.
+    released_table, raw_table
+        Tables of databases.
+    row_map
+        A file.
+    names
+        The columns of a raw CSV file that has no header.
+    escaped
+        Whether texts of the release have ``'`` in front where a spreadsheet would run them.
+    csv_format
+        Of all tables.
+    """
+
+    released: str
+    released_table: str | None
+    raw: str | None
+    raw_table: str | None
+    population: str | None
+    row_map: str | None
+    names: Sequence[str]
+    escaped: bool
+    csv_format: CsvFormat
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a check in DuckDB.
+
+    Parameters
+    ----------
+    population, raw
+        None where they are not given.
+    placed
+        Whether the raw records are in the order of the released ones.
+    """
+
+    released: Table
+    population: Table | None
+    raw: Table | None
+    placed: bool
+
+
+def load_tables(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path) -> Tables:
+    """Load the tables.
+
+    Raises
+    ------
+    SchemaError
+        The policy names columns that a table lacks.
+    TableError
+        A table cannot be read.
+    """
+    released = _released(con, policy, sources, scratch)
+    population = _population(con, policy, sources, scratch)
+    raw, placed = _raw(con, policy, sources, scratch, released)
+    return Tables(released, population, raw, placed)
+
+
+def _released(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path) -> Table:
+    needed = [column.name for role in ("quasi", "sensitive") for column in policy.named(role)]
+    treated = [column.name for column in policy.treated]
+    table = load(
+        con, "released", sources.released, sources.released_table, [*needed, *treated],
+        replace(sources.csv_format, escaped=sources.escaped), scratch,
+        everything=sources.raw is not None,
+    )  # fmt: skip
+    _refuse_lacking(table, needed)
+    return table
+
+
+def _population(
+    con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path
+) -> Table | None:
+    if sources.population is None:
+        return None
+    quasi, whose = ([column.name for column in policy.named(role)] for role in ("quasi", "person"))
+    table = load(
+        con, "population", sources.population, None, [*quasi, *whose], sources.csv_format, scratch,
+        everything=False,
+    )  # fmt: skip
+    _refuse_lacking(table, quasi)
+    refuse_several_rows(con, table, policy)
+    return _respell(con, table, policy)
+
+
+def _raw(
+    con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path, released: Table
+) -> tuple[Table | None, bool]:
+    """Load the raw table, in the order of the released records if a row map tells it; say whether it did."""
+    if sources.raw is None:
+        return None, False
+    table = load(
+        con, "raw", sources.raw, sources.raw_table, [column.name for column in policy.columns],
+        replace(sources.csv_format, names=tuple(sources.names)), scratch, everything=True,
+    )  # fmt: skip
+    table = _respell(con, table, policy)
+    if sources.row_map is None:
+        return table, False
+    row_map = load(con, "row_map", sources.row_map, None, ["row"], CsvFormat(), scratch, everything=True)
+    if count_rows(con, table) != count_rows(con, released):
+        return table, False
+    return as_released(con, released, table, row_map), True
+
+
+def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
+    lacking = [name for name in needed if name not in table.names]
+    if lacking:
+        raise SchemaError(
+            f"{table.title}: the policy's column(s) {named(lacking)} are not in the file; check the header's "
+            "spelling and the delimiter"
+        )
+
+
+def _respell(con: duckdb.DuckDBPyConnection, table: Table, policy: Policy) -> Table:
+    """Write the raw values of quasi-identifiers plainly, as cells of a release are."""
+    types = list(table.types)
+    for column in policy.named("quasi"):
+        if column.name in table.names:
+            place = table.place(column.name)
+            types[place] = write_plainly(
+                con, table.name, f"c{place}", types[place], column, policy.null_values
+            )
+    return replace(table, types=tuple(types))
+
+
+def write_plainly(
+    con: duckdb.DuckDBPyConnection, table: str, cell: str, declared: str, column: Column, nulls: Sequence[str]
+) -> str:
+    """Write the values of a column plainly, if they are spelled; return what it is stored as then."""
+    stored = group_of(declared)
+    if column.spelling is None or not is_spelled(column.spelling, stored):
+        return declared
+    if stored != "text":
+        numbers_as_texts(con, table, cell)
+        declared = "VARCHAR"
+    respell(con, table, cell, column.name, column.spelling, nulls)
+    return declared
