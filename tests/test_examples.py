@@ -189,6 +189,18 @@ def test_dagster_itself_makes_the_asset_and_checks_it(clinic, change, told):
     assert done.stdout.strip().splitlines()[-1] == told, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("airflow") is None, reason="Airflow is not installed")
+def test_airflow_itself_runs_the_dag(clinic):
+    settings = {"AIRFLOW_HOME": str(clinic / "airflow"), "AIRFLOW__CORE__DAGS_FOLDER": str(EXAMPLES),
+                "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}  # fmt: skip
+    airflow = [sys.executable, "-m", "airflow"]
+    assert scheduled(clinic, [*airflow, "db", "migrate"], **settings).returncode == 0
+    done = scheduled(clinic, [*airflow, "dags", "test", "release_people"], **settings)
+    assert done.returncode == 0, done.stderr
+    assert (clinic / "safe.csv").exists()
+
+
 def scheduled(clinic, command, **settings):
     """Run a scheduler beside the examples, with the table, the policy and the release of a clinic."""
     names = {"TABLE": "people.csv", "POLICY": "policy.toml", "RELEASE": "safe.csv"}
