@@ -31,7 +31,7 @@ test: $(VENV)/.installed-test ## set up and run the tests, all but the slow ones
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 slow: $(VENV)/.installed-test ## run the slow tests (crosses, killed processes, real tables), and try properties longer
-	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "slow or hypothesis"
+	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=0.7 $(BIN)/python -m pytest -n auto --dist loadfile -m "slow or hypothesis"
 
 explore: $(VENV)/.installed-test ## try the suite's properties with ten times the examples, drawn anew
 	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=10 $(BIN)/python -m pytest -n auto --dist loadfile -m hypothesis

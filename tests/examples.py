@@ -10,7 +10,7 @@ from hypothesis import settings
 __all__ = ["examples", "share"]
 
 _SHARE = float(os.environ.get("INCROWD_EXAMPLES", "0.3"))
-"""`make test` tries this share of the examples of each property, `make slow` all, `make explore` ten times as many."""
+"""`make test` tries this share of the examples of each property, `make slow` 0.7 of them, `make explore` ten times as many."""
 
 
 def share(many: int) -> int:
