@@ -13,6 +13,7 @@ from incrowd.kernels.people import (
     Entries,
     add_distinct,
     classes_that_reach,
+    distinct_entries,
     first_entries,
     first_entries_below,
     items_within,
@@ -36,6 +37,12 @@ def sets_of(rows: list[list[int]], class_of: list[int], classes: int) -> list[se
     return found
 
 
+def entries_of(number: int, class_of: list[int], entries: Entries) -> list[int]:
+    """List the entries of the keys of a class, in order."""
+    keys = [key for key, own in enumerate(class_of) if own == number]
+    return [e for key in keys for e in range(entries.indptr[key], entries.indptr[key + 1])]
+
+
 # With as many possible items as that, each class has a small table; with few, every item has its own slot.
 @pytest.mark.parametrize("many", [31, 2**31 - 1])
 @given(rows=ROWS, data=st.data())
@@ -54,6 +61,9 @@ def test_everybody_in_a_class_counts_once(many, rows, data):
     assert first.sum() == found.sum()
     enough = [n + len(each) >= least for n, each in zip(sums, people, strict=True)]
     assert classes_that_reach(*where, alike, entries, least).tolist() == enough
+    ends, listed = distinct_entries(*where, entries, np.arange(len(entries.items), dtype=np.int32))
+    assert np.diff(ends).tolist() == [len(each) for each in people]
+    assert listed.tolist() == [e for c in range(3) for e in entries_of(c, class_of, entries) if first[e]]
     told, first, found = first_entries_below(*where, alike, entries, least)
     assert (told + found >= least).tolist() == enough
     assert [n for n, full in zip(found.tolist(), enough, strict=True) if not full] == [

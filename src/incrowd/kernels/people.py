@@ -15,6 +15,7 @@ __all__ = [
     "Entries",
     "add_distinct",
     "classes_that_reach",
+    "distinct_entries",
     "first_entries",
     "first_entries_below",
     "items_within",
@@ -207,6 +208,31 @@ def _list(start, stop, indptr, members, entries, first, ends, listed):
 
 
 @compiled
+def _gather(start, stop, classes, entries, told, room, found):
+    indptr, members, work = classes
+    offsets, items, many = entries
+    slots = _slots(start, stop, work, many)
+    for group in range(start, stop):
+        mask = _mask(work[group + 1] - work[group], many)
+        place = work[group]
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for entry in range(offsets[key], offsets[key + 1]):
+                if _is_new(items[entry], group, mask, slots):
+                    room[place] = told[entry]
+                    place += 1
+        found[group] = place - work[group]
+
+
+@compiled
+def _close_up(start, stop, work, ends, room, listed):
+    for group in range(start, stop):
+        gap = work[group] - ends[group]
+        for place in range(ends[group], ends[group + 1]):
+            listed[place] = room[place + gap]
+
+
+@compiled
 def _mark(indptr, members, entries, chosen):
     offsets, items, many = entries
     marked = np.zeros(many, np.bool_)
@@ -393,6 +419,37 @@ def list_entries(
     listed = np.empty(ends[-1], np.int64)
     if len(listed):
         over_ranges(_list, ends, indptr, members, entries, first, ends, listed)
+    return ends, listed
+
+
+def distinct_entries(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: Entries, told: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """List what the first entries of each class tell, one for each of its items.
+
+    Parameters
+    ----------
+    indptr, members
+        As in `first_entries`.
+    told
+        int32[entries]: what each entry tells.
+
+    Returns
+    -------
+    indptr
+        int64[classes + 1]
+    listed
+        int32[...]: what is told of class c is ``listed[indptr[c]:indptr[c + 1]]``.
+    """
+    work = _work(indptr, members, entries.indptr)
+    room, found = np.empty(work[-1], np.int32), np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_gather, work, (indptr, members, work), entries, told, room, found)
+    ends = np.zeros(len(indptr), np.int64)
+    np.cumsum(found, out=ends[1:])
+    if ends[-1] == work[-1]:
+        return ends, room
+    listed = np.empty(ends[-1], np.int32)
+    over_ranges(_close_up, ends, work, ends, room, listed)
     return ends, listed
 
 

@@ -252,18 +252,28 @@ class Spread:
         """The people under each key."""
         return self._entries(self.stories.person, self.stories.many[0])
 
-    @property
+    @cached_property
     def stories_of_keys(self) -> Entries:
         """The people with their sensitive values under each key."""
         return self._entries(self.stories.story, self.stories.many[1])
 
     def pairs_of_keys(self, attribute: int) -> Entries:
         """Return the people with their value of one sensitive attribute under each key."""
-        return self._entries(self.stories.pairs[attribute], self.stories.many[2 + attribute])
+        pairs = self.stories.pairs[attribute]
+        # Under one sensitive attribute a story is a value.
+        if pairs is self.stories.story:
+            return self.stories_of_keys
+        return self._entries(pairs, self.stories.many[2 + attribute])
 
     def values(self, attribute: int) -> NDArray[np.int32]:
         """Return the rank of each entry's value of a sensitive attribute: int32[entries]."""
-        return self._told(self.stories.values[attribute])
+        if attribute not in self._values:
+            self._values[attribute] = self._told(self.stories.values[attribute])
+        return self._values[attribute]
+
+    @cached_property
+    def _values(self) -> dict[int, NDArray[np.int32]]:
+        return {}
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
         """Count the people who are told to have each value of a sensitive attribute: int64[size]."""
@@ -294,8 +304,9 @@ class Spread:
 
     @property
     def size(self) -> int:
-        """Bytes in use beyond what tables share."""
-        return self.indptr.nbytes + self.entry.nbytes
+        """Bytes in use beyond what tables share, and what is looked up and kept when it is asked for."""
+        kept = 2 + len(self.stories.values)
+        return self.indptr.nbytes + kept * self.entry.nbytes
 
     def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> Spread:
         """Return the list with a key for each class of keys; keys in no class are left out.
@@ -305,14 +316,15 @@ class Spread:
         indptr, members
             int64[classes + 1] and int64[...]: the keys of each class.
         """
-        from incrowd.kernels.people import first_entries, list_entries
+        from incrowd.kernels.people import distinct_entries
 
-        first, found = first_entries(indptr, members, self.stories_of_keys)
-        ends, listed = list_entries(indptr, members, self.indptr, first, found)
-        entry = self.entry[listed]
-        there = np.zeros(self.stories.many[0], np.bool_)
-        there[self.stories.person[entry]] = True
-        return replace(self, indptr=ends, entry=entry, people=int(np.count_nonzero(there)))
+        ends, entry = distinct_entries(indptr, members, self.stories_of_keys, self.entry)
+        people = self.people
+        if len(members) < len(self.indptr) - 1:
+            there = np.zeros(self.stories.many[0], np.bool_)
+            there[self.stories.person[entry]] = True
+            people = int(np.count_nonzero(there))
+        return replace(self, indptr=ends, entry=entry, people=people)
 
 
 class Histories(NamedTuple):
