@@ -10,7 +10,7 @@ from hypothesis import settings
 __all__ = ["examples", "share"]
 
 _SHARE = float(os.environ.get("INCROWD_EXAMPLES", "0.3"))
-"""`make test` tries this share of the examples of each property, `make slow` 0.7 of them, `make explore` ten times as many."""
+"""The share of a property's examples that is tried: 0.7 by `make slow`, 10 times all by `make explore`."""
 
 
 def share(many: int) -> int:
