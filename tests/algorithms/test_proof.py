@@ -71,6 +71,17 @@ def test_the_bound_is_never_above_the_optimum(frame, models, limit, metric, aggr
         assert proof.is_least(least) or proof._explorer.may_be_starred(proof._explorer.lattice.top)
 
 
+@pytest.mark.parametrize("aggregate", ["mean", "geometric-mean"])
+def test_a_lattice_of_one_node_is_proved_at_once(aggregate):
+    frame = pl.DataFrame({"t": ["b1"] * 4 + ["b2"], "u": ["x1"] * 5, "v": ["2"] * 5, "s": "p", "r": "k"})
+    asked = schema(**{name: {"levels": (1, 1)} for name in "tuv"})
+    proof = proof_of(frame, asked, [ic.KAnonymity(5)], 0.5, "loss", aggregate)
+    nodes = [proof.step() for _ in range(2)]
+    assert nodes[0] is not None
+    assert nodes[1] is None
+    assert proof.is_least(nodes[0].score)
+
+
 def digits(rows: int, columns: int) -> tuple[pl.DataFrame, ic.Schema]:
     """Make skewed columns of three digits, with four levels each."""
     random = np.random.default_rng(11)

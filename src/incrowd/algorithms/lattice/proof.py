@@ -90,6 +90,7 @@ class Proof:
         self._starts = np.concatenate(([0], np.cumsum(np.array(lattice.shape) - 1))).astype(np.int64)
         self._rows: list[NDArray[np.float64]] = []
         self._least: list[float] = []
+        self._told: set[tuple[int, ...]] = set()
         self._best = np.inf
         self._looked, self._seconds = 0, 0.0
         self._rounds = self._steps()
@@ -237,7 +238,10 @@ class Proof:
         )
 
     def _add(self, levels: tuple[int, ...]) -> None:
-        """State what a node tells of those below it."""
+        """State what a node tells of those below it, once: if nothing new is stated, the proof ends."""
+        if levels in self._told:
+            return
+        self._told.add(levels)
         [node] = self._explorer.look(levels)
         fails = self._fails(node)
         extra = 1.0 if fails else self._extra(node)
@@ -269,8 +273,10 @@ class Proof:
             constraints=LinearConstraint(np.array(self._rows), np.array(self._least), np.inf),
             options=options,
         )
-        if found.mip_dual_bound is not None and np.isfinite(found.mip_dual_bound):
-            least = self._total(self._explorer.lattice.bottom) + float(found.mip_dual_bound) - _TOLERANCE
+        # Without a level to choose nothing is whole, and the solver states no bound but its solution.
+        least_value = found.mip_dual_bound if len(steps) else found.fun
+        if least_value is not None and np.isfinite(least_value):
+            least = self._total(self._explorer.lattice.bottom) + float(least_value) - _TOLERANCE
             self.bound = max(self.bound, self._terms.score(max(least, 0.0)))
         if found.x is None:
             return None
