@@ -77,6 +77,8 @@ class Profile:
         Whether the values answer yes or no, in one spelling or in several; see `answers_in`.
     top
         Share of the most frequent value among the rows that have one.
+    bits
+        Shannon entropy of the values, in bits: what a value tells of its record on average.
     fillers
         Probable fillers with their share.
     ways
@@ -101,6 +103,7 @@ class Profile:
     words: frozenset[str] = frozenset()
     answers: Answers = ""
     top: float = 0.0
+    bits: float = 0.0
     fillers: tuple[tuple[str, float], ...] = ()
     ways: tuple[Spelling, ...] = ()
 
@@ -111,9 +114,10 @@ class Profile:
 
     @property
     def counted(self) -> str:
-        """Distinct values and rows in words."""
+        """Distinct values, rows and entropy in words."""
         values = "value" if self.distinct == 1 else "distinct values"
-        return f"{self.distinct:,} {values} in {self.rows:,} rows"
+        told = f", entropy {self.bits:.1f} bits" if self.distinct > 1 and self.bits else ""
+        return f"{self.distinct:,} {values} in {self.rows:,} rows{told}"
 
 
 def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Profile:
@@ -156,8 +160,24 @@ def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Pr
         form = {}
     top = float(totals[known].max(initial=0)) / max(held, 1)
     return Profile(
-        name, rows, held, distinct, kind, top=top, fillers=tuple(fillers.items()), ways=ways, **form
+        name,
+        rows,
+        held,
+        distinct,
+        kind,
+        top=top,
+        bits=_entropy(totals[known]),
+        fillers=tuple(fillers.items()),
+        ways=ways,
+        **form,
     )
+
+
+def _entropy(totals: NDArray[np.integer]) -> float:
+    """Return the Shannon entropy of values that occur so often, in bits; 0 without a value."""
+    counts = totals[totals > 0].astype(np.float64)
+    records = counts.sum()
+    return float(max(np.log2(records) - counts @ np.log2(counts) / records, 0.0)) if records else 0.0
 
 
 def _recognized(domain: Domain) -> Recognized | None:
