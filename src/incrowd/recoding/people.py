@@ -62,7 +62,8 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     if frequency.people is None:
         return carried
     for position, (before, after) in enumerate(zip(frequency.sensitive, released.sensitive, strict=True)):
-        if not ((same_rows and same_values(before, after)) or _same(before, classes.counts(position), after)):
+        by_row = same_rows and before.rows is not None and after.rows is not None
+        if not ((by_row and same_values(before, after)) or _same(before, classes.counts(position), after)):
             raise TableError(_OTHER)
     return _of_released_kinds(classes.with_people(carried))
 
