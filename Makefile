@@ -30,8 +30,8 @@ demo: $(VENV)/.installed ## set up and run the main job on a built-in sample
 test: $(VENV)/.installed-test ## set up and run the tests, all but the slow ones
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
-slow: $(VENV)/.installed-test ## run the slow tests (crosses, killed processes, real tables), and try properties longer
-	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=0.7 $(BIN)/python -m pytest -n auto --dist loadfile -m "slow or hypothesis"
+slow: $(VENV)/.installed-test ## run the slow tests (crosses, killed processes, real tables)
+	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=1 $(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 explore: $(VENV)/.installed-test ## try the suite's properties with ten times the examples, drawn anew
 	PYTHONDONTWRITEBYTECODE= INCROWD_EXAMPLES=10 $(BIN)/python -m pytest -n auto --dist loadfile -m hypothesis
@@ -72,6 +72,9 @@ site: $(VENV)/.installed-docs ## build the documentation as a site that reads of
 	$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs site
 	@echo "Open site/index.html"
 
+pipelines: | $(BIN)/python ## run the examples for schedulers in Airflow and Dagster themselves
+	.ci/pipelines $(BIN)/python
+
 package: $(VENV)/.installed-dev ## build wheel and sdist into dist/, and run the demo from a bare environment
 	.ci/package $(BIN)/python
 
@@ -90,4 +93,4 @@ clean: ## remove what the other tasks made
 pictures: $(VENV)/.installed-test ## take the pictures of the studio anew, in a browser
 	INCROWD_WRITE_PICTURES=1 $(BIN)/python -m pytest -q tests/studio/test_studio_for_all.py -k pictures
 
-.PHONY: help demo test slow explore fuzz lint bench gallery site package docs evidence pictures clean
+.PHONY: help demo test slow explore fuzz lint bench gallery site package pipelines docs evidence pictures clean

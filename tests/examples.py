@@ -10,7 +10,7 @@ from hypothesis import settings
 __all__ = ["examples", "share"]
 
 _SHARE = float(os.environ.get("INCROWD_EXAMPLES", "0.3"))
-"""The share of a property's examples that is tried: 0.7 by `make slow`, 10 times all by `make explore`."""
+"""The share of a property's examples that is tried: all by `make slow`, 10 times all by `make explore`."""
 
 
 def share(many: int) -> int:
