@@ -22,7 +22,8 @@ from database_tables import (
     holding,
     statement,
 )
-from incrowd.engines import SqlEngine
+from incrowd.engines import SqlEngine, engine_for
+from incrowd.progress import Cancellable, Cancelled
 from incrowd.samples import hospital
 
 # --- transactions -----------------------------------------------------------------------------------------
@@ -195,6 +196,32 @@ def test_somebody_else_writes_meanwhile(store, monkeypatch, tmp_path):
             .sort(order)
             .equals(expected.table.sort(order))
         )
+
+
+class Job(Cancellable):
+    """A job that shows nothing."""
+
+    def stage(self, name):
+        pass
+
+    def advance(self, done, total):
+        pass
+
+
+def test_a_table_that_is_made_can_be_given_up(store, monkeypatch):
+    """The database that fills the table is told to stop; what a cancelled job made is undone."""
+    url, _ = store
+    job = Job()
+    with ic.Database(url) as database:
+        release = ic.anonymize(database.table("people"), SCHEMA, MODELS)
+        _while_writing(monkeypatch, database, lambda _, frame: (job.cancel(), frame)[1])
+        with pytest.raises(Cancelled):
+            release.into("safe", progress=job)
+        told = []
+        monkeypatch.setattr(database, "interrupt", lambda: told.append("stop"))
+        engine_for(release.table).interrupt()
+        assert told == ["stop"]
+    assert _is_there(url, "safe") is None
 
 
 def test_tables_that_exist(store):

@@ -560,6 +560,10 @@ class RecodedEngine(FetchedEngine):
         """Names of the columns, in order."""
         return list(self.table.columns)
 
+    def interrupt(self) -> None:
+        """Give up the query that runs, also where the database fills a table."""
+        self.table.engine.interrupt()
+
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Recode combinations; see `FetchedEngine.raw_combinations`."""
         import polars as pl
