@@ -84,23 +84,19 @@ class AlphaKAnonymity(SensitiveModel):
             if self.value is not None:
                 value_code(frequency, position, self.value)
 
-    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records of a class without which no value has more than its share."""
+    def _lost(
+        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the records without which no value has more than its share."""
         import numpy as np
 
-        lost = super().certain_losses(classes)
-        if not self.counts_records(classes):
-            return lost
         from incrowd.kernels.capping import beyond_shares
 
-        for attribute in self.positions(classes.frequency):
-            counts = classes.counts(attribute)
-            limits = np.full(len(counts.codes), self.alpha)
-            if self.value is not None:
-                limits[counts.codes != value_code(classes.frequency, attribute, self.value)] = 1
-            failing = ~self.accepts(self.values(classes, attribute))
-            lost = np.maximum(lost, beyond_shares(counts, failing, limits))
-        return lost
+        counts = classes.counts(attribute)
+        limits = np.full(len(counts.codes), self.alpha)
+        if self.value is not None:
+            limits[counts.codes != value_code(classes.frequency, attribute, self.value)] = 1
+        return beyond_shares(counts, failing, limits)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the share of the most frequent value of each class, or of the named one."""

@@ -442,6 +442,35 @@ class SensitiveModel(PrivacyModel):
         """Return `positions`."""
         return self.positions(frequency)
 
+    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
+        """Return the most that a class loses for one attribute, as `_lost` bounds it; see `PrivacyModel`."""
+        import numpy as np
+
+        if not self.counts_records(classes):
+            return super().certain_losses(classes)
+        lost = np.zeros(len(classes), np.int64)
+        for part in self.parts():
+            for attribute in part.attributes(classes.frequency):
+                failing = ~part.accepts(part.values(classes, attribute))
+                bound = (
+                    failing
+                    if attribute is None or part is not self
+                    else self._lost(classes, attribute, failing)
+                )
+                lost = np.maximum(lost, bound)
+        return lost
+
+    def _lost(
+        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return how many records of each failing class must leave for one attribute: one at least.
+
+        Each record counts once here; see `counts_records`. Others lose nothing.
+        """
+        import numpy as np
+
+        return failing.astype(np.int64)
+
     def counts_records(self, classes: EquivalenceClasses) -> bool:
         """Whether each record of a class counts once, with one value of each attribute, which is its own."""
         return not (

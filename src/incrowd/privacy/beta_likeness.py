@@ -76,22 +76,17 @@ class BetaLikeness(SensitiveModel):
         """A merged class's shares lie between those of its parts."""
         return Monotone(generalization=True, suppression=True)
 
-    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records of a class without which no value has a larger share than it may have."""
+    def _lost(
+        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the records without which no value has a larger share than it may have."""
         import numpy as np
 
-        lost = super().certain_losses(classes)
-        if not self.counts_records(classes):
-            return lost
         from incrowd.kernels.capping import beyond_shares
 
-        for attribute in self.positions(classes.frequency):
-            _, whole = classes.lifts(attribute)
-            gain = self.beta if self.kind == "basic" else np.minimum(self.beta, -np.log(whole))
-            limits = np.minimum(whole * (1 + gain), 1.0)
-            failing = ~self.accepts(self.values(classes, attribute))
-            lost = np.maximum(lost, beyond_shares(classes.counts(attribute), failing, limits))
-        return lost
+        _, whole = classes.lifts(attribute)
+        gain = self.beta if self.kind == "basic" else np.minimum(self.beta, -np.log(whole))
+        return beyond_shares(classes.counts(attribute), failing, np.minimum(whole * (1 + gain), 1.0))
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest gain in each class."""

@@ -68,29 +68,27 @@ class DeltaDisclosure(SensitiveModel):
         """Where absent values are skipped, a merged class can fail where its parts hold."""
         return Monotone(generalization=self.absent == "infinite", suppression=True)
 
-    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records of a class without which every value has about its share.
+    def _lost(
+        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the records without which every value has about its share.
 
         A frequent value keeps no more than its share allows. A rare one bounds the size of the whole part; a
         class that lacks a value has none.
         """
         import numpy as np
 
-        lost = super().certain_losses(classes)
-        if self.absent == "skip" or not self.counts_records(classes):
-            return lost
+        if self.absent == "skip":
+            return super()._lost(classes, attribute, failing)
         from incrowd.kernels.capping import beyond_shares
 
-        for attribute in self.positions(classes.frequency):
-            counts, (ratios, whole) = classes.counts(attribute), classes.lifts(attribute)
-            lacking = np.diff(counts.indptr) < classes.frequency.sensitive[attribute].present
-            failing = ~self.accepts(self.values(classes, attribute))
-            reach = np.exp(min(self.delta, 700.0))
-            lost = np.maximum(lost, beyond_shares(counts, failing, np.minimum(whole * reach, 1.0)))
-            rarest = np.where(lacking, 0.0, np.minimum.reduceat(ratios, counts.indptr[:-1]))
-            least = np.ceil(classes.sizes * (1 - rarest * reach) * (1 - 1e-9) - 1e-6)
-            lost = np.where(failing, np.maximum(lost, least.astype(np.int64)), lost)
-        return lost
+        counts, (ratios, whole) = classes.counts(attribute), classes.lifts(attribute)
+        lacking = np.diff(counts.indptr) < classes.frequency.sensitive[attribute].present
+        reach = np.exp(min(self.delta, 700.0))
+        lost = beyond_shares(counts, failing, np.minimum(whole * reach, 1.0))
+        rarest = np.where(lacking, 0.0, np.minimum.reduceat(ratios, counts.indptr[:-1]))
+        least = np.ceil(classes.sizes * (1 - rarest * reach) * (1 - 1e-9) - 1e-6)
+        return np.where(failing, np.maximum(lost, least.astype(np.int64)), 0)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the largest absolute log ratio in each class."""

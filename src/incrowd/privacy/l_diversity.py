@@ -121,27 +121,17 @@ class LDiversity(SensitiveModel):
         distinct = self.kind == "distinct" and not self.joint
         return Monotone(generalization=distinct, suppression=True, absorbing=distinct)
 
-    def certain_losses(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """Return the records of a class without which its values are diverse: what is above a cap.
+    def _lost(
+        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the records without which the values are diverse: what is above a cap.
 
         A class with fewer than l values has no diverse part, so it loses every record.
         """
         import numpy as np
 
-        lost = super().certain_losses(classes)
-        if self.kind == "grassberger" or not self.counts_records(classes):
-            return lost
-        for attribute in self.positions(classes.frequency):
-            failing = ~self.accepts(self.values(classes, attribute))
-            lost = np.maximum(lost, self._beyond(classes, attribute, failing))
-        return lost
-
-    def _beyond(
-        self, classes: EquivalenceClasses, attribute: int, failing: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """Return what failing classes lose for one attribute at least."""
-        import numpy as np
-
+        if self.kind == "grassberger":
+            return super()._lost(classes, attribute, failing)
         from incrowd.kernels.capping import beyond_entropy, beyond_tail
 
         counts = classes.counts(attribute)
