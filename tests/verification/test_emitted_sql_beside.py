@@ -324,17 +324,9 @@ def test_what_is_not_told_is_refused(tmp_path):
     kmap = 'model = "k-map"\nk = 2'
     assert "k-map compares the release with a population" in refused(tmp_path, [quasi], [kmap])
     assert "is for the raw table" in refused(tmp_path, [quasi], [K2], row_map=tmp_path / "t.csv")
-    assert "the raw table 3" in refused(
-        tmp_path, [quasi], [K2], "keep_order = true", against=write_text(tmp_path / "r.csv", "q\na\na\na\n")
-    )
     controlled = entry("s", "insensitive", "treat = { round = 5, how = 'controlled' }")
     told = refused(tmp_path, [quasi, controlled], [K2], "keep_order = true", **raw)
     assert "controlled rounding" in told
-
-
-def write_text(path, text):
-    path.write_text(text)
-    return path
 
 
 @pytest.mark.parametrize(

@@ -333,27 +333,13 @@ class Comparison:
 
     def as_a_whole(self) -> tuple[list[str], list[str]]:
         """Compare how often everything occurs, and whether the cells can be true."""
-        both = [self._passed_as_one_type(name) for name in self.passed]
-        mine = ", ".join(f"{pair[0]} AS p{n}" for n, pair in enumerate(both)) or "1 AS p0"
-        theirs = ", ".join(f"{pair[1]} AS p{n}" for n, pair in enumerate(both)) or "1 AS p0"
-        r, w = f"{self.released.name} AS r", f"{self.raw.name} AS w"
         problems = []
-        (extra,) = fetch_row(
-            self.con, f"SELECT count(*) FROM (SELECT {mine} FROM {r} EXCEPT ALL SELECT {theirs} FROM {w})"
-        )
+        (extra,) = fetch_row(self.con, self.combined())
         if extra:
             problems.append(
                 f"the column(s) {named(self.passed)} differ from the raw table in {extra} records"
             )
-        passed = ", ".join(f"p{n}" for n in range(max(len(both), 1)))
-        self.con.execute(
-            f"CREATE TABLE passed AS SELECT row_number() OVER () AS p, * FROM (SELECT DISTINCT {passed} FROM "
-            f"(SELECT {mine} FROM {r} UNION ALL SELECT {theirs} FROM {w}))"
-        )
-        cells = ", ".join(f"{pair.cell} AS q{n}" for n, pair in enumerate(self.pairs))
-        values = ", ".join(f"{pair.value} AS q{n}" for n, pair in enumerate(self.pairs))
-        classes = self._counted(f"SELECT {cells}, {mine} FROM {r}", max(len(both), 1))
-        people = self._counted(f"SELECT {values}, {theirs} FROM {w}", max(len(both), 1))
+        classes, people = (self.con.execute(self.bunches(raw=raw)).fetchall() for raw in (False, True))
         try:
             untrue, uncovered = self._matched(classes, people)
         except TableError as error:
@@ -362,33 +348,74 @@ class Comparison:
             problems.append(f"{untrue} records have cells that are true of too few records of the raw table")
         if uncovered:
             problems.append(f"{uncovered} records of the raw table are covered by no record of the release")
-        unchecked = [
+        return problems, self.unordered_means()
+
+    def unordered_means(self) -> list[str]:
+        """Say which means cannot be checked without an order."""
+        return [
             f"whether the means of column {pair.column.name!r} are true: the tables have no common order"
             for pair in self.pairs
             if pair.column.style == "mean"
         ]
-        return problems, unchecked
 
-    def _counted(self, rows: str, passed: int) -> list[tuple[Any, ...]]:
-        """Group rows by their quasi-identifiers and by what the other columns have together, as a number."""
+    def combined(self) -> str:
+        """Make the table `passed` (p, p0, p1, ...): what columns have together that are released as they are.
+
+        Returns
+        -------
+        The question of how many records have another combination than the raw ones.
+        """
+        rows = [f"SELECT {self._passed_of(raw)} FROM {self._rows_of(raw)}" for raw in (False, True)]
+        passed = ", ".join(f"p{n}" for n in range(max(len(self.passed), 1)))
+        self.con.execute(
+            f"CREATE TABLE passed AS SELECT row_number() OVER () AS p, * FROM (SELECT DISTINCT {passed} FROM "
+            f"({' UNION ALL '.join(rows)}))"
+        )
+        return f"SELECT count(*) FROM ({' EXCEPT ALL '.join(rows)})"
+
+    def bunches(self, *, raw: bool) -> str:
+        """Write the question for the records that are alike: q0, q1, ..., p, n; see `combined`.
+
+        Parameters
+        ----------
+        raw
+            Whether the raw records are meant: then q0, q1, ... are values and no cells.
+        """
+        texts = ", ".join(f"{pair.value if raw else pair.cell} AS q{n}" for n, pair in enumerate(self.pairs))
         keys = ", ".join(f"rows.q{n}" for n in range(len(self.pairs)))
-        same = " AND ".join(f"rows.p{n} IS NOT DISTINCT FROM passed.p{n}" for n in range(passed))
-        return self.con.execute(
-            f"SELECT {keys}, passed.p, count(*) FROM ({rows}) AS rows JOIN passed ON {same} "
-            f"GROUP BY {keys}, passed.p"
-        ).fetchall()
+        same = " AND ".join(
+            f"rows.p{n} IS NOT DISTINCT FROM passed.p{n}" for n in range(max(len(self.passed), 1))
+        )
+        return (
+            f"SELECT {keys}, passed.p, count(*) AS n FROM (SELECT {texts}, {self._passed_of(raw)} "
+            f"FROM {self._rows_of(raw)}) AS rows JOIN passed ON {same} GROUP BY {keys}, passed.p"
+        )
+
+    def _rows_of(self, raw: bool) -> str:
+        return f"{self.raw.name} AS w" if raw else f"{self.released.name} AS r"
+
+    def _passed_of(self, raw: bool) -> str:
+        """Write the columns p0, p1, ... that are released as they are, of one of the tables."""
+        texts = (self._passed_as_one_type(name)[raw] for name in self.passed)
+        return ", ".join(f"{text} AS p{n}" for n, text in enumerate(texts)) or "1 AS p0"
+
+    def covers(self, number: int, values: Sequence[str | None]) -> Covers:
+        """Return how the cells of a column are read over raw values; a mean says nothing of single ones."""
+        pair = self.pairs[number]
+        if pair.column.style == "mean":
+            return _anything
+        return CellReader(pair.column, values, stored=pair.stored).covers
 
     def _matched(self, classes: list[tuple[Any, ...]], people: list[tuple[Any, ...]]) -> tuple[int, int]:
         """Return the records of classes that too few people fit, and the people whom no class covers."""
-        covers: list[Covers] = []
-        for number, pair in enumerate(self.pairs):
-            values = {row[number] for row in people if set(row[: len(self.pairs)]) != {SUPPRESSED}}
-            reader = CellReader(pair.column, list(values), stored=pair.stored)
-            covers.append(_anything if pair.column.style == "mean" else reader.covers)
-        covers.append(_same)
+        keys = len(self.pairs)
+        known = [row for row in people if set(row[:keys]) != {SUPPRESSED}]
+        covers = [self.covers(number, list({row[number] for row in known})) for number in range(keys)]
         sizes: dict[Hashable, int] = {row[:-1]: int(row[-1]) for row in classes}
         coverage = Coverage(
-            {row[:-1]: row[:-1] for row in classes}, [(row[:-1], int(row[-1])) for row in people], covers
+            {row[:-1]: row[:-1] for row in classes},
+            [(row[:-1], int(row[-1])) for row in people],
+            [*covers, _same],
         )
         untrue = sum(size for name, size in sizes.items() if coverage.people(name) < size)
         return untrue, coverage.outside()

@@ -8,7 +8,8 @@ So a cell that the file gets later, and that is not in such a list, fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +42,16 @@ class Script:
     ----------
     con
         The connection itself, for what is not written down.
+    checks, apart
+        How many checks are written, and how many of these in tables of their own.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
         self.lines: list[str] = []
         self.checks = 0
+        self.apart = 0
+        self._into = "checks"
 
     def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
         """Run a statement; write it down if it makes something."""
@@ -67,9 +72,18 @@ class Script:
         column = "NULL" if attribute is None else literal(attribute)
         limit = "NULL" if asked is None else repr(float(asked))
         self.execute(
-            f"INSERT INTO main.checks SELECT {self.checks}, {literal(what)}, {column}, reached, {limit}, "
-            f"coalesce({holds}, false) FROM (SELECT ({reached})::DOUBLE AS reached)"
+            f"INSERT INTO main.{self._into} SELECT {self.checks}, {literal(what)}, {column}, reached, "
+            f"{limit}, coalesce({holds}, false) FROM (SELECT ({reached})::DOUBLE AS reached)"
         )
+
+    @contextmanager
+    def checks_apart(self, table: str) -> Iterator[None]:
+        """Write checks into a table of their own, so that they do not decide the verdict by themselves."""
+        self.execute(f"CREATE TABLE {table} AS FROM checks LIMIT 0")
+        before, self._into = self.checks, table
+        yield
+        self._into = "checks"
+        self.apart += self.checks - before
 
     def fill(self, table: str, columns: str, rows: Sequence[Sequence[str | int | None]]) -> None:
         """Write a table with all of its rows.

@@ -18,19 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incrowd.errors import ParameterError
 from incrowd.verification.cells import CellReader
-from incrowd.verification.classes import fetch_row, group_of
+from incrowd.verification.classes import group_of
 from incrowd.verification.people import alike
 from incrowd.verification.policy import SUPPRESSED, Column
 from incrowd.verification.script import Script
+from incrowd.verification.script_cover import Covering
 from incrowd.verification.source import Table
 from incrowd.verification.wildcards import alone
 
 __all__ = ["cover", "everybody_covered"]
-
-_MOST_PAIRS = 2_000_000_000
-"""Classes times combinations that a script may look through."""
 
 
 def cover(script: Script, population: Table, quasi: Sequence[Column], null_values: Sequence[str]) -> None:
@@ -54,24 +51,18 @@ def cover(script: Script, population: Table, quasi: Sequence[Column], null_value
         f"CREATE TABLE everybody AS SELECT row_number() OVER () AS person, *, {shown} AS is_known "
         f"FROM ({together})"
     )
-    (pairs,) = fetch_row(
-        script.con, "SELECT (SELECT count(*) FROM classes) * (SELECT count(*) FROM everybody)"
+    covering = Covering(script, "classes", "everybody", "near", "covers", "e.is_known")
+    covering.refuse_many(
+        "SELECT (SELECT count(*) FROM classes) * (SELECT count(*) FROM everybody)", "the population's"
     )
-    if pairs > _MOST_PAIRS:
-        raise ParameterError(
-            f"{pairs:,} pairs of classes and of combinations of the population's values are more than the "
-            f"{_MOST_PAIRS:,} that a script looks through; use verify"
-        )
-    found = {number: _covers(script, number, column, population) for number, column in enumerate(quasi)}
+    shares = {}
+    for number, column in enumerate(quasi):
+        values = covering.texts(number, "everybody WHERE is_known")
+        stored = group_of(population.types[population.place(column.name)])
+        script.note(f"Which values of the population each cell of {column.name} covers; * covers any.")
+        shares[number] = covering.tell(number, CellReader(column, values, stored=stored).covers, values)
     script.note("Whom the cells of each class cover: the column that parts most is looked at first.")
-    pairs = "classes AS c CROSS JOIN everybody AS e"
-    for number in sorted(found, key=lambda each: found[each]):
-        script.execute(
-            f"CREATE OR REPLACE TABLE near AS SELECT c.class, e.person FROM {pairs} "
-            f"JOIN covers_{number} AS told ON told.cell IS NOT DISTINCT FROM CAST(c.q{number} AS VARCHAR) "
-            f"AND told.value IS NOT DISTINCT FROM e.q{number} WHERE e.is_known"
-        )
-        pairs = "near JOIN classes AS c USING (class) JOIN everybody AS e USING (person)"
+    covering.meet(shares)
     script.execute(
         "CREATE TABLE covered AS SELECT class, size, coalesce(people, 0)::HUGEINT AS people FROM classes "
         "LEFT JOIN (SELECT class, sum(n) AS people FROM near JOIN everybody USING (person) GROUP BY class) "
@@ -99,33 +90,3 @@ def everybody_covered(quasi: int, wildcards: str) -> str:
         f"SELECT CASE WHEN class IN {one} THEN 1 ELSE size END AS size, "
         f"CASE WHEN class IN {one} THEN least(people, 1) ELSE people END AS people FROM main.covered"
     )
-
-
-def _covers(script: Script, number: int, column: Column, population: Table) -> float:
-    """List what the cells of a column cover; return the share of all pairs."""
-    values, cells = (
-        [
-            text
-            for (text,) in script.con.execute(f"SELECT DISTINCT {text} FROM {rows} ORDER BY ALL").fetchall()
-        ]
-        for text, rows in (
-            (f"q{number}", "everybody WHERE is_known"),
-            (f"CAST(q{number} AS VARCHAR)", "classes"),
-        )
-    )
-    stored = group_of(population.types[population.place(column.name)])
-    reader = CellReader(column, values, stored=stored)
-    pairs = [
-        (cell, value)
-        for cell in cells
-        if cell != SUPPRESSED
-        for value in values
-        if reader.covers(cell, value)
-    ]
-    script.note(f"Which values of the population each cell of {column.name} covers; * covers any.")
-    script.fill(f"covers_{number}", "cell VARCHAR, value VARCHAR", pairs)
-    script.execute(
-        f"INSERT INTO covers_{number} SELECT DISTINCT '{SUPPRESSED}', q{number} FROM everybody WHERE is_known"
-    )
-    covered = len(pairs) + (len(values) if SUPPRESSED in cells else 0)
-    return covered / max(1, len(cells) * len(values))

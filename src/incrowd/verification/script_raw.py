@@ -1,60 +1,51 @@
 """The raw table of a script: whose the records are, and whether every cell is true of its record.
 
-Record N of the release is made record N of the raw table by a row map, or the policy keeps the order. Else no
-script compares them.
+Record N of the release is made record N of the raw table by a row map, or the policy keeps the order. Else
+the tables are compared as a whole. Where the policy says nothing of the order, either will do; see `against`.
 """
 
 from __future__ import annotations
 
-from incrowd.errors import ParameterError, SchemaError, TableError, named, setting
+from incrowd.errors import ParameterError, SchemaError, named
 from incrowd.verification.against import Comparison, as_released, is_passed
 from incrowd.verification.classes import count_rows
 from incrowd.verification.forms import raw_left_sql
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Policy
 from incrowd.verification.script import Script
+from incrowd.verification.script_whole import check_as_a_whole
 from incrowd.verification.source import Table, literal
 
 __all__ = ["check_against", "check_same_rows", "find_people", "put_in_place"]
 
 
-def put_in_place(script: Script, released: Table, raw: Table, row_map: Table | None, policy: Policy) -> Table:
+def put_in_place(script: Script, released: Table, raw: Table, row_map: Table) -> Table:
     """Put the raw records in the order of the released ones.
 
     Raises
     ------
-    ParameterError
-        The order is not known.
     TableError
-        There are not as many records in both, or the row map is none of this release.
+        The row map is none of this release.
     """
-    sizes = [count_rows(script.con, table) for table in (released, raw)]
-    if sizes[0] != sizes[1]:
-        raise TableError(f"the release has {sizes[0]} records and the raw table {sizes[1]}")
-    check_same_rows(script, released, raw)
-    if row_map is not None:
-        script.note("The raw records in the order of the release, by the row map.")
-        moved = as_released(script, released, raw, row_map)  # type: ignore[arg-type]
-        row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
-        script.check(
-            "records that the row map does not name once",
-            None,
-            f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
-            f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
-            "reached = 0",
-            0,
-        )
-        return moved
-    if not policy.keep_order or not (released.in_order and raw.in_order):
-        raise ParameterError(
-            "a script compares each record with its own raw one, and it is not known which that is; name the "
-            f"row map ({setting('row_map=', '--row-map')}), internal/rows.parquet of a saved folder"
-        )
-    return raw
+    script.note("The raw records in the order of the release, by the row map.")
+    moved = as_released(script, released, raw, row_map)  # type: ignore[arg-type]
+    row = f"TRY_CAST(c{row_map.place('row')} AS BIGINT)"
+    script.check(
+        "records that the row map does not name once",
+        None,
+        f"SELECT count(*) - count(DISTINCT {row}) + count(*) FILTER (coalesce({row} NOT BETWEEN 1 AND "
+        f"(SELECT count(*) FROM {released.name}), true)) FROM {row_map.name}",
+        "reached = 0",
+        0,
+    )
+    return moved
 
 
-def check_same_rows(script: Script, released: Table, raw: Table) -> None:
-    """Write a check that there are as many raw records as released ones."""
+def check_same_rows(script: Script, released: Table, raw: Table) -> bool:
+    """Write a check that there are as many raw records as released ones; return whether there are.
+
+    If not, nothing else of both is compared, and the script never says that the policy is satisfied.
+    """
     script.check(
         "records more or less than in the raw table",
         None,
@@ -62,10 +53,21 @@ def check_same_rows(script: Script, released: Table, raw: Table) -> None:
         "reached = 0",
         0,
     )
+    if count_rows(script.con, released) == count_rows(script.con, raw):
+        return True
+    script.check("the tables could be compared when this was written", None, "0", "reached = 1", 1)
+    return False
 
 
-def find_people(script: Script, released: Table, raw: Table | None, policy: Policy) -> Persons | None:
+def find_people(
+    script: Script, released: Table, raw: Table | None, policy: Policy, *, placed: bool
+) -> Persons | None:
     """Write down whose record each record is; None where the policy names no column for it.
+
+    Parameters
+    ----------
+    placed
+        Whether a row map told the order.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def find_people(script: Script, released: Table, raw: Table | None, policy: Poli
     if not policy.named("person"):
         return None
     script.note("Whose each record is; a record that does not say so is a person of its own.")
-    persons = find_persons(script, released, raw, policy, placed=raw is not None)  # type: ignore[arg-type]
+    persons = find_persons(script, released, raw, policy, placed=placed)  # type: ignore[arg-type]
     assert persons is not None
     if persons.unknown:
         raise ParameterError(f"no SQL script can count the people of this release: {persons.unknown}")
@@ -88,16 +90,32 @@ def find_people(script: Script, released: Table, raw: Table | None, policy: Poli
             "reached = 0",
             0,
         )
+    tells_itself = all(
+        column.treatment is not None and column.name in released.names for column in policy.named("person")
+    )
+    ordered = raw is not None and released.in_order and raw.in_order and (placed or policy.keep_order)
+    if not (tells_itself or ordered):
+        # Whose each record is, is not known. It does not matter as long as nobody has two.
+        script.check(
+            "rows of the raw table of somebody who has another",
+            None,
+            "SELECT count(*) - count(DISTINCT person) FROM whose",
+            "reached = 0",
+            0,
+        )
+        return persons
     return Persons(persons.people, persons.unnamed, several=True)
 
 
-def check_against(script: Script, released: Table, raw: Table, policy: Policy) -> None:
+def check_against(script: Script, released: Table, raw: Table, policy: Policy, *, placed: bool) -> None:
     """Write checks that every cell is true of its record, and every other column as it was.
 
     Parameters
     ----------
     raw
-        In the order of the release.
+        In the order of the release, if that is known. It has as many records.
+    placed
+        Whether a row map told the order.
 
     Raises
     ------
@@ -125,6 +143,36 @@ def check_against(script: Script, released: Table, raw: Table, policy: Policy) -
     if all(column.treatment is not None for column in policy.named("quasi")):
         return
     comparison = Comparison.of(script, released, raw, policy)  # type: ignore[arg-type]
+    in_order = released.in_order and raw.in_order
+    if in_order and (placed or policy.keep_order):
+        _check_in_order(script, comparison)
+    elif in_order and policy.keep_order is None:
+        _check_either_way(script, comparison)
+    else:
+        check_as_a_whole(script, comparison)
+
+
+def _check_either_way(script: Script, comparison: Comparison) -> None:
+    """Write checks of which those in the order of the raw table have to hold, or those without an order."""
+    script.note("The records are those of the raw table in its order, or the tables agree as a whole.")
+    with script.checks_apart("in_order"):
+        _check_in_order(script, comparison)
+    with script.checks_apart("as_a_whole"):
+        check_as_a_whole(script, comparison)
+    script.note("Either will do.")
+    script.lines.append("SELECT * FROM in_order ORDER BY number;\nSELECT * FROM as_a_whole ORDER BY number;")
+    failed = (f"(SELECT count(*) FILTER (NOT holds) FROM {table})" for table in ("in_order", "as_a_whole"))
+    script.check(
+        "checks that fail both in the order of the raw table and as a whole",
+        None,
+        f"SELECT least({', '.join(failed)})",
+        "reached = 0",
+        0,
+    )
+
+
+def _check_in_order(script: Script, comparison: Comparison) -> None:
+    """Write checks of each record beside the raw one in its place."""
     script.note("Columns that are released as they are, record by record.")
     for name in comparison.passed:
         script.check(
