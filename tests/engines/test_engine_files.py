@@ -173,7 +173,7 @@ def test_values_that_are_numbered(tmp_path, monkeypatch, values, fewest):
 
 # --- CSV ----------------------------------------------------------------------------------------------
 
-TEXTS = 'name,x\nÄ,"a ""b"", c"\n"",\n"two\nlines",  \nNA,1.0\n,"1"\n'
+TEXTS = 'name,x\n"",\nÄ,"a ""b"", c"\n"two\nlines",  \nNA,1.0\n,"1"\n'
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])

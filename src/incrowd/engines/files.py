@@ -203,7 +203,7 @@ class FilesEngine(SpillingEngine):
                 self._write_each(self._files.parts, stream_table, path, csv_format)
             else:
                 stream_table(self._frame, path, target, csv_format)
-        return scan(path, csv_format, memory=self._files.memory)
+        return scan(path, csv_format, memory=self._files.memory, written=True)
 
     def _write_shuffled(
         self, shuffled: ShuffledRows, path: Path, target: Path, csv_format: CsvFormat

@@ -213,7 +213,9 @@ class MemoryEngine(Engine):
         rows = pl.DataFrame({name: self._series(name) for name in self._names})
         write_table(rows, path, target, csv_format)
         mark = (csv_format.delimiter or ",")[0]
-        return read_table(path, Format(mark, csv_format.encoding, escaped=csv_format.escaped))[0]
+        return read_table(path, Format(mark, csv_format.encoding, escaped=csv_format.escaped), written=True)[
+            0
+        ]
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""

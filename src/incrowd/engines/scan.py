@@ -226,7 +226,7 @@ class ScanEngine(GroupedEngine):
         from incrowd.io.streams import scan, stream_table
 
         stream_table(self._frame, path, target, csv_format)
-        return scan(path, csv_format)
+        return scan(path, csv_format, written=True)
 
     def _plain(self, name: str) -> pl.Expr:
         """Pass a column on; categories would take their dictionary along."""

@@ -21,6 +21,7 @@ from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content, refuse_other_f
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, Reading
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
+from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import writing
 
 if TYPE_CHECKING:
@@ -118,11 +119,16 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_table(
-    path: str | os.PathLike[str], csv_format: CsvFormat | None = None
+    path: str | os.PathLike[str], csv_format: CsvFormat | None = None, *, written: bool = False
 ) -> tuple[pl.DataFrame, CsvFormat]:
     """Read a CSV (also gzipped), a Parquet file, or one of another kind.
 
     All values of a CSV stay text exactly as written; an empty field without quotes is missing.
+
+    Parameters
+    ----------
+    written
+        Whether the file was written here, so that its first record is one, whatever it looks like.
 
     Returns
     -------
@@ -133,7 +139,8 @@ def read_table(
     Raises
     ------
     TableError
-        When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed.
+        When the file cannot be read: missing, empty, ragged, wrongly encoded, a quote never closed, two rows
+        of names.
     """
     import polars as pl
 
@@ -160,7 +167,10 @@ def read_table(
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error):
             raise TableError(f"{path}: the gzip file is damaged or cut off") from None
-    return _read_csv(data, path, csv_format)
+    table, used = _read_csv(data, path, csv_format)
+    if not written:
+        refuse_second_names(table, str(path), named=bool(used.names))
+    return table, used
 
 
 def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, CsvFormat]:

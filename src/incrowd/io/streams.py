@@ -36,6 +36,7 @@ from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.files import refuse_sheet, refuse_streamed
 from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
+from incrowd.io.second_names import refuse_second_names
 from incrowd.io.targets import is_pattern
 from incrowd.progress import Progress, Silent
 
@@ -176,6 +177,7 @@ def scan(
     *,
     memory: str | int | None = None,
     progress: Progress | None = None,
+    written: bool = False,
 ) -> Files:
     """Open files without reading them whole: one file, a folder or a pattern.
 
@@ -195,11 +197,14 @@ def scan(
         refused.
     progress
         Told which file is read.
+    written
+        Whether the files were written here, so that their first records are records, whatever they look like.
 
     Raises
     ------
     TableError
-        When there is no such file, one is not readable, or has other columns than the first.
+        When there is no such file, one is not readable, has two rows of names, or other columns than the
+        first.
     """
     import polars as pl
 
@@ -220,6 +225,9 @@ def scan(
         for number, file in enumerate(found):
             copy = folder / f"{number:06}.parquet"
             used = _stage(file, copy, folder, first)
+            if not written:
+                rows = pl.scan_parquet(copy, hive_partitioning=False, glob=False)
+                refuse_second_names(rows, str(file), named=bool(used.names))
             # Every file is read as the first was.
             first = first if number else used
             stored.append(copy)

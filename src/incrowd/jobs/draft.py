@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incrowd.errors import TableError, setting
+from incrowd.io.missing_texts import MISSING_TEXTS
+from incrowd.io.second_names import refuse_second_names
 from incrowd.jobs.determined import determined
 from incrowd.jobs.doubts import alternatives
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.jobs.profile import Profile, profile_of
 from incrowd.jobs.roles import Guess, guess_role, with_person
 from incrowd.jobs.words import is_usual
-from incrowd.table.exact import NUMBER
-from incrowd.table.fillers import TEXTS
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling
 
@@ -36,7 +36,7 @@ _PARTS = (
     (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
 )
 _PAIRS = 12
-_SURE = frozenset(TEXTS)
+_SURE = frozenset(MISSING_TEXTS)
 """Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
 
 
@@ -124,11 +124,7 @@ def draft_policy(
             f"{table.width}); name the columns with "
             f"{setting('CsvFormat(names=...)', '--names')}, or rename that column"
         )
-    if _names_twice(table):
-        raise TableError(
-            f"{source}: the second line looks like a second row of names, since it has texts alone, above "
-            "numbers; keep one row of names (or move that line down, if it is a row of values)"
-        )
+    refuse_second_names(table, source)
     profiles = [profile_of(table[name], name, null_values) for name in table.columns]
     fillers = [(column.name, text, share) for column in profiles for text, share in column.fillers]
     sure = {text for _, text, _ in fillers if text in _SURE}
@@ -317,15 +313,3 @@ def _row_for_header(table: pl.DataFrame) -> int:
     ):
         return 0
     return met[0] if met else 0
-
-
-def _names_twice(table: pl.DataFrame) -> bool:
-    """Whether the first row has nothing but texts, and one of them above nothing but numbers."""
-    first = table.row(0) if table.height > 2 else ()
-    if not all(isinstance(text, str) and text not in _SURE for text in first):
-        return False
-    for name, text in zip(table.columns, first, strict=False):
-        below = table[name][1:].cast(str, strict=False).drop_nulls().str.contains(f"^(?:{NUMBER})$")
-        if len(below) > 1 and below.all() and re.fullmatch(NUMBER, text) is None:
-            return True
-    return False

@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from incrowd.io.missing_texts import MISSING_TEXTS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
 
-__all__ = ["TEXTS", "probable_fillers"]
+__all__ = ["probable_fillers"]
 
-TEXTS = (
-    "?", "??", "NA", "N/A", "n/a", "N.A.", "n.a.", "#N/A", "#NULL!", "-", "--", "---", ".", "..", "null",
-    "NULL", "Null", "(null)", "<NA>", "nan", "NaN", "NAN", "missing", "Missing", "MISSING", "k.A.", "s/d",
-    "n.d.",
-)  # fmt: skip
-"""Texts that say that nothing is known. `None` and `unknown` are answers, too, so they are not here."""
 _NUMBERS = ("99", "999", "9999", "99999", "-1", "-9", "-99", "-999", "-9999")
 _DAYS = ("1900-01-01", "1899-12-30", "9999-12-31", "2999-12-31")
 _SHARE = 0.01
@@ -38,7 +34,7 @@ def probable_fillers(domain: Domain, totals: NDArray[np.integer]) -> list[tuple[
     """
     records = max(int(totals.sum()), 1)
     rank = {text: place for place, text in enumerate(domain.values) if text is not None}
-    known = {"category": TEXTS, "number": _NUMBERS, "date": _DAYS}[domain.kind]
+    known = {"category": MISSING_TEXTS, "number": _NUMBERS, "date": _DAYS}[domain.kind]
     found = []
     for text in known:
         place = rank.get(text)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.table.exact import MOMENT, NUMBER
-from incrowd.table.fillers import TEXTS
 from incrowd.table.spellings import Spelling
 
 __all__ = ["Recognized", "recognize", "recognize_digits"]
@@ -98,7 +98,7 @@ def recognize_digits(texts: Iterable[str]) -> Spelling | None:
     return None
 
 
-_FILLERS = frozenset(TEXTS)
+_FILLERS = frozenset(MISSING_TEXTS)
 
 
 def _reads(way: Spelling, texts: Sequence[str]) -> bool:

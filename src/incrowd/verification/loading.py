@@ -12,6 +12,7 @@ from incrowd.verification.against import as_released
 from incrowd.verification.classes import count_rows, group_of
 from incrowd.verification.persons import refuse_several_rows
 from incrowd.verification.policy import Column, Policy
+from incrowd.verification.second_names import refuse_second_names
 from incrowd.verification.source import CsvFormat, Table
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, respell
 from incrowd.verification.tables import load
@@ -124,6 +125,8 @@ def _raw(
         con, "raw", sources.raw, sources.raw_table, [column.name for column in policy.columns],
         replace(sources.csv_format, names=tuple(sources.names)), scratch, everything=True,
     )  # fmt: skip
+    if table.headed:
+        refuse_second_names(con, table, given_names=bool(sources.names))
     table = _respell(con, table, policy)
     if sources.row_map is None:
         return table, False

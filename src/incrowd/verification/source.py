@@ -89,6 +89,8 @@ class Part:
     plainly
         SQL of a reader with ``{}`` for the file, if DuckDB reads it by itself: Parquet, or a CSV in UTF-8
         with a header.
+    headed
+        Whether nothing but a line tells the names, as in a CSV or a workbook.
     """
 
     relation: str
@@ -96,6 +98,7 @@ class Part:
     types: tuple[str, ...]
     trimmed: bool = False
     plainly: str | None = None
+    headed: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class Table:
         The columns' names and DuckDB's types; all of them, also those that were not loaded.
     in_order
         Whether its rows have an order, which ``rowid`` tells.
+    headed
+        Whether nothing but a line told the names.
     """
 
     name: str
@@ -119,6 +124,7 @@ class Table:
     names: tuple[str, ...]
     types: tuple[str, ...]
     in_order: bool
+    headed: bool = False
 
     def place(self, name: str) -> int:
         """Return the place of a column by its name, compared literally."""
@@ -178,7 +184,7 @@ def open_file(
     """
     copy = as_parquet(path, scratch, csv_format.sheet)
     if copy is not None:
-        return replace(_parquet(con, copy), plainly=None)
+        return replace(_parquet(con, copy), plainly=None, headed=path.suffix.lower() == ".xlsx")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -364,7 +370,7 @@ def _csv(
             f"comment = '', skip = 0, nullstr = '', allow_quoted_nulls = {alone}, null_padding = false, "
             f"ignore_errors = false, compression = '{compression}', hive_partitioning = false)"
         )
-    return Part(relation, names, ("VARCHAR",) * len(names), trimmed, plainly)
+    return Part(relation, names, ("VARCHAR",) * len(names), trimmed, plainly, headed=True)
 
 
 def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:

@@ -99,7 +99,7 @@ def load_parts(
             con.execute(f"{verb} SELECT {columns} FROM {part.relation}")
         first = first or part
     assert first is not None
-    return Table(name, title, first.names, first.types, in_order)
+    return Table(name, title, first.names, first.types, in_order, first.headed)
 
 
 def parts_of(

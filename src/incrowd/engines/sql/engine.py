@@ -363,7 +363,7 @@ class RecodedTable:
         from incrowd.io.streams import scan, stream_batches
 
         stream_batches(self.batches(), path, target, csv_format)
-        return scan(path, csv_format)
+        return scan(path, csv_format, written=True)
 
     @contextlib.contextmanager
     def into(self, target: str, *, force: bool = False) -> Iterator[DatabaseTable]:

@@ -10,6 +10,7 @@ from incrowd.io.addresses import require_regular
 from incrowd.io.frames import without_negative_zero
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.base import GIB, Kept, Kind, Reading
+from incrowd.io.second_names import refuse_second_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,7 +77,7 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
     Raises
     ------
     TableError
-        When it cannot be read, is too large or has no rows.
+        When it cannot be read, is too large, has no rows or two rows of names.
     MissingExtraError
     """
     kind.require()
@@ -95,6 +96,9 @@ def read_kind(kind: Kind, path: Path, reading: Reading) -> tuple[pl.DataFrame, K
         raise TableError(f"{path}: cannot be read ({error.strerror})") from None
     if not table.height or not table.width:
         raise TableError(f"{path}: the table has no rows")
+    if kind.sheets:
+        # Files of the other kinds say by themselves what their columns are called.
+        refuse_second_names(table, f"{path}, sheet {kept.sheet!r}", row="row 2")
     return table, kept
 
 

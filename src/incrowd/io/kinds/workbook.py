@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
@@ -16,7 +16,6 @@ __all__ = ["Sheet", "chosen_sheet"]
 _OLD = b"\xd0\xcf\x11\xe0"
 _UNPACKED = 4 << 30
 _PIECE = 1 << 20
-_TEXTS = ("s", "str", "inlineStr")
 _BOOK = "xl/workbook.xml"
 _RELATIONS = "xl/_rels/workbook.xml.rels"
 
@@ -32,10 +31,6 @@ class Sheet:
         Where it stands in the archive.
     first, formula, merged, wrong
         Places as ``B3``: the first cell, formula, merged cells, cell with an error value.
-    texts, others
-        Columns that have a text in row 2, and whether that row has anything else.
-    numbers
-        Columns with nothing but numbers below it, and how many.
     """
 
     name: str
@@ -44,26 +39,6 @@ class Sheet:
     formula: str | None = None
     merged: str | None = None
     wrong: str | None = None
-    texts: set[str] = field(default_factory=set)
-    others: bool = False
-    numbers: dict[str, float] = field(default_factory=dict)
-
-    def note(self, place: str, kind: str) -> None:
-        """Take note of a cell with a value."""
-        self.first = self.first or place
-        column = place.rstrip("0123456789")
-        row = place[len(column) :]
-        text = kind in _TEXTS
-        if row == "2":
-            self.others |= not text
-            self.texts |= {column} if text else set()
-        elif row != "1":
-            self.numbers[column] = self.numbers.get(column, 0) + (float("nan") if text else 1)
-
-    @property
-    def second_names(self) -> bool:
-        """Whether row 2 looks like a second row of names: nothing but texts, and some above numbers."""
-        return not self.others and any(self.numbers.get(column, 0) > 1 for column in self.texts)
 
 
 def chosen_sheet(path: Path, asked: str | None) -> str:
@@ -72,8 +47,8 @@ def chosen_sheet(path: Path, asked: str | None) -> str:
     Raises
     ------
     TableError
-        When it is no workbook, has macros, formulas, merged cells, error values or two rows of names, several
-        sheets of which none is asked for or no such sheet, or the table does not begin in A1.
+        When it is no workbook, has macros, formulas, merged cells, error values, several sheets of which
+        none is asked for or no such sheet, or the table does not begin in A1.
     OSError
     """
     with path.open("rb") as file:
@@ -99,11 +74,6 @@ def chosen_sheet(path: Path, asked: str | None) -> str:
     if sheet.wrong:
         raise TableError(
             f"{place}: cell {sheet.wrong} is an error such as #N/A; write a value or leave it empty"
-        )
-    if sheet.second_names:
-        raise TableError(
-            f"{place}: row 2 looks like a second row of names, since it has texts alone, above numbers; keep "
-            "one row of names (or move row 2 down, if it is a row of values)"
         )
     if sheet.first != "A1":
         raise TableError(
@@ -190,7 +160,7 @@ def _scanned(archive: zipfile.ZipFile, name: str, part: str) -> Sheet:
             if cell.get("t") == "e":
                 sheet.wrong = sheet.wrong or cell["r"]
         elif element in ("v", "is"):
-            sheet.note(cell["r"], cell.get("t", "n"))
+            sheet.first = sheet.first or cell["r"]
         elif element == "f":
             sheet.formula = sheet.formula or cell["r"]
             sheet.first = sheet.first or cell["r"]

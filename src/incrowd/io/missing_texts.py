@@ -1,0 +1,10 @@
+"""Texts that say that nothing is known."""
+
+__all__ = ["MISSING_TEXTS"]
+
+MISSING_TEXTS = (
+    "?", "??", "NA", "N/A", "n/a", "N.A.", "n.a.", "#N/A", "#NULL!", "-", "--", "---", ".", "..", "null",
+    "NULL", "Null", "(null)", "<NA>", "nan", "NaN", "NAN", "missing", "Missing", "MISSING", "k.A.", "s/d",
+    "n.d.",
+)  # fmt: skip
+"""`None` and `unknown` are answers, too, so they are not here."""
