@@ -29,6 +29,14 @@ def test_numbers_follow_the_first_row_of_each_combination(rows, alike):
     assert first.tolist() == [rows.index(row) for row in met]
 
 
+@given(st.lists(st.sampled_from([-(2**63), -1, 0, 7, 2**63 - 1, None]), max_size=9))
+def test_whole_numbers_are_numbered_as_they_are(values):
+    numbers, first = numbered(pl.DataFrame({"who": pl.Series(values, dtype=pl.Int64)}))
+    met = list(dict.fromkeys(values))
+    assert numbers.tolist() == [met.index(value) for value in values]
+    assert first.tolist() == [values.index(value) for value in met]
+
+
 @given(st.lists(st.sampled_from(["a", "bb", "", None]), max_size=6))
 def test_a_column_is_made_of_its_distinct_values(values):
     coded = Coded.of(pl.Series(values, dtype=pl.String))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.kernels.grouping import group_columns, group_members, renumbered
+from incrowd.kernels.grouping import group_columns, group_members, group_numbers, renumbered
 
 
 def by_dictionary(columns: list[list[int]], rows: int) -> tuple[list[int], list[int]]:
@@ -102,3 +102,15 @@ def test_codes_are_numbered_anew_as_they_appear(codes):
     seen = list(dict.fromkeys(codes))
     assert ids.tolist() == [seen.index(code) for code in codes]
     assert many == len(seen)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64])
+@given(data=st.data())
+def test_whole_numbers_of_any_size(dtype, data):
+    ends = np.iinfo(dtype)
+    low = data.draw(st.integers(int(ends.min), int(ends.max) - 100))
+    near = st.integers(low, low + 100)
+    numbers = data.draw(st.lists(near | st.sampled_from([int(ends.min), int(ends.max)]), max_size=60))
+    ids, first = group_numbers(np.array(numbers, dtype))
+    assert (ids.tolist(), first.tolist()) == by_dictionary([numbers], len(numbers))
+    assert (ids.dtype, first.dtype) == (np.int32, np.int64)

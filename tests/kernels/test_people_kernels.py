@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from incrowd.kernels.people import (
     first_entries,
     first_entries_below,
     items_within,
-    number_apart,
+    most_distinct,
 )
 
 ROWS = st.lists(st.lists(st.integers(0, 30), max_size=12), min_size=1, max_size=12)
@@ -76,17 +78,12 @@ def test_everybody_in_a_class_counts_once(many, rows, data):
         here = slice(counts.indptr[c], counts.indptr[c + 1])
         told_of = dict(zip(counts.codes[here].tolist(), counts.counts[here].tolist(), strict=True))
         assert told_of == {v: n for v in range(5) if (n := sum(item % 5 == v for item in each))}
+    held = Counts(np.arange(len(rows) + 1), (alike % 5).astype(np.int32), alike + 1)
+    both, most = (kernel(*where, held, entries, values, 5) for kernel in (add_distinct, most_distinct))
+    assert most.tolist() == [
+        max(both.counts[start:stop].tolist(), default=0) for start, stop in pairwise(both.indptr.tolist())
+    ]
     if many == 31:
         chosen = np.array(data.draw(st.lists(st.booleans(), min_size=3, max_size=3)))
         met = set().union(*(each for each, taken in zip(people, chosen, strict=True) if taken))
         assert items_within(*where, entries, chosen) == len(met)
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**63)), max_size=60))
-def test_items_are_numbered_class_by_class(pairs):
-    group = np.array([pair[0] for pair in pairs], np.int32)
-    items = np.array([pair[1] for pair in pairs], np.uint64)
-    ids, first, many = number_apart(*group_members(group, 6), items)
-    assert len(set(pairs)) == many == int(first.sum())
-    assert sorted(ids[first].tolist()) == list(range(many))
-    assert len(set(zip(pairs, ids.tolist(), strict=True))) == many

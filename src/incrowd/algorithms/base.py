@@ -106,6 +106,17 @@ class SearchProblem:
         by_records = self.frequency.people is None
         return [model for model in self.models if not (model.size_only and by_records)]
 
+    @property
+    def certain_size(self) -> int | None:
+        """How many records are surely of enough people, where nothing but their number is asked for.
+
+        None where models ask for more, or nobody knows how many rows a person has at most.
+        """
+        persons = self.frequency.persons
+        if persons is None or persons.most_rows is None or not all(m.size_only for m in self.to_be_asked):
+            return None
+        return max((model.least_size for model in self.to_be_asked), default=1) * persons.most_rows
+
     def monotone(self, model: PrivacyModel) -> Monotone:
         """Say what may be done to classes that satisfy a model; see `PrivacyModel.monotone_for`."""
         return model.monotone_for(self.frequency)

@@ -148,6 +148,7 @@ class _Search:
         self.least = problem.least
         # Sizes are checked while cuts are proposed; only other models need another look.
         self.checked = problem.to_be_asked
+        self.certain = problem.certain_size if self.checked else None
         self.axes = _axes(settings, problem)
         # What NumPy has functions for: cuts by order alone, as records and not as spans.
         by_order = bool((self.axes.way == ORDERED).all()) and not self.axes.is_tree.any()
@@ -313,11 +314,15 @@ class _Search:
         from incrowd.kernels.jit import over_ranges
         from incrowd.table.classes import EquivalenceClasses
 
+        sizes = self._sums(starts, stops)
+        holds = np.ones(len(sizes), np.bool_)
+        open_ = sizes < (np.inf if self.certain is None else self.certain)
+        starts, stops = starts[open_], stops[open_]
         indptr = _work(starts, stops)
         members = np.empty(indptr[-1], np.int64)
         over_ranges(partition.gather, indptr, starts, self.keys.numbers, indptr, members)
-        classes = EquivalenceClasses(self.frequency, indptr, members)
-        return all_hold(self.checked, classes), self._sums(starts, stops)
+        holds[open_] = all_hold(self.checked, EquivalenceClasses(self.frequency, indptr, members))
+        return holds, sizes
 
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:

@@ -33,8 +33,10 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     import numpy as np
     import polars as pl
 
-    from incrowd.kernels.grouping import group_columns
+    from incrowd.kernels.grouping import group_columns, group_numbers
 
+    if frame.width == 1 and _are_numbers(frame.to_series()):
+        return group_numbers(frame.to_series().to_numpy())
     numbers, first = group_columns([frame.hash_rows().to_numpy()], [2**64], len(frame))
     # The distinct rows are few, or lie in the order in which they are asked for.
     if frame.equals(frame[first][numbers]):
@@ -48,3 +50,11 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     rows = grouped["row"].explode().to_numpy()
     places[rows] = np.repeat(np.arange(len(grouped), dtype=np.int32), grouped["row"].list.len())
     return places, grouped.select(pl.col("row").list.first()).to_series().cast(pl.Int64).to_numpy()
+
+
+def _are_numbers(column: pl.Series) -> bool:
+    """Say whether each value is a whole number of at most 64 bits."""
+    import polars as pl
+
+    signed, unsigned = (pl.Int8, pl.Int16, pl.Int32, pl.Int64), (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+    return column.dtype in (*signed, *unsigned) and not column.null_count()

@@ -12,7 +12,7 @@ from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, over_ranges, so_few
 from incrowd.kernels.parted import first_of_parts
 
-__all__ = ["group_codes", "group_columns", "group_members", "packed", "renumbered"]
+__all__ = ["group_codes", "group_columns", "group_members", "group_numbers", "packed", "renumbered"]
 
 _WORD = 64
 
@@ -20,6 +20,9 @@ _MANY = 1 << 18
 """Words from which on their table does not stay near a core, if they are mostly distinct."""
 
 _LOOKED_AT = 1 << 12
+
+_DENSE = 4
+"""Numbers a row up to which a table of all numbers between the least and the largest is small."""
 
 _BLOCK = 1 << 15
 """Rows whose words stay near a core while they are packed."""
@@ -138,6 +141,17 @@ def group_codes(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Group rows as `group_columns` does, where nobody says how many codes a column can have."""
     return group_columns(columns, [int(codes.max(initial=0)) + 1 for codes in columns], rows)
+
+
+def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Group rows as `group_columns` does, by a whole number each, which may be negative or large."""
+    # Negative numbers become large ones, each another.
+    words = numbers.astype(np.uint64)
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    if so_few(len(words)) or high - low >= _DENSE * len(words):
+        return _distinct(words)
+    ids, _ = renumbered((words - np.uint64(low % 2**_WORD)).astype(np.int32), high - low + 1)
+    return ids, np.flatnonzero(np.diff(np.maximum.accumulate(ids), prepend=-1))
 
 
 def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:

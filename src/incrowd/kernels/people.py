@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.counting import Counts, class_sums, compacted, room_for, take_out
-from incrowd.kernels.hashing import scattered
-from incrowd.kernels.jit import compiled, inner, over_ranges
+from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.met import is_new, mask_of, table_of, tables_of
 
 __all__ = [
     "Entries",
@@ -20,7 +20,7 @@ __all__ = [
     "first_entries_below",
     "items_within",
     "list_entries",
-    "number_apart",
+    "most_distinct",
     "worst_of_items",
 ]
 
@@ -36,112 +36,28 @@ class Entries(NamedTuple):
     many: int
 
 
-_ENDLESS = 1 << 62
-
-
-@inner
-def _slot(item):
-    """Scatter numbers that lie near each other."""
-    return np.int64(scattered(np.uint64(item)) >> np.uint64(32))
-
-
-@inner
-def _mask(items, many):
-    """Return the mask of a table for so many items; -1 where every possible one has a slot of its own."""
-    room = 16
-    while room < 2 * items:
-        room *= 2
-    return room - 1 if 8 * room < many else -1
-
-
-@inner
-def _table(mask, many):
-    """Make a table of a mask; see `_is_new`."""
-    room = many if mask < 0 else mask + 1
-    return np.full(room, -1, np.int32), np.empty(room, np.int32)
-
-
-@inner
-def _most(start, stop, work):
-    """Return the most work that one of some classes has."""
-    most = 0
-    for group in range(start, stop):
-        most = max(most, work[group + 1] - work[group])
-    return most
-
-
-@inner
-def _slots(start, stop, work, many):
-    """Make a table for the items of any one of some classes."""
-    return _table(_mask(_most(start, stop, work), many), many)
-
-
-@inner
-def _is_new(item, group, mask, slots):
-    """Say whether an item is met for the first time in a class, and remember it.
-
-    A class of few items has a small table, so that what is read is near: open addressing with linear probing.
-    A slot is empty unless it was filled for this class, so nothing has to be cleared.
-    """
-    filled, held = slots
-    if mask < 0:
-        new = filled[item] != group
-        filled[item] = group
-        return new
-    slot = _slot(item) & mask
-    while filled[slot] == group:
-        if held[slot] == item:
-            return False
-        slot = (slot + 1) & mask
-    filled[slot] = group
-    held[slot] = item
-    return True
-
-
 @compiled
 def _first(start, stop, indptr, members, entries, work, first, found):
     offsets, items, many = entries
-    slots = _slots(start, stop, work, many)
+    slots = tables_of(start, stop, work, many)
     for group in range(start, stop):
-        mask = _mask(work[group + 1] - work[group], many)
+        mask = mask_of(work[group + 1] - work[group], many)
         distinct = 0
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
-                if _is_new(items[entry], group, mask, slots):
+                if is_new(items[entry], group, mask, slots):
                     first[entry] = True
                     distinct += 1
         found[group] = distinct
 
 
 @compiled
-def _number(indptr, members, items, ids, first):
-    filled, held = _slots(0, indptr.size - 1, indptr, _ENDLESS)
-    found = 0
-    for group in range(indptr.size - 1):
-        mask = _mask(indptr[group + 1] - indptr[group], _ENDLESS)
-        for position in range(indptr[group], indptr[group + 1]):
-            member = members[position]
-            slot = _slot(items[member]) & mask
-            while filled[slot] == group and items[held[slot]] != items[member]:
-                slot = (slot + 1) & mask
-            if filled[slot] == group:
-                ids[member] = ids[held[slot]]
-            else:
-                filled[slot] = group
-                held[slot] = member
-                first[member] = True
-                ids[member] = found
-                found += 1
-    return found
-
-
-@compiled
 def _reach(start, stop, classes, alike, entries, least, reached):
     indptr, members = classes
     offsets, items, many = entries
-    mask = _mask(least, many)
-    slots = _table(mask, many)
+    mask = mask_of(least, many)
+    slots = table_of(mask, many)
     for group in range(start, stop):
         total = 0
         position, last = indptr[group], indptr[group + 1]
@@ -151,7 +67,7 @@ def _reach(start, stop, classes, alike, entries, least, reached):
             for entry in range(offsets[key], offsets[key + 1]):
                 if total >= least:
                     break
-                if _is_new(items[entry], group, mask, slots):
+                if is_new(items[entry], group, mask, slots):
                     total += 1
             position += 1
         reached[group] = total >= least
@@ -163,8 +79,8 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
     offsets, items, many = entries
     first, found = marks
     # A class with enough people is left, so no table ever holds more of them.
-    mask = _mask(least, many)
-    slots = _table(mask, many)
+    mask = mask_of(least, many)
+    slots = table_of(mask, many)
     for group in range(start, stop):
         total = 0
         position, last = indptr[group], indptr[group + 1]
@@ -178,7 +94,7 @@ def _below(start, stop, classes, alike, entries, least, sums, marks):
             for entry in range(offsets[key], offsets[key + 1]):
                 if total + distinct >= least:
                     break
-                if _is_new(items[entry], group, mask, slots):
+                if is_new(items[entry], group, mask, slots):
                     first[entry] = True
                     distinct += 1
             position += 1
@@ -211,14 +127,14 @@ def _list(start, stop, indptr, members, entries, first, ends, listed):
 def _gather(start, stop, classes, entries, told, room, found):
     indptr, members, work = classes
     offsets, items, many = entries
-    slots = _slots(start, stop, work, many)
+    slots = tables_of(start, stop, work, many)
     for group in range(start, stop):
-        mask = _mask(work[group + 1] - work[group], many)
+        mask = mask_of(work[group + 1] - work[group], many)
         place = work[group]
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
-                if _is_new(items[entry], group, mask, slots):
+                if is_new(items[entry], group, mask, slots):
                     room[place] = told[entry]
                     place += 1
         found[group] = place - work[group]
@@ -233,20 +149,15 @@ def _close_up(start, stop, work, ends, room, listed):
 
 
 @compiled
-def _mark(indptr, members, entries, chosen):
-    offsets, items, many = entries
-    marked = np.zeros(many, np.bool_)
-    found = 0
-    for group in range(indptr.size - 1):
+def _mark(start, stop, indptr, members, entries, chosen, marked):
+    offsets, items, _ = entries
+    for group in range(start, stop):
         if not chosen[group]:
             continue
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
-                if not marked[items[entry]]:
-                    marked[items[entry]] = True
-                    found += 1
-    return found
+                marked[items[entry]] = True
 
 
 @compiled
@@ -265,10 +176,10 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
     indptr, members, work = classes
     listed, items, many = entries
     (offsets, into, counts), found = room
-    slots = _slots(start, stop, work, many)
+    slots = tables_of(start, stop, work, many)
     tally = np.zeros(values, np.int64)
     for group in range(start, stop):
-        mask = _mask(work[group + 1] - work[group], many)
+        mask = mask_of(work[group + 1] - work[group], many)
         base = offsets[group]
         touched = 0
         for position in range(indptr[group], indptr[group + 1]):
@@ -280,7 +191,7 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
                     touched += 1
                 tally[code] += keys.counts[place]
             for entry in range(listed[key], listed[key + 1]):
-                if _is_new(items[entry], group, mask, slots):
+                if is_new(items[entry], group, mask, slots):
                     code = codes[entry]
                     if tally[code] == 0:
                         into[base + touched] = code
@@ -288,6 +199,34 @@ def _add(start, stop, classes, keys, entries, codes, values, room):
                     tally[code] += 1
         take_out(tally, into, counts, base, touched)
         found[group] = touched
+
+
+@compiled
+def _most(start, stop, classes, keys, entries, codes, values, most):
+    indptr, members, work = classes
+    listed, items, many = entries
+    slots = tables_of(start, stop, work, many)
+    tally = np.zeros(values, np.int64)
+    for group in range(start, stop):
+        mask = mask_of(work[group + 1] - work[group], many)
+        largest = 0
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for place in range(keys.indptr[key], keys.indptr[key + 1]):
+                code = keys.codes[place]
+                tally[code] += keys.counts[place]
+                largest = max(largest, tally[code])
+            for entry in range(listed[key], listed[key + 1]):
+                if is_new(items[entry], group, mask, slots):
+                    tally[codes[entry]] += 1
+                    largest = max(largest, tally[codes[entry]])
+        most[group] = largest
+        for position in range(indptr[group], indptr[group + 1]):
+            key = members[position]
+            for place in range(keys.indptr[key], keys.indptr[key + 1]):
+                tally[keys.codes[place]] = 0
+            for entry in range(listed[key], listed[key + 1]):
+                tally[codes[entry]] = 0
 
 
 def first_entries(
@@ -313,30 +252,6 @@ def first_entries(
         work = _work(indptr, members, entries.indptr)
         over_ranges(_first, work, indptr, members, entries, work, first, found)
     return first, found
-
-
-def number_apart(
-    indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
-) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
-    """Give the items of each class numbers: members of one class that have the same item have one number.
-
-    Parameters
-    ----------
-    indptr, members
-        int64[classes + 1] and int64[...]: the members of each class.
-    items
-        int[...]: the item of each member, whatever numbers these are.
-
-    Returns
-    -------
-    ids, first
-        int32[...] and bool[...]: the number of each member, and whether it is the first of its class that has
-        its item.
-    many
-        How many numbers there are.
-    """
-    ids, first = np.full(len(items), -1, np.int32), np.zeros(len(items), np.bool_)
-    return ids, first, int(_number(indptr, members, items, ids, first))
 
 
 def classes_that_reach(
@@ -478,7 +393,10 @@ def items_within(
     chosen
         bool[classes]
     """
-    return int(_mark(indptr, members, entries, chosen))
+    # Several cores may mark one item; they write the same.
+    marked = np.zeros(entries.many, np.bool_)
+    over_ranges(_mark, indptr, indptr, members, entries, chosen, marked)
+    return int(np.count_nonzero(marked))
 
 
 def add_distinct(
@@ -508,6 +426,25 @@ def add_distinct(
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_add, both, (indptr, members, work), keys, entries, codes, values, (sparse, found))
     return compacted(sparse, found)
+
+
+def most_distinct(
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    keys: Counts,
+    entries: Entries,
+    codes: NDArray[np.int32],
+    values: int,
+) -> NDArray[np.int64]:
+    """Return the largest count of each class that `add_distinct` would find: int64[classes].
+
+    The parameters are those of `add_distinct`.
+    """
+    work = _work(indptr, members, entries.indptr)
+    both = work + _work(indptr, members, keys.indptr)
+    most = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_most, both, (indptr, members, work), keys, entries, codes, values, most)
+    return most
 
 
 def _work(

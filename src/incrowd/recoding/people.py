@@ -119,30 +119,75 @@ def _released_keys(
     released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding
 ) -> NDArray[np.int64]:
     """Return the released key of each key: int64[keys], -1 for a suppressed one."""
-    from incrowd.kernels.grouping import group_columns
-
-    columns, sizes = [], []
+    cells = []
     starred = recoding.suppressed.copy()
     everywhere = np.ones(frequency.keys, np.bool_)
-    for domain, codes, cells in zip(released.domains, released.codes, recoding.cells, strict=True):
-        positions, labels = cells.released
+    for domain, column in zip(released.domains, recoding.cells, strict=True):
+        positions, labels = column.released
         place = {text: rank for rank, text in enumerate(domain.values)}
         # What stands in suppressed rows alone has no rank in the released table.
         rank_of = np.array([place.get(label, -1) for label in labels], np.int64)
         star = np.array([label == "*" for label in labels], np.bool_)
-        of_key = positions[cells.codes]
+        of_key = positions[column.codes]
         everywhere &= star[of_key]
-        columns.append(np.concatenate((codes.astype(np.int64), rank_of[of_key])))
-        sizes.append(domain.size)
-    starred |= everywhere
-    kept = np.concatenate((np.ones(released.keys, np.bool_), ~starred))
-    if any((column[kept] < 0).any() for column in columns):
+        cells.append(rank_of[of_key])
+    kept = ~(starred | everywhere)
+    found = _keys_of_rows(released, frequency, cells, kept)
+    return _keys_of_cells(released, cells, kept) if found is None else found
+
+
+def _keys_of_rows(
+    released: FrequencyTable,
+    frequency: FrequencyTable,
+    cells: list[NDArray[np.int64]],
+    kept: NDArray[np.bool_],
+) -> NDArray[np.int64] | None:
+    """Return the released key of each key by the rows that have both; None if the rows are not the same.
+
+    Rows in memory tell it sooner than cells do, and the cells are held against it.
+    """
+    before, after = frequency.row_keys, released.row_keys
+    if before is None or after is None or len(before) != len(after):
+        return None
+    # Rows without a key have number -1, which picks the entry that is appended here.
+    found = np.full(frequency.keys + 1, -1, np.int64)
+    found[before] = after
+    found[-1] = -1
+    if not np.array_equal(found[before], after) or not np.array_equal(found[:-1] >= 0, kept):
+        return None
+    found = found[:-1]
+    there = np.flatnonzero(kept)
+    same = all(
+        np.array_equal(codes[found[there]], column[there])
+        for codes, column in zip(released.codes, cells, strict=True)
+    )
+    return found if same else None
+
+
+def _keys_of_cells(
+    released: FrequencyTable, cells: list[NDArray[np.int64]], kept: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return the released key of each key by the cells of both.
+
+    Raises
+    ------
+    TableError
+        When a key has cells that no released key has.
+    """
+    from incrowd.kernels.grouping import group_columns
+
+    columns = [
+        np.concatenate((codes.astype(np.int64), column[kept]))
+        for codes, column in zip(released.codes, cells, strict=True)
+    ]
+    if any((column < 0).any() for column in columns):
         raise TableError(_OTHER)
-    ids, first = group_columns([column[kept] for column in columns], sizes, int(kept.sum()))
+    sizes = [domain.size for domain in released.domains]
+    ids, first = group_columns(columns, sizes, len(columns[0]))
     if len(first) != released.keys:
         raise TableError(_OTHER)
-    found = np.full(frequency.keys, -1, np.int64)
-    found[~starred] = ids[released.keys :]
+    found = np.full(len(kept), -1, np.int64)
+    found[kept] = ids[released.keys :]
     return found
 
 

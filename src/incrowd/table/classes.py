@@ -87,8 +87,7 @@ class EquivalenceClasses:
 
     Notes
     -----
-    Counts per class are made when they are first asked for. If quasi-identifiers are nearly unique, these
-    counts are as long as the data.
+    Counts per class are made when first asked for. With nearly unique keys they are as long as the data.
 
     Where people may have several rows, `counted` has the same classes with their people: sizes and counts are
     of distinct people. Models and risks look at those. Losses and limits of suppression look at records.
@@ -328,6 +327,18 @@ class EquivalenceClasses:
                 )
             )
         return self._counts[attribute]
+
+    def most_frequent(self, attribute: int) -> NDArray[np.int64]:
+        """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
+        spread, size = self.frequency.spread, self.frequency.sensitive[attribute].domain.size
+        if spread is None or attribute in self._counts or not len(self):
+            counts = self.counts(attribute)
+            return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes
+        from incrowd.kernels.people import most_distinct
+
+        # The counts themselves take longer, and nobody else may ask for them.
+        told = spread.pairs_of_keys(attribute), spread.values(attribute), size
+        return most_distinct(self.indptr, self.members, self.frequency.sensitive[attribute].keys, *told)
 
     def occurrences(self, attribute: int) -> NDArray[np.int64]:
         """Add up the counts of a sensitive attribute in each class: int64[classes].

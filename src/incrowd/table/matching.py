@@ -182,6 +182,10 @@ class WildcardClasses(EquivalenceClasses):
         counts = self._wide.counts(attribute)
         return _of_one(counts, self.alone) if self.alone.any() else counts
 
+    def most_frequent(self, attribute: int) -> NDArray[np.int64]:
+        """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
+        return np.where(self.alone, 1, self._wide.most_frequent(attribute))
+
     def occurrences(self, attribute: int) -> NDArray[np.int64]:
         """Add up the counts of a sensitive attribute in each class: int64[classes]."""
         return np.where(self.alone, 1, self._wide.occurrences(attribute))

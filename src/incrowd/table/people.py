@@ -133,6 +133,13 @@ class Persons:
     unnamed: int
     of_row: NDArray[np.int32] | None = None
 
+    @cached_property
+    def most_rows(self) -> int | None:
+        """Most rows of one person, so that many more are never of few people; None if rows are elsewhere."""
+        if self.of_row is None:
+            return None
+        return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
+
     def __repr__(self) -> str:
         return f"Persons({self.people:,} people by {', '.join(self.columns)})"
 
@@ -215,7 +222,7 @@ class Spread:
             Number of possible values of each sensitive attribute.
         """
         from incrowd.kernels.grouping import group_members, packed, renumbered
-        from incrowd.kernels.people import number_apart
+        from incrowd.kernels.stories import number_apart
 
         indptr, order = group_members(key, keys)
         owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)

@@ -12,6 +12,7 @@ from incrowd.table.people import Alike, PersonGroups, PersonRows, Spread
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
+    from incrowd.kernels.stories import ToldRows
 
 __all__ = ["PeopleCounts", "count_people"]
 
@@ -67,13 +68,14 @@ def count_people(
     from incrowd.kernels.counting import counts_per_key
 
     found = groups.listed
-    story, alone, unlike = _stories(found, keys, sizes)
+    told = _told(found, keys, sizes)
+    alone, unlike = told.alone, told.unlike
 
     def per_key(codes: NDArray[np.integer], others: Alike, size: int) -> Counts:
         key = np.concatenate((found.key[alone], others.key))
-        told = np.concatenate((codes[alone], others.codes)).astype(np.int32)
+        values = np.concatenate((codes[alone], others.codes)).astype(np.int32)
         amount = np.concatenate((np.ones(len(alone), np.int64), others.amount))
-        return counts_per_key(key, told, amount, keys, size)
+        return counts_per_key(key, values, amount, keys, size)
 
     spread = Spread.of(
         keys,
@@ -83,7 +85,6 @@ def count_people(
         sizes,
         None if found.combination is None else found.combination[unlike],
     )
-    with_keys = len(alone) + len(unlike) == len(story)
     values, totals = [], []
     by_number: list[NDArray[np.int64] | None] = []
     for j, (ranks, others, size, same) in enumerate(
@@ -93,15 +94,15 @@ def count_people(
         # Who has a suppressed row may have a value there alone.
         people = (
             np.bincount(ranks[alone], minlength=size) + spread.people_of_values(j, size)
-            if with_keys
-            else _people_of_values(found.person[story], ranks[story], size)
+            if not told.nowhere
+            else _people_of_values(found.person, ranks, size)
         )
         totals.append(people + _sums(others, size))
         if same is None:
             by_number.append(None)
             continue
         merged = others._replace(codes=same[others.codes])
-        people = _people_of_values(found.person[story], same[ranks[story]], size) + _sums(merged, size)
+        people = _people_of_values(found.person, same[ranks], size) + _sums(merged, size)
         by_number.append(people[same])
     weights = np.bincount(_live(found.key[alone]), minlength=keys)
     others = groups.alike[0]
@@ -115,25 +116,14 @@ def count_people(
     )
 
 
-def _stories(
-    found: PersonRows, keys: int, sizes: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Find one row for each person, key and combination of sensitive values, however many rows say so.
-
-    Returns
-    -------
-    All of them; those of people who have no other one with a key; and those with a key of everybody else.
-    """
+def _told(found: PersonRows, keys: int, sizes: Sequence[int]) -> ToldRows:
+    """Find one row for each person, key and combination of sensitive values, however many rows say so."""
     from incrowd.kernels.grouping import group_members, packed
-    from incrowd.kernels.people import number_apart
+    from incrowd.kernels.stories import tell_apart
 
-    many, rows = int(found.person.max(initial=-1)) + 1, len(found.person)
-    words = packed([found.key + 1, *found.ranks], [keys + 1, *sizes], rows)
-    _, first, _ = number_apart(*group_members(found.person, many), words)
-    story = np.flatnonzero(first)
-    person, live = found.person[story], found.key[story] >= 0
-    kinds = np.bincount(person[live], minlength=many)[person]
-    return story, story[live & (kinds == 1)], story[live & (kinds > 1)]
+    words = packed([found.key + 1, *found.ranks], [keys + 1, *sizes], len(found.person))
+    many = int(found.person.max(initial=-1)) + 1
+    return tell_apart(*group_members(found.person, many), words, found.key)
 
 
 def _people_of_values(
@@ -141,7 +131,7 @@ def _people_of_values(
 ) -> NDArray[np.int64]:
     """Count the people who have each value: int64[size]."""
     from incrowd.kernels.grouping import group_members
-    from incrowd.kernels.people import number_apart
+    from incrowd.kernels.stories import number_apart
 
     grouped = group_members(person, int(person.max(initial=-1)) + 1)
     _, first, _ = number_apart(*grouped, ranks)

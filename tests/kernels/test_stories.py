@@ -1,0 +1,31 @@
+"""What people's rows say, against plain sets: people of few rows, and people of many."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incrowd.kernels.grouping import group_members
+from incrowd.kernels.stories import number_apart, tell_apart
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**63)), max_size=60))
+def test_items_are_numbered_class_by_class(pairs):
+    group = np.array([pair[0] for pair in pairs], np.int32)
+    items = np.array([pair[1] for pair in pairs], np.uint64)
+    ids, first, many = number_apart(*group_members(group, 6), items)
+    assert len(set(pairs)) == many == int(first.sum())
+    assert sorted(ids[first].tolist()) == list(range(many))
+    assert len(set(zip(pairs, ids.tolist(), strict=True))) == many
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 5), st.integers(0, 3)), max_size=60))
+def test_rows_that_say_the_same_are_told_from_others(rows):
+    person, key, value = (np.array([row[j] for row in rows], np.int64) for j in range(3))
+    found = tell_apart(*group_members(person, 5), (key + 1) * 4 + value, key)
+    stories = [(p, k, v) for p, k, v in dict.fromkeys(rows) if k >= 0]
+    alone = {one for one in stories if sum(other[0] == one[0] for other in stories) == 1}
+    assert [rows[place] for place in found.alone] == [one for one in stories if one in alone]
+    assert [rows[place] for place in found.unlike] == [one for one in stories if one not in alone]
+    assert found.nowhere == len(set(rows)) - len(stories)
