@@ -279,12 +279,14 @@ def by_people(sizes: Sizes, machine: Machine) -> Iterator[Row]:
 
 
 def treated(sizes: Sizes, machine: Machine) -> Iterator[Row]:
-    """Release with a pseudonym and two shifted dates."""
+    """Release with a pseudonym and shifted dates."""
     people_of = sizes.million * 2 // 5
-    for where, stream in (("in memory", False), ("streaming", True)):
-        found = treatments.measure(sizes.million, people_of, sizes.repeat, stream=stream)
+    kinds = [(dates, stream) for dates in (1, 2) for stream in (False, True)]
+    for dates, stream in kinds:
+        found = treatments.measure(sizes.million, people_of, sizes.repeat, dates, stream=stream)
         yield Row(
-            f"pseudonym and two shifted dates, {sizes.million:,} rows, {where}",
+            f"pseudonym and {'one shifted date' if dates == 1 else 'two shifted dates'}, "
+            f"{sizes.million:,} rows, {'streaming' if stream else 'in memory'}",
             "the same job without",
             found["released"],
             found["treated"],
