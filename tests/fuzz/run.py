@@ -29,6 +29,8 @@ SILENCE = 300.0
 """Seconds after which a process that says nothing counts as hanging."""
 WARM = 900.0
 """The same while servers start and kernels are compiled, before the clock runs."""
+SCRIPT = "script: "
+"""How reasons begin for which no script of checks is written."""
 WHOLE = 3.0
 """Minutes from which everything has to be met."""
 
@@ -345,7 +347,7 @@ def _print(tally: Tally, seconds: float) -> None:
               "null": "null values by type", "type": "column types",
               "spelled": "declared spellings by place", "person": "people with several rows by place",
               "attacker": "models against attackers", "power": "powers of km-anonymity",
-              "wildcards": "what * matches"}  # fmt: skip
+              "wildcards": "what * matches", "script": "scripts of checks for DuckDB"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}
         print(
@@ -359,9 +361,13 @@ def _print(tally: Tally, seconds: float) -> None:
     print("no release:")
     for reason, count in tally.reasons.most_common(40):
         print(f"  {count:6} {reason}")
+    scripts = Counter({reason: n for reason, n in tally.skipped.items() if reason.startswith(SCRIPT)})
     print("skipped:")
-    for reason, count in tally.skipped.most_common(20):
+    for reason, count in (tally.skipped - scripts).most_common(20):
         print(f"  {count:6} {reason}")
+    print("no script:")
+    for reason, count in scripts.most_common(20):
+        print(f"  {count:6} {reason.removeprefix(SCRIPT)}")
     print("findings: " + ("none" if not tally.found else ""))
     for check, count in tally.found.most_common():
         print(f"  {count:6} {check}: {tally.details[check][-200:]!r}")

@@ -125,7 +125,8 @@ def _write(script: Script, reader: Reader, tables: _Tables, policy_file: Path, p
             if column.name in raw.names:
                 raw = _plainly(script, raw, f"c{raw.place(column.name)}", column, policy.null_values)
         if not check_same_rows(script, released, raw):
-            raw = None
+            _end(script)
+            return
     placed = raw is not None and "row_map" in found
     if raw is not None and placed:
         raw = put_in_place(script, released, raw, found["row_map"])

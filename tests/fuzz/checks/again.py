@@ -28,6 +28,7 @@ from fuzz.checks.made import (
     skeleton,
     whose,
 )
+from fuzz.checks.scripted import scripted
 from fuzz.draw import IN_MEMORY, Case, needs_population
 from fuzz.sources import Placed, Services, as_texts, csv_bytes, fetched, frame_of, held, read_csv
 from incrowd.engines import engine_for
@@ -203,6 +204,14 @@ def written(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         made.classes.total, made.classes.suppressed, len(made.classes.rows),
     ):  # fmt: skip
         yield Finding("verify", f"counts {verified.records} {verified.suppressed} {verified.classes}")
+    given = {"path": path, "policy_path": folder / "policy.toml", **others, **options}
+    yield from scripted(
+        made,
+        given,
+        verified.ok,
+        lambda frame: _beside(frame, folder / "changed", delimiter, encoding),
+        outcome,
+    )
 
 
 def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> Path:

@@ -1,0 +1,42 @@
+"""Scripts of checks for DuckDB say of random releases what verify says, and who says otherwise is found."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from crossed import quick
+from fuzz.checks import run, scripted
+from fuzz.draw import Draw
+from fuzz.sources import Services
+from fuzz.test_oracle import case
+from incrowd.algorithms import ALGORITHMS
+from incrowd.privacy import MODELS
+
+SOURCES = ("polars", "csv", "parquet", "duckdb")
+
+
+@pytest.mark.parametrize("seed", quick([1, 2, 3], 1))
+def test_scripts_of_random_releases_say_what_verify_says(seed, tmp_path):
+    services, met = Services(tmp_path), Counter()
+    draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), SOURCES, met)
+    while met["script", "written"] < 6:
+        outcome = run(draw.case(draw.rarest("source", SOURCES)), services)
+        assert outcome.findings == []
+        met.update(outcome.met)
+    assert met["script", "a record less, found"] + met["script", "another cell, found"]
+
+
+@pytest.mark.parametrize(
+    ("says", "found"),
+    [
+        ("verified: the policy is satisfied", {"script of another cell", "script that reads another cell"}),
+        ("NOT verified", {"script"}),
+    ],
+)
+def test_a_script_that_says_otherwise_is_found(tmp_path, monkeypatch, says, found):
+    monkeypatch.setattr(scripted, "verdict", lambda script, path=None: says.startswith("verified"))
+    outcome = run(case(), Services(tmp_path))
+    assert outcome.status == "released"
+    assert {finding.check for finding in outcome.findings} == found
