@@ -17,6 +17,7 @@ A message names the thing, the place and the way out; it never contains a person
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import ClassVar
@@ -40,12 +41,14 @@ __all__ = [
     "on_the_command_line",
     "open_roles",
     "quoted",
+    "read_as_labels",
     "setting",
 ]
 
 _NAMED = 20
 _QUOTED = 60
 _LONGEST = 1_500
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _told = {"options": False}
 
 
@@ -106,6 +109,37 @@ def null_values_setting(text: str = "") -> str:
     shown = f" {text}" if text else ""
     argument = f"null_values=[{text}]" if text else "null_values"
     return setting(argument, f"--null-value{shown} (null_values in a policy file)")
+
+
+def read_as_labels(known: Iterable[str], unknown: Iterable[str]) -> str:
+    """Say how codes with labels are read, if a list of values has only numbers and lacks only texts.
+
+    So it is if somebody who knows the codes of an SPSS, Stata or SAS file made the list.
+
+    Parameters
+    ----------
+    known
+        The listed values.
+    unknown
+        Values of the column that are not among them. None is repeated.
+
+    Returns
+    -------
+    A part of a sentence, for the end of a message; empty if it is otherwise.
+
+    Examples
+    --------
+    >>> read_as_labels(["1", "2"], ["male"]).partition(":")[0]
+    '; only numbers are listed, and these values are texts'
+    >>> read_as_labels(["1", "2"], ["3"])
+    ''
+    """
+    if not all(map(_NUMBER.fullmatch, known)) or any(map(_NUMBER.fullmatch, unknown)):
+        return ""
+    return (
+        "; only numbers are listed, and these values are texts: in a file with value labels (SPSS, Stata, "
+        "SAS) a code is read as its label, so list the labels in place of the codes"
+    )
 
 
 def open_roles(names: Iterable[str]) -> str:

@@ -402,3 +402,30 @@ def test_columns_of_many_shapes_are_shown_as_their_values():
     assert shown([1.0, 2.0], Column("number", labels={3.0: "c"})).to_list() == [1, 2]
     assert shown([1.0, 0.25, None], Column("number", labels={1.0: " c "})).to_list() == ["c", "0.25", None]
     assert shown([dt.date(2020, 1, 1), "a"], Column("date")).to_list() == ["2020-01-01", ".a"]
+
+
+@pytest.mark.parametrize("make", [stata, spss], ids=["stata", "spss"])
+def test_a_hierarchy_of_codes_is_told_that_labels_are_read(tmp_path, make):
+    path = make(tmp_path / f"people{'.dta' if make is stata else '.sav'}")
+    told = "column 'education': 3 .*a code is read as its label, so list the labels in place of the codes"
+    labels = ic.Hierarchy.from_paths([label, "*"] for label in EDUCATION.values())
+    for tree in (
+        ic.Hierarchy.from_paths([str(code), "*"] for code in EDUCATION),
+        ic.Hierarchy.order(list("1237")),
+    ):
+        schema = ic.Schema(quasi={"education": tree}, unlisted="drop")
+        with pytest.raises(ic.HierarchyError, match=told) as caught:
+            ic.anonymize(path, ic.Policy(schema, [ic.KAnonymity(2)]))
+        assert not any(label in str(caught.value) for label in EDUCATION.values())
+    # The way out.
+    schema = ic.Schema(quasi={"education": labels}, unlisted="drop")
+    policy = ic.Policy(schema, [ic.KAnonymity(2)])
+    ic.anonymize(path, policy).save(tmp_path / "out")
+    # The verifier reads labels, too.
+    codes = tmp_path / "codes.csv"
+    codes.write_text("".join(f"{code};*\n" for code in EDUCATION))
+    text = 'version = 2\nunlisted = "drop"\n[columns.education]\nrole = "quasi"\nhierarchy = "codes.csv"\n'
+    (tmp_path / "codes.toml").write_text(text + '[[models]]\nmodel = "k-anonymity"\nk = 2\n')
+    released = tmp_path / "out" / f"release{path.suffix}"
+    with pytest.raises(ic.HierarchyError, match=r"no leaf of .*codes.csv; .*a code is read as its label"):
+        ic.verify(released, tmp_path / "codes.toml", against=path)

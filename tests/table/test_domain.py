@@ -166,6 +166,23 @@ def test_the_missing_value_is_a_leaf_under_the_root():
     assert TREE.n_leaves == 6
 
 
+@pytest.mark.parametrize(
+    ("leaves", "values", "told"),
+    [
+        (["1", "2"], ["male", "female"], True),
+        (["-1", "1.5", "2"], ["2", "refused"], True),
+        (["1", "2"], ["3", "male"], False),
+        (["1", "F"], ["male"], False),
+    ],
+)
+def test_codes_in_place_of_their_labels_are_told(leaves, values, told):
+    for hierarchy in (ic.Hierarchy.from_paths([leaf, "*"] for leaf in leaves), ic.Hierarchy.order(leaves)):
+        with pytest.raises(ic.HierarchyError) as caught:
+            build(values, hierarchy=hierarchy)
+        assert ("a code is read as its label, so list the labels" in str(caught.value)) == told
+        assert "male" not in str(caught.value)
+
+
 def test_unknown_values_are_counted_and_not_shown():
     with pytest.raises(ic.HierarchyError) as caught:
         build(["a1", "Bob", "Eve"], hierarchy=TREE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from incrowd.errors import HierarchyError, ParameterError, null_values_setting, quoted
+from incrowd.errors import HierarchyError, ParameterError, null_values_setting, quoted, read_as_labels
 from incrowd.hierarchy.tree import Hierarchy
 from incrowd.parameters import check_fields, parameter
 
@@ -350,11 +350,11 @@ class Order(Builder):
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
         """Group the given order; values of the column that are not in it are refused."""
-        unknown = len(set(values) - set(self.values))
+        unknown = set(values).difference(self.values)
         if unknown:
             raise HierarchyError(
-                f"column {column!r}: {unknown} of {len(values)} distinct values are not in the given order; "
-                "add them to it"
+                f"column {column!r}: {len(unknown)} of {len(values)} distinct values are not in the given "
+                "order; add them to it" + read_as_labels(self.values, unknown)
             )
         paths = [[value] for value in self.values]
         groups = [(i, i + 1) for i in range(len(paths))]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import HierarchyError, SchemaError, null_values_setting
+from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.missing import null_values_of
@@ -195,11 +195,13 @@ class Domain:
             )
             known = tree.ranks
             ranks[:count] = [known.get(text, -1) for text in found.texts]
-            unknown = int((ranks[:count] < 0).sum())
+            unknown = [text for text, rank in zip(found.texts, ranks.tolist(), strict=False) if rank < 0]
             if unknown:
                 raise HierarchyError(
-                    f"column {attribute.name!r}: {unknown} of {count} distinct values are not leaves of its "
-                    "hierarchy; add them to it, or name those that mean missing with " + null_values_setting()
+                    f"column {attribute.name!r}: {len(unknown)} of {count} distinct values are not leaves of "
+                    "its hierarchy; add them to it, or name those that mean missing with "
+                    + null_values_setting()
+                    + read_as_labels(tree.values, unknown)
                 )
             values = list(tree.values)
             by_rank = np.full(len(values), np.nan)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import HierarchyError
+from incrowd.errors import HierarchyError, read_as_labels
 from incrowd.verification.recipes import tree_of
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree
@@ -34,8 +34,9 @@ def read_tree(source: Path | dict[str, Any], values: Sequence[str], column: str)
         The spec names no builder that verify knows.
     """
     tree = tree_in(source) if isinstance(source, Path) else tree_of(source, values, column)
-    unknown = sum(value not in tree.leaves for value in values)
+    unknown = [value for value in values if value not in tree.leaves]
     if unknown:
         name = f"the hierarchy file {source}" if isinstance(source, Path) else "the hierarchy of the policy"
-        raise HierarchyError(f"column {column!r}: {unknown} distinct value(s) are no leaf of {name}")
+        told = f"column {column!r}: {len(unknown)} distinct value(s) are no leaf of {name}"
+        raise HierarchyError(told + read_as_labels(tree.leaves, unknown))
     return tree
