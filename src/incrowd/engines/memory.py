@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from incrowd.engines.base import Engine, EngineSettings
@@ -12,7 +13,7 @@ from incrowd.io.frames import without_negative_zero
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import narwhals as nw
@@ -91,18 +92,20 @@ class MemoryEngine(Engine):
         live = None if not suppressed.any() else ~suppressed
         read = [(encoded[each.name], each, live) for each in schema.quasi]
         read += [(encoded[each.name], each, None) for each in schema.sensitive]
-        ranked = _all_ranked(read, schema.null_values)
+        numbers: dict[tuple[str, ...], NDArray[np.int32]] = {}
+
+        def number(names: tuple[str, ...], columns: list[pl.Series]) -> None:
+            numbers[names] = number_persons(columns, names, schema.null_values)
+
+        named = dict.fromkeys(names for names in (schema.person, schema.household) if names)
+        beside = [partial(number, names, [self._series(name) for name in names]) for names in named]
+        ranked = _all_ranked(read, schema.null_values, beside)
         quasi, sensitive = ranked[: len(schema.quasi)], ranked[len(schema.quasi) :]
         predicted = None
         if target is not None:
             wanted = schema.target(target, self._names)
             predicted = _ranked(self._series(target), wanted, schema.null_values, None)
         frequency = FrequencyTable.from_rows(quasi, sensitive, suppressed, joint=joint, target=predicted)
-        numbers = {}
-        for names in (schema.person, schema.household):
-            if names:
-                columns = [self._series(name) for name in names]
-                numbers[names] = number_persons(columns, names, schema.null_values)
         if schema.person:
             frequency = frequency.with_people(numbers[schema.person], schema.person)
         weights = None if schema.weights is None else self._series(schema.weights)
@@ -274,20 +277,37 @@ def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
 
 
 def _all_ranked(
-    columns: Sequence[tuple[pl.Series, Attribute, NDArray[np.bool_] | None]], null_values: tuple[str, ...]
+    columns: Sequence[tuple[pl.Series, Attribute, NDArray[np.bool_] | None]],
+    null_values: tuple[str, ...],
+    beside: Sequence[Callable[[], None]] = (),
 ) -> list[tuple[Domain, NDArray[np.integer]]]:
-    """Rank the rows of each column, several columns at once where there are many rows."""
+    """Rank the rows of each column, several columns at once where there are many rows.
+
+    Parameters
+    ----------
+    beside
+        What else is to be done of the rows.
+    """
     from incrowd.kernels.jit import PARALLEL_FROM, each_on_a_core
 
-    def work(
-        given: tuple[pl.Series, Attribute, NDArray[np.bool_] | None],
-    ) -> tuple[Domain, NDArray[np.integer]]:
-        series, attribute, live = given
-        return _ranked(series, attribute, null_values, live)
+    ranked: list[Any] = [None] * len(columns)
 
+    def rank(place: int) -> None:
+        series, attribute, live = columns[place]
+        ranked[place] = _ranked(series, attribute, null_values, live)
+
+    # What takes longest begins first.
+    tasks: list[Callable[[], None]] = [*beside, *(partial(rank, place) for place in range(len(columns)))]
     if not columns or len(columns[0][0]) < PARALLEL_FROM:
-        return [work(given) for given in columns]
-    return each_on_a_core(work, columns)
+        for task in tasks:
+            task()
+    else:
+        each_on_a_core(_call, tasks)
+    return ranked
+
+
+def _call(task: Callable[[], None]) -> None:
+    task()
 
 
 def _ranked(
