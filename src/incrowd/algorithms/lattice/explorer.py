@@ -176,7 +176,7 @@ class Explorer:
                 continue
             rolled = self._rolled(levels)
             before, after = len(rolled.below.keys), len(rolled.groups.keys)
-            if (before - after) * above > before:
+            if (before - after) * above > before * self._judge.effort:
                 self._memory.keep(levels, self._judge.counted(levels, rolled))
             else:
                 self._memory.refuse(levels)

@@ -96,6 +96,8 @@ class Judge:
         Whether a node that fails settles those below.
     counting
         Whether models look at more than sizes, so that all that they look at is counted.
+    effort
+        How many times as long as grouping it takes to count what models look at, about.
     may_settle
         Whether a node that fails by far settles those below.
     least_people
@@ -124,6 +126,7 @@ class Judge:
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
         self.counting = bool(self._of_classes or self._of_table or self.whole_people)
+        self.effort = 1 + self.counting + (self.counting and problem.frequency.people is not None)
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
