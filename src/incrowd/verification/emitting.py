@@ -23,6 +23,7 @@ from incrowd.verification.script_models import ScriptedAttribute, ScriptedMeasur
 from incrowd.verification.script_people import cover
 from incrowd.verification.script_raw import check_against, check_same_rows, find_people, put_in_place
 from incrowd.verification.script_tables import Reader, Wanted
+from incrowd.verification.second_names import refuse_second_names
 from incrowd.verification.source import CsvFormat, Table, connect, literal, reworded
 from incrowd.verification.spellings import is_spelled, numbers_as_texts, read_spelled, spelled, write_plainly
 from incrowd.verification.tables import title_of
@@ -77,8 +78,8 @@ def checks_as_sql(  # noqa: PLR0913
     Parameters
     ----------
     path
-        The release: CSV (also gzipped, in UTF-8) or Parquet; a file, a folder or a pattern. Or the address of
-        a DuckDB database.
+        The release: CSV (in UTF-8, also gzipped, UTF-16 or Latin-1), Parquet or JSON lines; a file, a folder
+        or a pattern. Or the address of a DuckDB database.
     policy_path, table, population, against, against_table, row_map, delimiter, encoding
         As in `verify`.
 
@@ -168,6 +169,8 @@ def _load(
     for each in wanted:
         _refuse_lacking(each, places[each.name][1][0].names, quasi, policy)
         found[each.name] = reader.load(each, places[each.name])
+    if "raw" in found and found["raw"].headed:
+        refuse_second_names(script.con, found["raw"], given_names=False)
     if not count_rows(script.con, found["released"]):
         raise TableError(f"{found['released'].title}: the file holds no records")
     return found

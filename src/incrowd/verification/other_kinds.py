@@ -13,12 +13,17 @@ from incrowd.verification.labels import labelled, special_missing
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_parquet", "is_other_kind"]
+__all__ = ["as_parquet", "is_json_lines", "is_other_kind"]
 
 
 def is_other_kind(path: Path) -> bool:
     """Say whether a file is named for a kind that is neither CSV nor Parquet."""
     return path.suffix.lower() in _READERS
+
+
+def is_json_lines(path: Path) -> bool:
+    """Say whether a file is named as JSON lines."""
+    return _READERS.get(path.suffix.lower()) is _json_lines
 
 
 def as_parquet(path: Path, scratch: Path, sheet: str | None = None) -> Path | None:

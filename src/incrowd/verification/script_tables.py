@@ -7,20 +7,21 @@ differ in a cell or in the order of rows, there is no script: DuckDB alone would
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incrowd.errors import ParameterError, TableError
 from incrowd.verification.classes import count_rows, fetch_row
 from incrowd.verification.databases import Address, duckdb_name, is_address, part_of, quoted_name
-from incrowd.verification.other_kinds import is_other_kind
+from incrowd.verification.other_kinds import is_json_lines, is_other_kind
 from incrowd.verification.script import Script
 from incrowd.verification.source import CsvFormat, Part, Table, glob_free, literal
 from incrowd.verification.tables import files_of, load_parts, parts_of, title_of
 
 __all__ = ["Reader", "Wanted"]
 
-_READS = "a script reads Parquet, or a CSV in UTF-8 with a header and a delimiter of one character"
+_READS = "a script reads Parquet, JSON lines, or CSV with a header in UTF-8, UTF-16 or Latin-1"
+_WAY_OUT = "write the table into a Parquet or CSV file, or a DuckDB database, first"
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".pq")
 
 
@@ -88,16 +89,13 @@ class Reader:
             raise ParameterError("a table is named for databases; leave it out for files")
         files = files_of(wanted.given)
         for file in files:
-            if is_other_kind(file):
-                raise ParameterError(
-                    f"{file}: a script reads CSV and Parquet files, and DuckDB does not read this kind by "
-                    "itself; write it as .csv or .parquet, too"
-                )
+            if is_other_kind(file) and not is_json_lines(file):
+                raise ParameterError(f"{file}: DuckDB does not read this kind of file by itself; {_WAY_OUT}")
         parts = tuple(parts_of(self.script.con, wanted.given, wanted.columns, self.csv_format, self.scratch))
         [plainly, *others] = dict.fromkeys(part.plainly for part in parts)
         if plainly is None or others:
             why = "its files are written in several ways" if others else "it is written otherwise"
-            raise ParameterError(f"{wanted.given}: {_READS}; {why}")
+            raise ParameterError(f"{wanted.given}: {_READS}, and {why}; {_WAY_OUT}")
         where = self._where(wanted.given, files)
         self.script.execute(f"SET VARIABLE {wanted.variable} = {where}")
         return plainly.replace("{}", f"getvariable('{wanted.variable}')", 1), parts
@@ -112,26 +110,70 @@ class Reader:
         """
         script, (reader, parts) = self.script, place
         title = title_of(wanted.given)
-        names = f"{wanted.name}_names"
-        script.execute(
-            f"CREATE TABLE {names} AS SELECT column_name AS name FROM (DESCRIBE SELECT * FROM {reader})"
-        )
-        known = [name for (name,) in script.execute(f"SELECT name FROM {names}").fetchall()]
-        if known != list(parts[0].names):
-            raise ParameterError(
-                f"{title}: DuckDB has other names for its columns; rename those that differ in case"
-            )
+        known, rows = self._name(wanted, reader, parts)
         read = [name for name in known if wanted.everything or name in wanted.columns]
-        columns = [f"{quoted_name(name)} AS c{known.index(name)}" for name in read]
+        columns = [self._column(known, name, rows, trimmed=parts[0].trimmed) for name in read]
         script.execute(
-            f"CREATE TABLE {wanted.name} AS SELECT {', '.join(columns) or '1 AS nothing'} FROM {reader}"
+            f"CREATE TABLE {wanted.name} AS SELECT {', '.join(columns) or '1 AS nothing'} FROM {rows}"
         )
         seen = load_parts(
             script.con, f"{wanted.name}_seen", title, parts, wanted.columns, everything=wanted.everything,
             in_order=not is_address(wanted.given),
         )  # fmt: skip
         self._compare(seen, wanted.name, [known.index(name) for name in read])
-        return Table(wanted.name, title, seen.names, seen.types, seen.in_order)
+        return replace(seen, name=wanted.name)
+
+    def _name(self, wanted: Wanted, reader: str, parts: Sequence[Part]) -> tuple[list[str], str]:
+        """Write down the names of the columns; return them, and SQL of the rows.
+
+        Where DuckDB calls a column otherwise, as one of two that differ in case, they are called c0, c1, ...
+        and have to stay where they are.
+        """
+        script, told, table = self.script, list(parts[0].names), f"{wanted.name}_names"
+        made = f"CREATE TABLE {table} AS SELECT"
+        described = f"(DESCRIBE SELECT * FROM {reader})"
+        found = script.con.execute(f"SELECT column_name FROM {described}").fetchall()
+        header = None if parts[0].header is None or len(parts) > 1 else parts[0].header
+        where = f"getvariable('{wanted.variable}')"
+        if parts[0].by_name and header is not None:
+            script.execute(f"{made} name FROM ({header.replace('{}', where, 1)})")
+            script.check(
+                f"columns that are not in the file any more: {wanted.name}",
+                None,
+                f"SELECT count(*) FROM (SELECT unnest([{', '.join(map(literal, told))}]) AS name) "
+                f"WHERE name NOT IN (SELECT name FROM {table})",
+                "reached = 0",
+                0,
+            )
+            return told, reader
+        if [name for (name,) in found] == told:
+            script.execute(f"{made} column_name AS name FROM {described}")
+            return told, reader
+        if header is None or self._named(header, wanted) != told:
+            raise ParameterError(
+                f"{title_of(wanted.given)}: DuckDB has other names for its columns; rename those that "
+                "differ in case"
+            )
+        script.execute(f"{made} name FROM ({header.replace('{}', where, 1)})")
+        script.check(
+            f"the columns are where they were: {wanted.name}",
+            None,
+            f"SELECT (list(name ORDER BY rowid) = [{', '.join(map(literal, told))}])::INTEGER FROM {table}",
+            "reached = 1",
+            1,
+        )
+        return told, f"{reader} AS file({', '.join(f'c{place}' for place in range(len(told)))})"
+
+    def _named(self, header: str, wanted: Wanted) -> list[str]:
+        """Read the names as they stand in the file."""
+        rows = self.script.con.execute(header.replace("{}", f"getvariable('{wanted.variable}')", 1))
+        return [name for (name,) in rows.fetchall()]
+
+    def _column(self, known: Sequence[str], name: str, rows: str, *, trimmed: bool) -> str:
+        """Write a column of the rows as it is called here."""
+        place = known.index(name)
+        value = f"c{place}" if " AS file(" in rows else quoted_name(name)
+        return f"trim({value}, ' ') AS c{place}" if trimmed else f"{value} AS c{place}"
 
     def _where(self, given: str, files: Sequence[Path]) -> str:
         """Write the pattern of the files if it finds just these in this order, else a list of them."""
@@ -151,7 +193,7 @@ class Reader:
         if address.scheme != "duckdb":
             raise ParameterError(
                 f"{address.title}: DuckDB reads tables of {address.scheme} with an extension alone, which it "
-                "would fetch over the network; write the table as .csv or .parquet, too"
+                f"would fetch over the network; {_WAY_OUT}"
             )
         if wanted.table is None:
             raise ParameterError(f"{address.title}: name a table of the database")

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from incrowd.errors import ParameterError, TableError
-from incrowd.verification.other_kinds import as_parquet
+from incrowd.verification.other_kinds import as_parquet, is_json_lines
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +37,11 @@ _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _UTF8 = ("utf-8", "utf-8-sig")
+_PARQUET_NAMES = (
+    "SELECT name FROM (SELECT name, row_number() OVER () AS place FROM parquet_schema({})) WHERE place > 1"
+)
+_DUCKDB_READS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
+"""Encodings that DuckDB reads without an extension, by Python's names of them."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,12 @@ class Part:
     trimmed
         Whether blanks around values are no part of them.
     plainly
-        SQL of a reader with ``{}`` for the file, if DuckDB reads it by itself: Parquet, or a CSV in UTF-8
-        with a header.
+        SQL of a reader with ``{}`` for the file, if DuckDB reads it by itself: Parquet, JSON lines, or a CSV
+        with a header in an encoding that DuckDB knows.
+    header
+        SQL of the names as they stand in the file, with ``{}`` for it: DuckDB calls some columns otherwise.
+    by_name
+        Whether the names have no order, as in JSON lines.
     headed
         Whether nothing but a line tells the names, as in a CSV or a workbook.
     """
@@ -98,6 +107,8 @@ class Part:
     types: tuple[str, ...]
     trimmed: bool = False
     plainly: str | None = None
+    header: str | None = None
+    by_name: bool = False
     headed: bool = False
 
 
@@ -184,7 +195,10 @@ def open_file(
     """
     copy = as_parquet(path, scratch, csv_format.sheet)
     if copy is not None:
-        return replace(_parquet(con, copy), plainly=None, headed=path.suffix.lower() == ".xlsx")
+        part = _parquet(con, copy)
+        if is_json_lines(path):
+            return _json_lines(part)
+        return replace(part, plainly=None, header=None, headed=path.suffix.lower() == ".xlsx")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -201,13 +215,32 @@ def open_file(
     return _unescaped(part) if csv_format.escaped else part
 
 
+def _json_lines(part: Part) -> Part:
+    """Say how DuckDB reads JSON lines by itself, with the types of their copy.
+
+    It does not tell names apart that differ in case alone.
+    """
+    if len({name.lower() for name in part.names}) < len(part.names):
+        return replace(part, plainly=None, header=None)
+    columns = ", ".join(
+        f"{literal(name)}: {literal(declared)}" for name, declared in zip(part.names, part.types, strict=True)
+    )
+    options = "format = 'newline_delimited', ignore_errors = false"
+    return replace(
+        part,
+        plainly=f"read_json({{}}, {options}, records = true, columns = {{{columns}}})",
+        header=f"SELECT DISTINCT unnest(json_keys(json)) AS name FROM read_json_objects({{}}, {options})",
+        by_name=True,
+    )
+
+
 def _unescaped(part: Part) -> Part:
     """Take a quotation mark off texts that begin as formulas do behind it."""
     mark = literal("^'('*[=+@\\t\\r\\n＝＋－＠-])")
     columns = ", ".join(
         f"regexp_replace(c{place}, {mark}, '\\1') AS c{place}" for place in range(len(part.names))
     )
-    return replace(part, relation=f"(SELECT {columns} FROM {part.relation})", plainly=None)
+    return replace(part, relation=f"(SELECT {columns} FROM {part.relation})", plainly=None, header=None)
 
 
 def _check_gzip(path: Path) -> None:
@@ -278,6 +311,7 @@ def _parquet(con: duckdb.DuckDBPyConnection, path: Path) -> Part:
         names,
         tuple(str(row[1]) for row in types),
         plainly="read_parquet({}, hive_partitioning = false)",
+        header=None if any(children for _, children in schema[1:]) else _PARQUET_NAMES,
     )
 
 
@@ -316,7 +350,7 @@ def _csv(
     zipped: bool,
     scratch: Path,
 ) -> Part:
-    read_from = path
+    read_from, zipped_file = path, zipped
     given_names = csv_format.names
     if codec not in _UTF8:
         read_from = scratch / f"{secrets.token_hex(8)}.csv"
@@ -363,14 +397,36 @@ def _csv(
         f"null_padding = false, ignore_errors = false, hive_partitioning = false, "
         f"compression = '{compression}')"
     )
-    plainly = None
-    if read_from is path and not given_names and not trimmed:
-        plainly = (
-            f"read_csv({{}}, header = true, all_varchar = true, delim = {literal(best[0])}, {given}, "
-            f"comment = '', skip = 0, nullstr = '', allow_quoted_nulls = {alone}, null_padding = false, "
-            f"ignore_errors = false, compression = '{compression}', hive_partitioning = false)"
-        )
-    return Part(relation, names, ("VARCHAR",) * len(names), trimmed, plainly, headed=True)
+    part = Part(relation, names, ("VARCHAR",) * len(names), trimmed, headed=True)
+    encoding = "utf-8" if codec in _UTF8 else _DUCKDB_READS.get(codec)
+    if encoding is None or given_names or (zipped_file and encoding != "utf-8"):
+        return part
+    plainly = (
+        f"read_csv({{}}, header = true, all_varchar = true, delim = {literal(best[0])}, {given}, "
+        f"comment = '', skip = 0, nullstr = '', allow_quoted_nulls = {alone}, null_padding = false, "
+        f"ignore_errors = false, compression = '{compression}', hive_partitioning = false"
+        + (")" if encoding == "utf-8" else f", encoding = '{encoding}')")
+    )
+    if encoding != "utf-8" and not _reads(con, plainly.replace("{}", glob_free(path), 1)):
+        return part
+    first = plainly.replace("header = true", "header = false").replace(f"nulls = {alone}", "nulls = false")
+    name = "trim(name, ' ')" if trimmed else "name"
+    header = (
+        f"SELECT coalesce({name}, '') AS name FROM (SELECT unnest(list_value(*COLUMNS(*))) AS name "
+        f"FROM (SELECT * FROM {first} LIMIT 1))"
+    )
+    return replace(part, plainly=plainly, header=header)
+
+
+def _reads(con: duckdb.DuckDBPyConnection, reader: str) -> bool:
+    """Say whether DuckDB reads a file by itself: not every character of an encoding is known to it."""
+    import duckdb
+
+    try:
+        con.execute(f"SELECT count(*) FROM {reader}").fetchall()
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[str]:

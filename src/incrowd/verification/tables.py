@@ -125,6 +125,7 @@ def parts_of(
                 names=(*part.names, *new),
                 types=(*part.types, *("VARCHAR" for _ in new)),
                 plainly=part.plainly and part.plainly.replace(*_BY_FOLDERS),
+                header=None,
             )
         if first is not None and (part.names, part.types) != (first.names, first.types):
             raise TableError(f"{file}: its columns are not those of {files[0]}")
