@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -44,10 +45,13 @@ class AttributeDisclosure(RiskModel):
             return figures
         for j, attribute in enumerate(classes.frequency.sensitive):
             most = classes.most_frequent(j)
+            confidence = most / classes.sizes
+            # All have the value where nothing less than 1 is above it.
+            mean, homogeneous = classes.mean_and_share(confidence, most, math.nextafter(1, 0))
             here = {
-                "max": float((most / classes.sizes).max()),
-                "mean": classes.mean(most / classes.sizes, most),
-                "homogeneous": classes.within(most == classes.sizes) / classes.records,
+                "max": float(confidence.max()),
+                "mean": mean,
+                "homogeneous": homogeneous,
                 "baseline": int(attribute.totals.max()) / max(attribute.everybody, 1),
             }
             figures = {name: max(value, here[name]) for name, value in figures.items()}

@@ -58,11 +58,12 @@ class Individual(RiskModel):
         if people is None or not len(classes):
             return dict.fromkeys(("max", "mean", "min", "at_risk"), 0.0)
         risk = risk_of_classes(classes.sizes, people)
+        mean, at_risk = classes.mean_and_share(risk, risk * classes.sizes, self.threshold)
         return {
             "max": float(risk.max()),
-            "mean": classes.mean(risk, risk * classes.sizes),
+            "mean": mean,
             "min": float(risk.min()),
-            "at_risk": classes.within(risk > self.threshold) / classes.records,
+            "at_risk": at_risk,
         }
 
 

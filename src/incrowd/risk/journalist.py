@@ -60,11 +60,11 @@ class Journalist(RiskModel):
         if people is None or not len(classes):
             return dict.fromkeys(("max", "mean", "min", "at_risk"), 0.0)
         sizes = classes.sizes
-        from_table = classes.mean(1 / people, sizes / people)
+        from_table, at_risk = classes.mean_and_share(1 / people, sizes / people, self.threshold)
         from_people = len(sizes) / float(people.sum())
         return {
             "max": float((1 / people).max()),
             "mean": min(max(from_table, from_people), 1.0),
             "min": float((1 / people).min()),
-            "at_risk": classes.within(1 / people > self.threshold) / classes.records,
+            "at_risk": at_risk,
         }

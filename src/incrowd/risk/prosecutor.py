@@ -45,11 +45,12 @@ class Prosecutor(RiskModel):
         if not len(sizes):
             return dict.fromkeys(("max", "mean", "mean_over_classes", "min", "at_risk"), 0.0)
         distinct, times = np.unique(sizes, return_counts=True)
+        # Each class adds size x 1/size = 1.
+        mean, at_risk = classes.mean_and_share(1 / sizes, np.ones(len(sizes), np.int64), self.threshold)
         return {
             "max": 1 / int(distinct[0]),
-            # Each class adds size x 1/size = 1.
-            "mean": classes.mean(1 / sizes, np.ones(len(sizes), np.int64)),
+            "mean": mean,
             "mean_over_classes": float((times / distinct).sum()) / len(sizes),
             "min": 1 / int(distinct[-1]),
-            "at_risk": classes.within(1 / sizes > self.threshold) / classes.records,
+            "at_risk": at_risk,
         }

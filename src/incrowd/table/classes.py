@@ -14,28 +14,13 @@ from incrowd.errors import ParameterError, setting
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.joint import split_by_others
 from incrowd.table.people import Histories
+from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
 
-__all__ = ["EquivalenceClasses", "QuasiValues", "Singles"]
-
-
-class QuasiValues(NamedTuple):
-    """The values of a quasi-identifier in each class: int[classes] each.
-
-    ``lo`` and ``hi`` are the smallest and largest rank, ``most`` the records of the most frequent value, and
-    ``distinct`` the number of values.
-    """
-
-    lo: NDArray[np.int32]
-    hi: NDArray[np.int32]
-    most: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"QuasiValues({len(self.lo):,} classes)"
+__all__ = ["EquivalenceClasses", "Singles"]
 
 
 class Singles(NamedTuple):
@@ -305,6 +290,24 @@ class EquivalenceClasses:
         if self.frequency.spread is None:
             return float(sums.sum().item() / self.records)
         return float(values @ self.alike + self._worst(values).sum()) / self.records
+
+    def mean_and_share(
+        self, values: NDArray[np.float64], sums: NDArray[Any], above: float
+    ) -> tuple[float, float]:
+        """Return the `mean` of a value of classes, and the share of records, or people, above a limit.
+
+        Parameters
+        ----------
+        values, sums
+            As in `mean`.
+        above
+            The limit, at least 0; over people for the largest value that a class of theirs has.
+        """
+        if self.frequency.spread is None:
+            return self.mean(values, sums), self.within(values > above) / self.records
+        worst = self._worst(values)
+        many = int(self.alike[values > above].sum()) + int(np.count_nonzero(worst > above))
+        return float(values @ self.alike + worst.sum()) / self.records, many / self.records
 
     @property
     def suppressed(self) -> int:

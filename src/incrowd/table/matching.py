@@ -174,6 +174,12 @@ class WildcardClasses(EquivalenceClasses):
         """Return the mean over all records of what their class by its cells has."""
         return self.own.mean(values, values * self.own.sizes)
 
+    def mean_and_share(
+        self, values: NDArray[np.float64], sums: NDArray[Any], above: float
+    ) -> tuple[float, float]:
+        """Return the mean of what classes by their cells have, and the share of records with more."""
+        return self.own.mean_and_share(values, values * self.own.sizes, above)
+
     def counts(self, attribute: int) -> Counts:
         """Count a sensitive attribute's values among the records that each class matches.
 
