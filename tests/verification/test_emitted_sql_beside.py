@@ -324,9 +324,44 @@ def test_what_is_not_told_is_refused(tmp_path):
     kmap = 'model = "k-map"\nk = 2'
     assert "k-map compares the release with a population" in refused(tmp_path, [quasi], [kmap])
     assert "is for the raw table" in refused(tmp_path, [quasi], [K2], row_map=tmp_path / "t.csv")
-    controlled = entry("s", "insensitive", "treat = { round = 5, how = 'controlled' }")
-    told = refused(tmp_path, [quasi, controlled], [K2], "keep_order = true", **raw)
-    assert "controlled rounding" in told
+
+
+def test_what_people_do_not_change_needs_none(tmp_path):
+    """Distinct values of a class are those of its people, so they are checked without knowing these."""
+    columns = [entry("q", "quasi"), entry("s", "sensitive"), entry("p", "person")]
+    (tmp_path / "p.toml").write_text(
+        policy_text(columns, ['model = "l-diversity"\nl = 2\nkind = "distinct"'])
+    )
+    given = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
+    for values, holds in (("12", True), ("11", False)):
+        (tmp_path / "t.csv").write_text("q,s\n" + "".join(f"a,{value}\n" for value in values))
+        assert verify(**given).ok is holds
+        assert verdict(checks_as_sql(**given)) is holds
+
+
+def test_a_treated_column_that_is_missing_fails(tmp_path):
+    (tmp_path / "t.csv").write_text("q\na\na\n")
+    columns = [entry("q", "quasi"), entry("phone", "insensitive", "treat = { keep-last = 2 }")]
+    (tmp_path / "p.toml").write_text(policy_text(columns, [K2]))
+    given = {"path": tmp_path / "t.csv", "policy_path": tmp_path / "p.toml"}
+    assert not verify(**given).ok
+    script = checks_as_sql(**given)
+    assert failed(script) == ["the treated column 'phone' was in the file, when this was written"]
+    (tmp_path / "t.csv").write_text("q,phone\na,55512\na,55512\n")
+    assert not verdict(script)
+
+
+def test_a_raw_table_without_a_quasi_identifier_fails(tmp_path):
+    (tmp_path / "t.csv").write_text("q,s\na,1\na,2\n")
+    (tmp_path / "raw.csv").write_text("s\n1\n2\n")
+    (tmp_path / "p.toml").write_text(policy_text([entry("q", "quasi")], [K2]))
+    given = {
+        "path": tmp_path / "t.csv",
+        "policy_path": tmp_path / "p.toml",
+        "against": tmp_path / "raw.csv",
+    }
+    assert not verify(**given).ok
+    assert "the raw table had the column(s) 'q', when this was written" in failed(checks_as_sql(**given))
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_the_checks_that_fail_are_named(given):
     script = checks_as_sql(**given)
     assert failed(script) == [
         "records more or less than in the raw table",
-        "the tables could be compared when this was written",
+        "the tables had as many records, when this was written",
     ]
     # It compares nothing, so it never says that all is well.
     write(given, GOOD, "")

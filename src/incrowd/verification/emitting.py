@@ -149,7 +149,9 @@ def _load(
     """Write how the tables are read; return those that there are, by their names."""
     quasi = [column.name for column in policy.named("quasi")]
     whose = [column.name for column in policy.named("person")]
-    wanted = [Wanted("released", tables.release, tables.table, _needed(policy), tables.against is not None)]
+    wanted = [
+        Wanted("released", tables.release, tables.table, _looked_at(policy), tables.against is not None)
+    ]
     if tables.population is not None:
         wanted.append(Wanted("population", tables.population, None, [*quasi, *whose]))
     if tables.against is not None:
@@ -186,9 +188,13 @@ def _refuse_lacking(wanted: Wanted, names: Sequence[str], quasi: Sequence[str], 
 
 
 def _needed(policy: Policy) -> list[str]:
+    """Name the columns that a release must have."""
+    return [column.name for column in (*policy.named("quasi"), *policy.named("sensitive"))]
+
+
+def _looked_at(policy: Policy) -> list[str]:
     """Name the columns of a release that are looked at, each once."""
-    columns = (*policy.named("quasi"), *policy.named("sensitive"), *policy.treated)
-    return list(dict.fromkeys(column.name for column in columns))
+    return list(dict.fromkeys([*_needed(policy), *(column.name for column in policy.treated)]))
 
 
 def _begin(script: Script, release: Path, policy_file: Path, *, confidential: bool) -> None:
@@ -397,6 +403,9 @@ def _check_treated(script: Script, column: Column, policy: Policy, table: Table)
     """List the values of a treated column that its treatment gives, and from how many records on."""
     treatment = column.treatment
     assert treatment is not None
+    if column.name not in table.names:
+        script.never(f"the treated column {named([column.name])} was in the file")
+        return
     follower = follower_sql(script, table, column.name, treatment, policy.null_values)  # type: ignore[arg-type]
     if follower is not None:
         script.check(

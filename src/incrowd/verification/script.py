@@ -76,6 +76,10 @@ class Script:
             f"{limit}, coalesce({holds}, false) FROM (SELECT ({reached})::DOUBLE AS reached)"
         )
 
+    def never(self, what: str) -> None:
+        """Write a check that always fails: what should be compared was not there to be looked at."""
+        self.check(f"{what}, when this was written", None, "0", "reached = 1", 1)
+
     @contextmanager
     def checks_apart(self, table: str) -> Iterator[None]:
         """Write checks into a table of their own, so that they do not decide the verdict by themselves."""
