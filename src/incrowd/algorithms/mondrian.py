@@ -218,9 +218,11 @@ class _Search:
         else:
             over_ranges(partition.spans, _work(starts, stops), self.keys, parts, self.axes)
         if self.target is not None:
+            from incrowd.kernels.gains import order_by_gain
+
             values = self.target.domain.size
             over_ranges(
-                partition.gains, _work(starts, stops), self.keys, parts, self.axes, self.target.keys, values,
+                order_by_gain, _work(starts, stops), self.keys, parts, self.axes, self.target.keys, values,
                 self.least,
             )  # fmt: skip
         part_starts, part_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

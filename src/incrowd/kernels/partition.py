@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from incrowd.kernels.jit import compiled, inner
-from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED
+from incrowd.kernels.partition_arrays import APPEARANCE, DOWN
+from incrowd.kernels.runs import ancestor, longest_run, most_nodes, sort_ranks, widest_first
 from incrowd.kernels.sorting import sort_run
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "HALVES",
     "MEDIAN",
     "arrange",
-    "gains",
     "gather",
     "merge_failing",
     "propose",
@@ -28,17 +28,6 @@ __all__ = [
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
 """Where a cut by order is: so that both sides weigh as nearly alike as can be; below the median; in two
 halves that part records with the median; at a given rank."""
-
-
-@inner
-def _ancestor(axes, j, lo, hi):
-    """Lowest common ancestor of leaf ranks lo..hi, as a node number of attribute j."""
-    base = axes.nodes[j]
-    # The ladder's last rung holds the leaves themselves.
-    node = axes.at_depth[axes.ladder[j + 1] - axes.size[j] + lo]
-    while axes.node_hi[base + node] <= hi:
-        node = axes.node_parent[base + node]
-    return node
 
 
 @compiled
@@ -79,7 +68,7 @@ def spans(start, stop, keys, parts, axes):
                     base = axes.offset[j]
                     width[j] = axes.positions[base + hi] - axes.positions[base + lo]
             elif axes.is_tree[j]:
-                node = axes.nodes[j] + _ancestor(axes, j, lo, hi)
+                node = axes.nodes[j] + ancestor(axes, j, lo, hi)
                 width[j] = (axes.node_hi[node] - axes.node_lo[node] - 1) / (axes.size[j] - 1)
             elif hi == axes.missing[j]:
                 width[j] = 1.0
@@ -87,120 +76,7 @@ def spans(start, stop, keys, parts, axes):
                 base = axes.offset[j]
                 width[j] = (axes.positions[base + hi] - axes.positions[base + lo]) / axes.extent[j]
             width[j] *= axes.weight[j]
-        _widest_first(width, parts.order[p])
-
-
-@inner
-def _widest_first(width, order):
-    """Write the attributes in falling order of width, ties in order of the attributes."""
-    for a in range(width.size):
-        order[a] = a
-    for a in range(1, width.size):
-        j = order[a]
-        b = a - 1
-        while b >= 0 and width[order[b]] < width[j]:
-            order[b + 1] = order[b]
-            b -= 1
-        order[b + 1] = j
-
-
-@inner
-def _scratch(axes):
-    """Length of a buffer for the nodes of any attribute."""
-    deepest = 0
-    for j in range(axes.size.size):
-        deepest = max(deepest, axes.nodes[j + 1] - axes.nodes[j])
-    return deepest
-
-
-@inner
-def _x_log_x(x):
-    return x * np.log(x) if x > 0 else 0.0
-
-
-@compiled
-def gains(start, stop, keys, parts, axes, target, values, least):
-    """Order the attributes of each partition by what its best cut tells of the target, the most first.
-
-    `target` has the counts of the target's `values` values per key (`Counts`). A cut by order is made at
-    the rank of the largest information gain, which is written to ``cuts[p, j]`` (-1 where no cut leaves
-    `least` records on both sides); a cut down the hierarchy parts all children of the common ancestor.
-    """
-    codes, weights, numbers = keys.codes, keys.weights, keys.numbers
-    starts, stops, totals = parts.starts, parts.stops, parts.totals
-    lows, highs, cuts = parts.lows, parts.highs, parts.cuts
-    attributes = codes.shape[1]
-    longest = 0
-    for p in range(start, stop):
-        longest = max(longest, stops[p] - starts[p])
-    words = np.empty(longest, np.int64)
-    whole = np.empty(values, np.int64)
-    left = np.empty(values, np.int64)
-    deepest = _scratch(axes)
-    slot = np.full(deepest, -1, np.int64)
-    tally = np.zeros((min(deepest, longest), values), np.int64)
-    gain = np.empty(attributes)
-    for p in range(start, stop):
-        first, last = starts[p], stops[p]
-        whole[:] = 0
-        for i in range(first, last):
-            for entry in range(target.indptr[numbers[i]], target.indptr[numbers[i] + 1]):
-                whole[target.codes[entry]] += target.counts[entry]
-        base = 0.0
-        for v in range(values):
-            base += _x_log_x(whole[v])
-        base -= _x_log_x(totals[p])
-        for j in range(attributes):
-            gain[j] = -1.0
-            cuts[p, j] = -1
-            if lows[p, j] == highs[p, j]:
-                continue
-            if axes.way[j] == DOWN:
-                node = _ancestor(axes, j, np.int64(lows[p, j]), np.int64(highs[p, j]))
-                rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
-                found = 0
-                for i in range(first, last):
-                    child = axes.at_depth[rung + codes[i, j]]
-                    if slot[child] < 0:
-                        slot[child] = found
-                        tally[found] = 0
-                        found += 1
-                    for entry in range(target.indptr[numbers[i]], target.indptr[numbers[i] + 1]):
-                        tally[slot[child], target.codes[entry]] += target.counts[entry]
-                gain[j] = -base
-                for s in range(found):
-                    for v in range(values):
-                        gain[j] += _x_log_x(tally[s, v])
-                    gain[j] -= _x_log_x(tally[s].sum())
-                for i in range(first, last):
-                    slot[axes.at_depth[rung + codes[i, j]]] = -1
-                continue
-            rows = last - first
-            for i in range(rows):
-                words[i] = (np.int64(codes[first + i, j]) << 32) | i
-            sort_run(words, 0, rows)
-            left[:] = 0
-            on_left, on_right = 0.0, 0.0
-            for v in range(values):
-                on_right += _x_log_x(whole[v])
-            before = np.int64(0)
-            for n in range(rows):
-                rank = words[n] >> 32
-                i = first + (words[n] & 0xFFFFFFFF)
-                if n > 0 and rank != words[n - 1] >> 32 and before >= least and totals[p] - before >= least:
-                    told = on_left - _x_log_x(before) + on_right - _x_log_x(totals[p] - before) - base
-                    if told > gain[j]:
-                        gain[j] = told
-                        cuts[p, j] = rank
-                for entry in range(target.indptr[numbers[i]], target.indptr[numbers[i] + 1]):
-                    v = target.codes[entry]
-                    on_left -= _x_log_x(left[v])
-                    on_right -= _x_log_x(whole[v] - left[v])
-                    left[v] += target.counts[entry]
-                    on_left += _x_log_x(left[v])
-                    on_right += _x_log_x(whole[v] - left[v])
-                before += weights[i]
-        _widest_first(gain, parts.order[p])
+        widest_first(width, parts.order[p])
 
 
 @inner
@@ -235,9 +111,7 @@ def _balanced_cut(keys, first, last, j, lo, hi, total, histogram):
         return best, best_left
     # Few rows over a wide extent: sort them instead; rank and place share one word.
     words = np.empty(rows, np.int64)
-    for i in range(rows):
-        words[i] = (np.int64(codes[first + i, j]) << 32) | i
-    sort_run(words, 0, rows)
+    sort_ranks(codes, first, last, j, words)
     for i in range(rows):
         rank = words[i] >> 32
         if i > 0 and rank != words[i - 1] >> 32:
@@ -255,9 +129,7 @@ def _median_cut(codes, weights, first, last, j, total):
     """Rank of the upper one of the middle records, and the weight below it."""
     rows = last - first
     words = np.empty(rows, np.int64)
-    for i in range(rows):
-        words[i] = (np.int64(codes[first + i, j]) << 32) | i
-    sort_run(words, 0, rows)
+    sort_ranks(codes, first, last, j, words)
     left = np.int64(0)
     i = 0
     while i < rows:
@@ -301,6 +173,133 @@ def _by_appearance(codes, numbers, first, last, j, earliest, groups):
     return found
 
 
+@inner
+def _halve(keys, run, j, least, earliest):
+    """Part a run by first appearance; say whether both sides have enough records."""
+    first, last, total = run
+    _by_appearance(keys.codes, keys.numbers, first, last, j, earliest, keys.groups)
+    left = np.int64(0)
+    for i in range(first, last):
+        if keys.groups[i] == 0:
+            left += keys.weights[i]
+    return left >= least and total - left >= least
+
+
+@inner
+def _cut_off(keys, run, j, value, least):
+    """Say whether the records of a value, and the others, are enough."""
+    first, last, total = run
+    here = np.int64(0)
+    for i in range(first, last):
+        if keys.codes[i, j] == value:
+            here += keys.weights[i]
+    return here >= least and total - here >= least
+
+
+@inner
+def _middle(keys, run, j, lo, hi, where, histogram):
+    """Return the rank where the right side begins, the records left of it, and how many of it join them."""
+    first, last, total = run
+    if where == BALANCED:
+        cut, left = _balanced_cut(keys, first, last, j, lo, hi, total, histogram)
+        return cut, left, np.int64(0)
+    cut, left = _median_cut(keys.codes, keys.weights, first, last, j, total)
+    if where == HALVES:
+        # Keys are single records here: some of those at the median go to the left.
+        return cut, total // 2, total // 2 - left
+    return cut, left, np.int64(0)
+
+
+@inner
+def _put_right(codes, groups, run, j, cut, shared):
+    """Put the keys from a rank on to the right, but so many of that rank."""
+    first, last, _ = run
+    for i in range(first, last):
+        groups[i] = 1 if codes[i, j] >= cut else 0
+    for i in range(first, last if shared > 0 else first):
+        if shared > 0 and codes[i, j] == cut:
+            groups[i] = 0
+            shared -= 1
+
+
+@inner
+def _pool(children, found, below, side, least):
+    """Find the children that go their own way, and how many: 0 is their side, -1 that of all others.
+
+    The others need enough records, too. So the smallest join them until they have.
+    """
+    apart = 0
+    pooled = np.int64(0)
+    for c in range(found):
+        if below[children[c]] >= least:
+            side[children[c]] = 0
+            apart += 1
+        else:
+            side[children[c]] = -1
+            pooled += below[children[c]]
+    while 0 < pooled < least and apart > 0:
+        smallest = -1
+        for c in range(found):
+            child = children[c]
+            if side[child] == 0 and (smallest < 0 or below[child] < below[smallest]):
+                smallest = child
+        side[smallest] = -1
+        pooled += below[smallest]
+        apart -= 1
+    return apart, pooled
+
+
+@inner
+def _divide(keys, run, j, child_of, least, room):
+    """Part a run by the child of each rank; return how many sides there are, 0 if it stays together.
+
+    Every child with enough records goes its own way, the others stay together under the node's label.
+    """
+    first, last, _ = run
+    below, side, children = room
+    found = 0
+    for i in range(first, last):
+        child = child_of[keys.codes[i, j]]
+        if below[child] == 0:
+            children[found] = child
+            found += 1
+        below[child] += keys.weights[i]
+    sort_run(children, 0, found)
+    apart, pooled = _pool(children, found, below, side, least)
+    if apart > 0:
+        number = 0
+        for c in range(found):
+            child = children[c]
+            if side[child] == 0:
+                side[child] = number
+                number += 1
+            else:
+                side[child] = apart
+        for i in range(first, last):
+            keys.groups[i] = side[child_of[keys.codes[i, j]]]
+    for c in range(found):
+        below[children[c]] = 0
+    return apart + (1 if apart > 0 and pooled > 0 else 0)
+
+
+@inner
+def _cut(keys, run, j, bounds, given, where, least, histogram):
+    """Part a run by the order of an attribute; say whether both sides have enough records."""
+    lo, hi, missing = bounds
+    if hi == missing and _cut_off(keys, run, j, hi, least):
+        _put_right(keys.codes, keys.groups, run, j, hi, np.int64(0))
+        return True
+    if where == GIVEN:
+        if given >= 0:
+            _put_right(keys.codes, keys.groups, run, j, given, np.int64(0))
+        return given >= 0
+    cut, left, shared = _middle(keys, run, j, lo, hi, where, histogram)
+    good = left >= least and run[2] - left >= least
+    if good:
+        _put_right(keys.codes, keys.groups, run, j, cut, shared)
+    return good
+
+
 @compiled
 def propose(start, stop, keys, parts, axes, where, least):
     """Write for each partition the next cut whose sides have at least `least` records.
@@ -308,27 +307,20 @@ def propose(start, stop, keys, parts, axes, where, least):
     The number of attributes tried moves on, and each key gets its side as its group. `where` is one of
     `BALANCED`, `MEDIAN`, `HALVES`, `GIVEN`; ``parts.cuts`` matters to the last.
     """
-    codes, weights, groups = keys.codes, keys.weights, keys.groups
-    starts, stops, tried = parts.starts, parts.stops, parts.tried
-    many, binary = parts.many, parts.binary
-    attributes = codes.shape[1]
-    longest = 0
+    tried, many, binary = parts.tried, parts.many, parts.binary
+    attributes = keys.codes.shape[1]
     largest = 0
-    for p in range(start, stop):
-        longest = max(longest, stops[p] - starts[p])
     for j in range(attributes):
         if axes.way[j] == APPEARANCE:
             largest = max(largest, axes.size[j])
     earliest = np.full(largest, -1, np.int64)
-    deepest = _scratch(axes)
-    histogram = np.empty(4 * longest + 64, np.int64)
-    below = np.zeros(deepest, np.int64)
-    side = np.empty(deepest, np.int64)
-    children = np.empty(deepest, np.int64)
+    histogram = np.empty(4 * longest_run(start, stop, parts) + 64, np.int64)
+    deepest = most_nodes(axes)
+    room = np.zeros(deepest, np.int64), np.empty(deepest, np.int64), np.empty(deepest, np.int64)
     for p in range(start, stop):
         many[p] = 0
-        first, last, total = starts[p], stops[p], parts.totals[p]
-        if total < 2 * least:
+        run = parts.starts[p], parts.stops[p], parts.totals[p]
+        if parts.totals[p] < 2 * least:
             continue
         while tried[p] < attributes and many[p] == 0:
             j = parts.order[p, tried[p]]
@@ -336,94 +328,19 @@ def propose(start, stop, keys, parts, axes, where, least):
             lo, hi = np.int64(parts.lows[p, j]), np.int64(parts.highs[p, j])
             if lo == hi:
                 continue
-            if axes.way[j] == APPEARANCE:
-                _by_appearance(codes, keys.numbers, first, last, j, earliest, groups)
-                left = np.int64(0)
-                for i in range(first, last):
-                    if groups[i] == 0:
-                        left += weights[i]
-                if left >= least and total - left >= least:
-                    many[p] = 2
-                    binary[p] = True
-                continue
-            if axes.way[j] == ORDERED:
-                cut = np.int64(-1)
-                if hi == axes.missing[j]:
-                    absent = np.int64(0)
-                    for i in range(first, last):
-                        if codes[i, j] == hi:
-                            absent += weights[i]
-                    if absent >= least and total - absent >= least:
-                        cut = hi
-                shared = np.int64(0)
-                if cut < 0 and where == GIVEN:
-                    cut = parts.cuts[p, j]
-                    if cut < 0:
-                        continue
-                elif cut < 0:
-                    if where == BALANCED:
-                        cut, left = _balanced_cut(keys, first, last, j, lo, hi, total, histogram)
-                    else:
-                        cut, left = _median_cut(codes, weights, first, last, j, total)
-                        if where == HALVES:
-                            # Keys are single records here: some of those at the median go to the left.
-                            shared = total // 2 - left
-                            left = total // 2
-                    if left < least or total - left < least:
-                        continue
-                for i in range(first, last):
-                    groups[i] = 1 if codes[i, j] >= cut else 0
-                    if shared > 0 and codes[i, j] == cut:
-                        groups[i] = 0
-                        shared -= 1
-                many[p] = 2
-                binary[p] = True
-                continue
-            # Down the hierarchy: every child of the common ancestor with enough records goes its own
-            # way, the others stay together under the ancestor's label.
-            node = _ancestor(axes, j, lo, hi)
-            rung = axes.ladder[j] + (axes.node_depth[axes.nodes[j] + node] + 1) * axes.size[j]
-            found = 0
-            for i in range(first, last):
-                child = axes.at_depth[rung + codes[i, j]]
-                if below[child] == 0:
-                    children[found] = child
-                    found += 1
-                below[child] += weights[i]
-            sort_run(children, 0, found)
-            apart = 0
-            pooled = np.int64(0)
-            for c in range(found):
-                if below[children[c]] >= least:
-                    side[children[c]] = 0
-                    apart += 1
-                else:
-                    side[children[c]] = -1
-                    pooled += below[children[c]]
-            while 0 < pooled < least and apart > 0:
-                smallest = -1
-                for c in range(found):
-                    child = children[c]
-                    if side[child] == 0 and (smallest < 0 or below[child] < below[smallest]):
-                        smallest = child
-                side[smallest] = -1
-                pooled += below[smallest]
-                apart -= 1
-            if apart > 0:
-                number = 0
-                for c in range(found):
-                    child = children[c]
-                    if side[child] == 0:
-                        side[child] = number
-                        number += 1
-                    else:
-                        side[child] = apart
-                for i in range(first, last):
-                    groups[i] = side[axes.at_depth[rung + codes[i, j]]]
-                many[p] = apart + (1 if pooled > 0 else 0)
-                binary[p] = False
-            for c in range(found):
-                below[children[c]] = 0
+            binary[p] = axes.way[j] != DOWN
+            if axes.way[j] == DOWN:
+                depth = axes.node_depth[axes.nodes[j] + ancestor(axes, j, lo, hi)] + 1
+                child_of = axes.at_depth[axes.ladder[j] + depth * axes.size[j] :]
+                many[p] = _divide(keys, run, j, child_of, least, room)
+            elif axes.way[j] == APPEARANCE:
+                many[p] = 2 if _halve(keys, run, j, least, earliest) else 0
+            else:
+                bounds, given = (
+                    (lo, hi, axes.missing[j]),
+                    parts.cuts[p, j] if where == GIVEN else np.int64(-1),
+                )
+                many[p] = 2 if _cut(keys, run, j, bounds, given, where, least, histogram) else 0
 
 
 @compiled
