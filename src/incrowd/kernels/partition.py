@@ -224,9 +224,10 @@ def _put_right(codes, groups, run, j, cut, shared):
 
 @inner
 def _pool(children, found, below, side, least):
-    """Find the children that go their own way, and how many: 0 is their side, -1 that of all others.
+    """Find the children that go their own way: 0 is their side, -1 that of all others.
 
-    The others need enough records, too. So the smallest join them until they have.
+    The others need enough records, too. So the smallest join them until they have. How many go their own
+    way is returned, and the records of the others.
     """
     apart = 0
     pooled = np.int64(0)
@@ -336,10 +337,8 @@ def propose(start, stop, keys, parts, axes, where, least):
             elif axes.way[j] == APPEARANCE:
                 many[p] = 2 if _halve(keys, run, j, least, earliest) else 0
             else:
-                bounds, given = (
-                    (lo, hi, axes.missing[j]),
-                    parts.cuts[p, j] if where == GIVEN else np.int64(-1),
-                )
+                bounds = lo, hi, axes.missing[j]
+                given = parts.cuts[p, j] if where == GIVEN else np.int64(-1)
                 many[p] = 2 if _cut(keys, run, j, bounds, given, where, least, histogram) else 0
 
 
