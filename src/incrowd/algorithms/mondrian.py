@@ -359,67 +359,77 @@ def _axes(settings: Mondrian, problem: SearchProblem) -> Axes:
     """Lay the domains out for the compiled loops."""
     import numpy as np
 
-    from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED, Axes
+    from incrowd.kernels.partition_arrays import Axes
 
-    frequency = problem.frequency
-
-    def way(domain: Domain) -> int:
-        if domain.ordered:
-            return ORDERED
-        if settings.categories == "appearance":
-            return APPEARANCE
-        return DOWN if domain.hierarchy is not None and settings.categories == "hierarchy" else ORDERED
-
-    positions: list[Any] = [np.zeros(0)]
-    extents: list[float] = []
-    ladders: list[Any] = [np.zeros(0, np.int32)]
-    trees: list[Hierarchy | None] = []
-    for domain in frequency.domains:
-        places, extent = np.zeros(0), 0.0
-        rungs = np.zeros(0, np.int32)
-        if domain.hierarchy is not None:
-            tree = domain.hierarchy
-            trees.append(tree)
-            # Ancestor at depth d = climbed (own depth - d) steps; go up rung by rung from the leaves.
-            at = [tree.leaves.astype(np.int32)]
-            for depth in range(tree.height - 1, -1, -1):
-                climbed = at[-1].copy()
-                deeper = tree.depths[climbed] > depth
-                climbed[deeper] = tree.parents[climbed[deeper]]
-                at.append(climbed)
-            rungs = np.concatenate(at[::-1])
-        else:
-            trees.append(None)
-            numbers = domain.positions if domain.ordered else np.arange(domain.size, dtype=np.float64)
-            known = numbers[: domain.missing] if domain.missing >= 0 else numbers
-            extent = float(known[-1] - known[0]) if len(known) else 0.0
-            places = numbers
-        positions.append(places)
-        extents.append(extent)
-        ladders.append(rungs)
+    domains = problem.frequency.domains
+    trees = [domain.hierarchy for domain in domains]
+    known = [tree for tree in trees if tree is not None]
+    nothing, nowhere = np.zeros(0, np.int32), np.zeros(0)
+    positions = [nowhere if domain.hierarchy is not None else _positions(domain) for domain in domains]
+    ladders = [nothing if tree is None else _ladder(tree) for tree in trees]
 
     def starts(parts: Sequence[Any]) -> Any:
         return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
 
-    nothing = np.zeros(0, np.int32)
     return Axes(
         by_span=np.bool_(settings.choose == "span"),
         weight=np.array([attribute.weight for attribute in problem.attributes], np.float64),
-        counted=np.array([not domain.ordered for domain in frequency.domains], np.bool_),
-        way=np.array([way(domain) for domain in frequency.domains], np.int8),
+        counted=np.array([not domain.ordered for domain in domains], np.bool_),
+        way=np.array([_way(settings, domain) for domain in domains], np.int8),
         is_tree=np.array([tree is not None for tree in trees], np.bool_),
-        size=np.array([domain.size for domain in frequency.domains], np.int64),
+        size=np.array([domain.size for domain in domains], np.int64),
         missing=np.array(
-            [-1 if domain.hierarchy is not None else domain.missing for domain in frequency.domains], np.int64
+            [-1 if domain.hierarchy is not None else domain.missing for domain in domains], np.int64
         ),
-        offset=starts(positions[1:]),
-        positions=np.concatenate(positions),
-        extent=np.array(extents, np.float64),
-        ladder=starts(ladders[1:]),
-        at_depth=np.concatenate(ladders),
+        offset=starts(positions),
+        positions=np.concatenate([nowhere, *positions]),
+        extent=np.array([_extent(domain) for domain in domains], np.float64),
+        ladder=starts(ladders),
+        at_depth=np.concatenate([nothing, *ladders]),
         nodes=starts([nothing if tree is None else tree.labels for tree in trees]),
-        node_lo=np.concatenate([nothing, *(tree.lo for tree in trees if tree is not None)]),
-        node_hi=np.concatenate([nothing, *(tree.hi for tree in trees if tree is not None)]),
-        node_depth=np.concatenate([nothing, *(tree.depths for tree in trees if tree is not None)]),
-        node_parent=np.concatenate([nothing, *(tree.parents for tree in trees if tree is not None)]),
+        node_lo=np.concatenate([nothing, *(tree.lo for tree in known)]),
+        node_hi=np.concatenate([nothing, *(tree.hi for tree in known)]),
+        node_depth=np.concatenate([nothing, *(tree.depths for tree in known)]),
+        node_parent=np.concatenate([nothing, *(tree.parents for tree in known)]),
     )
+
+
+def _way(settings: Mondrian, domain: Domain) -> int:
+    """Say how a domain is cut."""
+    from incrowd.kernels.partition_arrays import APPEARANCE, DOWN, ORDERED
+
+    if domain.ordered:
+        return ORDERED
+    if settings.categories == "appearance":
+        return APPEARANCE
+    return DOWN if domain.hierarchy is not None and settings.categories == "hierarchy" else ORDERED
+
+
+def _positions(domain: Domain) -> NDArray[np.float64]:
+    """Return where each value lies: its number, or its rank where values have no distances."""
+    import numpy as np
+
+    return domain.positions if domain.ordered else np.arange(domain.size, dtype=np.float64)
+
+
+def _extent(domain: Domain) -> float:
+    """Return how far apart the first and the last value lie; 0 where a hierarchy tells it."""
+    if domain.hierarchy is not None:
+        return 0.0
+    numbers = _positions(domain)
+    known = numbers[: domain.missing] if domain.missing >= 0 else numbers
+    return float(known[-1] - known[0]) if len(known) else 0.0
+
+
+def _ladder(tree: Hierarchy) -> NDArray[np.int32]:
+    """Return the ancestor of each leaf at each depth, the root's first."""
+    import numpy as np
+
+    # Ancestor at depth d = climbed (own depth - d) steps; go up rung by rung from the leaves.
+    at = [tree.leaves.astype(np.int32)]
+    for depth in range(tree.height - 1, -1, -1):
+        climbed = at[-1].copy()
+        deeper = tree.depths[climbed] > depth
+        climbed[deeper] = tree.parents[climbed[deeper]]
+        at.append(climbed)
+    return np.concatenate(at[::-1])
