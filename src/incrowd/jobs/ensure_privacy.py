@@ -146,7 +146,6 @@ def ensure_privacy(
     from incrowd.io.shuffle import RandomOrder
     from incrowd.jobs.checks import telling_columns
     from incrowd.privacy import P29
-    from incrowd.table.classes import EquivalenceClasses
 
     t = SHARE.check(t, "ensure_privacy", "t")
     l = SHARE.check(l, "ensure_privacy", "l")  # noqa: E741
@@ -163,16 +162,74 @@ def ensure_privacy(
     rows = frequency.key_of_row("ensure_privacy")
     if keep_order:
         telling_columns(engine, schema, frequency, force=force)
-    records = frequency.rows
-    whole = frequency
-    alive = np.arange(frequency.keys)
+    left = _deleted(frequency, _Conditions(t, k, l), max_rounds)
+    kept = np.isin(rows, np.append(left.keys, -1))
+    frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
+    written = without_traces(frame, {name: frame[name] for name in columns})
+    if not keep_order:
+        written = engine.reordered(written, RandomOrder())
+    score = P29(0.0).of(left.classes.counted, describe=False)
+    return ProcessedTable(written, left.rounds, frequency.rows, len(left.classes), left.clean, score)
+
+
+@dataclass(frozen=True)
+class _Conditions:
+    """What a class has to satisfy to stay; see `ensure_privacy`."""
+
+    t: float
+    k: int
+    l: float  # noqa: E741
+
+    def failing(self, classes: EquivalenceClasses) -> list[NDArray[np.bool_]]:
+        """Say which classes are too small, too uniform and too far from the table."""
+        import numpy as np
+
+        from incrowd.privacy import NormalizedEntropy, TCloseness
+
+        small = classes.sizes <= self.k
+        uniform, far = np.zeros((2, len(classes)), np.bool_)
+        for position in range(len(classes.frequency.sensitive)):
+            uniform |= NormalizedEntropy(0.0).values(classes, position) <= self.l
+            far |= TCloseness(1.0, "equal").values(classes, position) > self.t + 1e-12
+        return [small, uniform, far]
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What is left of a table.
+
+    Attributes
+    ----------
+    keys
+        int64: its keys, by their numbers in the whole table.
+    classes
+        Its classes.
+    rounds
+        What each round deleted.
+    clean
+        Whether no class fails.
+    """
+
+    keys: NDArray[np.int64] = field(repr=False)
+    classes: EquivalenceClasses = field(repr=False)
+    rounds: tuple[Round, ...]
+    clean: bool
+
+
+def _deleted(whole: FrequencyTable, conditions: _Conditions, max_rounds: int | None) -> _Left:
+    """Delete the classes that fail, until none does or the rounds are over."""
+    import numpy as np
+
+    from incrowd.table.classes import EquivalenceClasses
+
+    frequency, keys = whole, np.arange(whole.keys)
     rounds: list[Round] = []
     while True:
         classes = EquivalenceClasses.of_keys(frequency)
-        fails = _failing(classes.counted, t, k, l)
+        fails = conditions.failing(classes.counted)
         bad = np.logical_or.reduce(fails)
         if not bad.any() or (max_rounds is not None and len(rounds) >= max_rounds):
-            break
+            return _Left(keys, classes, tuple(rounds), not bad.any())
         rounds.append(
             Round(int(bad.sum()), int(classes.sizes[bad].sum()), *(int(fail.sum()) for fail in fails))
         )
@@ -181,29 +238,8 @@ def ensure_privacy(
                 f"ensure_privacy: after {len(rounds)} rounds no class is left; generalize the "
                 "quasi-identifiers, or allow more (t), or less (k, l)"
             )
-        alive = alive[~bad]
-        frequency = _people_left(_of_what_is_left(frequency, ~bad), whole, alive)
-    kept = np.isin(rows, np.append(alive, -1))
-    frame = nw.from_native(table, eager_only=True).filter(kept.tolist())
-    left = without_traces(frame, {name: frame[name] for name in columns})
-    if not keep_order:
-        left = engine.reordered(left, RandomOrder())
-    score = P29(0.0).of(classes.counted, describe=False)
-    return ProcessedTable(left, tuple(rounds), records, len(classes), not bad.any(), score)
-
-
-def _failing(classes: EquivalenceClasses, t: float, k: int, l: float) -> list[NDArray[np.bool_]]:  # noqa: E741
-    """Say which classes are too small, too uniform and too far from the table."""
-    import numpy as np
-
-    from incrowd.privacy import NormalizedEntropy, TCloseness
-
-    small = classes.sizes <= k
-    uniform, far = np.zeros((2, len(classes)), np.bool_)
-    for position in range(len(classes.frequency.sensitive)):
-        uniform |= NormalizedEntropy(0.0).values(classes, position) <= l
-        far |= TCloseness(1.0, "equal").values(classes, position) > t + 1e-12
-    return [small, uniform, far]
+        keys = keys[~bad]
+        frequency = _people_left(_of_what_is_left(frequency, ~bad), whole, keys)
 
 
 def _of_what_is_left(frequency: FrequencyTable, kept: NDArray[np.bool_]) -> FrequencyTable:
