@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.errors import IncrowdError, ParameterError, TableError
 from incrowd.jobs.anonymize import anonymize
@@ -216,41 +216,80 @@ def compare(  # noqa: PLR0913
     InputError
         When the table cannot be read, or there is nothing to run.
     """
-    import polars as pl
-
-    from incrowd.engines import engine_for, loaded
-
     policy = schema if isinstance(schema, Policy) else Policy(as_schema(schema, " or a Policy"))
     policy = policy.with_models(models)
-    algorithms = as_algorithms(algorithms)
-    k, l, t, seeds = (as_numbers(each) for each in (k, l, t, seeds))  # noqa: E741
     if max_suppression is not None:
         policy = replace(policy, max_suppression=max_suppression)
+    algorithms = as_algorithms(algorithms)
+    seeds = as_numbers(seeds)
+    limits = list(product(*(as_numbers(each) or (None,) for each in (k, l, t))))
     if not algorithms or not seeds:
         raise ParameterError("compare: name at least one algorithm and one seed")
-    if not (policy.models or k or l or t):
+    if not policy.models and limits == [(None, None, None)]:
         raise ParameterError("compare: name limits, e.g. k=[4, 8, 16] or -k 4,8,16, or a privacy model")
-    repeated = [algorithm.seeded or (shuffle and algorithm.by_record) for algorithm in algorithms]
-    grid = [
-        (algorithm, limits, seed if again else None)
-        for algorithm, again in zip(algorithms, repeated, strict=True)
-        for limits in product(k or (None,), l or (None,), t or (None,))
-        for seed in (seeds if again else seeds[:1])
-    ]
-    settings = [
-        replace(
-            policy.with_models(_limits(*limits)),
-            algorithm=algorithm,
-            seed=policy.seed if seed is None else seed,
-            # Nothing is released, so a cell may list what it likes.
-            set_limit=_NO_LIMIT,
-        )
-        for algorithm, limits, seed in grid
-    ]
+    settings = _settings(policy, algorithms, limits, seeds, shuffle=shuffle)
     progress = progress or Silent()
     if isinstance(table, str | os.PathLike):
+        from incrowd.engines import loaded
+
         progress.stage("read")
         table = loaded(table, csv_format)
+    _check_table(table, policy.schema, shuffle=shuffle)
+    progress.stage("warm up")
+    _warm_up(table, [setting.policy for setting in settings], population)
+    runs = []
+    progress.stage("compare")
+    for done, setting in enumerate(settings):
+        progress.advance(done, len(settings))
+        seed = setting.run.seed
+        rows = table if seed is None or not shuffle else _shuffled(table, seed)
+        runs.append(_run(setting.run, rows, setting.policy, population))
+    return Comparison(_records(table), tuple(runs))
+
+
+class _Setting(NamedTuple):
+    """What one run does.
+
+    Attributes
+    ----------
+    run
+        The run, without its figures.
+    policy
+        The policy that it satisfies.
+    """
+
+    run: ComparisonRun
+    policy: Policy
+
+
+def _settings(
+    policy: Policy,
+    algorithms: Sequence[Algorithm],
+    limits: Sequence[tuple[Any, Any, Any]],
+    seeds: Sequence[int],
+    *,
+    shuffle: bool,
+) -> list[_Setting]:
+    """Cross algorithms, limits (k, l, t) and seeds; what does not depend on a seed runs once."""
+    settings = []
+    for algorithm in algorithms:
+        again = algorithm.seeded or (shuffle and algorithm.by_record)
+        for (k, l, t), seed in product(limits, seeds if again else [None]):  # noqa: E741
+            setting = replace(
+                policy.with_models(_limits(k, l, t)),
+                algorithm=algorithm,
+                seed=policy.seed if seed is None else seed,
+                # Nothing is released, so a cell may list what it likes.
+                set_limit=_NO_LIMIT,
+            )
+            settings.append(_Setting(ComparisonRun(algorithm.brief(), k, l, t, seed), setting))
+    return settings
+
+
+def _check_table(table: Any, schema: Schema, *, shuffle: bool) -> None:
+    """Refuse a table that no run could take."""
+    from incrowd.engines import engine_for
+
     engine = engine_for(table)
     lazy = _lazy(table)
     if lazy is None and not engine.in_order:
@@ -259,18 +298,8 @@ def compare(  # noqa: PLR0913
         raise ParameterError(
             "compare: rows that stream are not shuffled; leave shuffle out, or read them whole"
         )
-    policy.schema.after_treatment().released(engine.columns)
-    _check_treatments(policy.schema, engine)
-    progress.stage("warm up")
-    _warm_up(table, settings, population)
-    runs = []
-    progress.stage("compare")
-    for done, ((algorithm, (k_, l_, t_), seed), setting) in enumerate(zip(grid, settings, strict=True)):
-        progress.advance(done, len(grid))
-        rows = table if seed is None or not shuffle else _shuffled(table, seed)
-        runs.append(_run(ComparisonRun(algorithm.brief(), k_, l_, t_, seed), rows, setting, population))
-    records = len(_frame(table)) if lazy is None else lazy.select(pl.len()).collect().item()
-    return Comparison(records, tuple(runs))
+    schema.after_treatment().released(engine.columns)
+    _check_treatments(schema, engine)
 
 
 def _check_treatments(schema: Schema, engine: Engine) -> None:
@@ -305,6 +334,13 @@ def _lazy(table: Any) -> pl.LazyFrame | None:
     if isinstance(table, Files):
         return table.frame
     return table if isinstance(table, pl.LazyFrame) else None
+
+
+def _records(table: Any) -> int:
+    import polars as pl
+
+    lazy = _lazy(table)
+    return len(_frame(table)) if lazy is None else int(lazy.select(pl.len()).collect().item())
 
 
 def _frame(table: Any) -> Any:
