@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.recoding import Recoding
+    from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
     from incrowd.table.schema import Attribute, Schema
 
@@ -130,6 +131,28 @@ class TooManyKeysError(TableError):
         return error
 
 
+class _NumberedKeys(NamedTuple):
+    """The keys of a table, in order.
+
+    Attributes
+    ----------
+    domains, codes
+        Per quasi-identifier its values, and their ranks: int[keys].
+    weights
+        int64[keys]: rows.
+    suppressed
+        Rows that came in suppressed, which have no key.
+    key_of
+        The key of each combination of values; -1 of a suppressed one.
+    """
+
+    domains: tuple[Domain, ...]
+    codes: tuple[NDArray[np.unsignedinteger], ...]
+    weights: NDArray[np.int64]
+    suppressed: int
+    key_of: pl.DataFrame
+
+
 class GroupedEngine(Engine):
     """Counts keys from grouped rows: one grouping for the keys, and one more per sensitive attribute.
 
@@ -160,13 +183,33 @@ class GroupedEngine(Engine):
 
     def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
         """Count the rows; see `Engine.count`."""
-        import numpy as np
-        import polars as pl
+        from incrowd.table.frequency import FrequencyTable
 
-        from incrowd.kernels.grouping import group_columns
-        from incrowd.table.domain import Domain
-        from incrowd.table.frequency import FrequencyTable, smallest_codes
+        self._check(schema)
+        names = [attribute.name for attribute in schema.quasi]
+        numbered = self._numbered(schema, names)
+        key_of, keys = numbered.key_of, len(numbered.weights)
+        wanted = None if target is None else schema.target(target, self.columns)
+        sensitive = tuple(
+            self._counted(attribute, names, key_of, keys, schema) for attribute in schema.sensitive
+        )
+        frequency = FrequencyTable(
+            domains=numbered.domains,
+            codes=numbered.codes,
+            weights=numbered.weights,
+            sensitive=sensitive,
+            suppressed=numbered.suppressed,
+            row_keys=None,
+            joint=self._combined(schema, names, key_of, sensitive, keys) if joint and sensitive else None,
+            target=None if wanted is None else self._counted(wanted, names, key_of, keys, schema),
+            in_order=self.in_order,
+        )
+        if schema.person:
+            frequency = self._with_people(frequency, schema, names, key_of)
+        return of_groups(frequency, schema, self._distinct, self._keyed_by(names, key_of, schema))
 
+    def _check(self, schema: Schema) -> None:
+        """Refuse a schema that this table cannot be counted by, and look at its columns."""
         schema.check_columns(self.columns)
         odd = [name for name in self.columns if "\0" in name]
         if odd:
@@ -174,10 +217,8 @@ class GroupedEngine(Engine):
             raise SchemaError(f"column {odd[0]!r} has the character NUL in its name; rename it first")
         if not schema.quasi:
             raise SchemaError("the schema names no quasi-identifier; name at least one")
-        names = [attribute.name for attribute in schema.quasi]
         looked_at = [
-            *names,
-            *(attribute.name for attribute in schema.sensitive),
+            *(attribute.name for attribute in (*schema.quasi, *schema.sensitive)),
             *schema.person,
             *of_survey(schema),
         ]
@@ -185,6 +226,16 @@ class GroupedEngine(Engine):
             if name in self._types:
                 require_countable(name, self._types[name])
         self._look(looked_at, schema.null_values)
+
+    def _numbered(self, schema: Schema, names: Sequence[str]) -> _NumberedKeys:
+        """Group the rows by the quasi-identifiers, and number their keys."""
+        import numpy as np
+        import polars as pl
+
+        from incrowd.kernels.grouping import group_columns
+        from incrowd.table.domain import Domain
+        from incrowd.table.frequency import smallest_codes
+
         grouped = self._grouped(names, schema.null_values)
         if not len(grouped):
             raise TableError("the table has no rows")
@@ -204,28 +255,14 @@ class GroupedEngine(Engine):
             ids, first = _in_order_of_codes(ids, first, codes)
         numbers = np.full(len(grouped), -1, np.int32)
         numbers[~gone] = ids
-        key_of = grouped.select(columns_named(names)).with_columns(pl.Series(_FIRST, numbers))
         self._keys = written.select(columns_named(names)), ids
-        keys = len(first)
-        weights = np.bincount(ids, written[ROWS].to_numpy(), keys).astype(np.int64)
-        wanted = None if target is None else schema.target(target, self.columns)
-        sensitive = tuple(
-            self._counted(attribute, names, key_of, keys, schema) for attribute in schema.sensitive
-        )
-        frequency = FrequencyTable(
+        return _NumberedKeys(
             domains=tuple(domains),
             codes=tuple(column[first] for column in codes),
-            weights=weights,
-            sensitive=sensitive,
+            weights=np.bincount(ids, written[ROWS].to_numpy(), len(first)).astype(np.int64),
             suppressed=int(grouped[ROWS].to_numpy()[gone].sum()),
-            row_keys=None,
-            joint=self._combined(schema, names, key_of, sensitive, keys) if joint and sensitive else None,
-            target=None if wanted is None else self._counted(wanted, names, key_of, keys, schema),
-            in_order=self.in_order,
+            key_of=grouped.select(columns_named(names)).with_columns(pl.Series(_FIRST, numbers)),
         )
-        if schema.person:
-            frequency = self._with_people(frequency, schema, names, key_of)
-        return of_groups(frequency, schema, self._distinct, self._keyed_by(names, key_of, schema))
 
     # --- what the groupings are made of --------------------------------------------------------------
 
