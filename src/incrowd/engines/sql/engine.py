@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched, joined
 from incrowd.engines.grouped import CELL, PERSON, ROWS
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
+from incrowd.engines.sql.joins import Joins, parted_by_column
 from incrowd.engines.sql.people import PeopleQueries, named_person
 from incrowd.errors import SchemaError, TableError
 from incrowd.io.columns import column_named, columns_named
@@ -406,9 +407,33 @@ class RecodedTable:
         by_column
             Whether to join column by column; by default where it can be done.
         """
+        columns = self.engine.table.read([*self.keyed, *self.columns])
+        joins = Joins(dialect)
+        texts = self._join_keys(joins, columns, name, by_column=by_column)
+        for number, column in enumerate(self.by_value):
+            alias = f"t{number}"
+            joins.add(
+                f"{name} {alias}", alias, *self._joined(dialect, alias, self.engine.lookup(column), [column])
+            )
+            texts[column.name] = f"{alias}.c0"
+        if self.drawn is not None:
+            by_row = self.engine.by_row
+            joins.add(f"{name} d", "d", *self._joined(dialect, "d", self.drawn, by_row))
+            texts |= {column.name: f"d.c{place}" for place, column in enumerate(by_row)}
+        listed = ", ".join(
+            f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
+            for column in self.columns
+        )
+        rows = f"{self._source()} {' '.join(joins.clauses)}"
+        # A table has no order, but its rows lie in that in which they were written.
+        return joins.uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
+
+    def _join_keys(
+        self, joins: Joins, columns: Mapping[str, Column], name: str, *, by_column: bool | None
+    ) -> dict[str, str]:
+        """Join the keys, at once or by column; return the released text of each quasi-identifier."""
         import polars as pl
 
-        columns = self.engine.table.read([*self.keyed, *self.columns])
         keys = [f"k{i}" for i in range(len(self.keyed))]
         cells = [f"c{i}" for i in range(len(self.quasi))]
         types = {key: columns[name].wire for key, name in zip(keys, self.keyed, strict=True)}
@@ -420,51 +445,30 @@ class RecodedTable:
             *(column_named(key).cast(pl.String) for key in as_text), pl.lit(1, pl.Int32).alias("known")
         )
 
-        def same(places: Sequence[int], alias: str) -> str:
-            return " AND ".join(
-                dialect.same(columns[self.keyed[i]], str(columns[self.keyed[i]].key), f"{alias}.{keys[i]}")
+        def join(uploaded: str, alias: str, rows: pl.DataFrame, places: Sequence[int]) -> None:
+            same = (
+                joins.dialect.same(
+                    columns[self.keyed[i]], str(columns[self.keyed[i]].key), f"{alias}.{keys[i]}"
+                )
                 for i in places
             )
+            upload = Upload(rows, {column: types[column] for column in rows.columns})
+            joins.add(uploaded, alias, upload, " AND ".join(same))
 
-        def upload(rows: pl.DataFrame) -> Upload:
-            return Upload(rows, {column: types[column] for column in rows.columns})
-
-        every = range(len(self.keyed))
         # Where a treatment looks at further columns, a text does not follow from one value.
         alone = by_column is not False and self.keyed == self.quasi
-        parted = _by_column(frame, keys, cells) if alone else None
+        parted = parted_by_column(frame, keys, cells) if alone else None
+        every = range(len(self.keyed))
         if parted is None:
-            uploads = {name: upload(frame)}
-            joins = [f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}"]
+            join(name, "k", frame, every)
             cell = "CASE WHEN k.known = 1 THEN k.c{i} ELSE '" + SUPPRESSED + "' END"
         else:
             gone, tables = parted
-            uploads = {f"{name} {i}": upload(table) for i, table in enumerate(tables)}
-            joins = [
-                f"LEFT JOIN {dialect.quote(uploaded)} AS k{i} ON {same([i], f'k{i}')}"
-                for i, uploaded in enumerate(uploads)
-            ]
-            uploads[name] = upload(gone)
-            joins.append(f"LEFT JOIN {dialect.quote(name)} AS k ON {same(every, 'k')}")
+            for i, table in enumerate(tables):
+                join(f"{name} {i}", f"k{i}", table, [i])
+            join(name, "k", gone, every)
             cell = "CASE WHEN k.known IS NULL AND k{i}.known = 1 THEN k{i}.c{i} ELSE '" + SUPPRESSED + "' END"
-        texts = {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
-        for number, column in enumerate(self.by_value):
-            uploaded, joined = self._joined(dialect, f"t{number}", self.engine.lookup(column), [column])
-            uploads[f"{name} t{number}"] = uploaded
-            joins.append(f"LEFT JOIN {dialect.quote(f'{name} t{number}')} AS t{number} ON {joined}")
-            texts[column.name] = f"t{number}.c0"
-        if self.drawn is not None:
-            by_row = self.engine.by_row
-            uploads[f"{name} d"], joined = self._joined(dialect, "d", self.drawn, by_row)
-            joins.append(f"LEFT JOIN {dialect.quote(f'{name} d')} AS d ON {joined}")
-            texts |= {column.name: f"d.c{place}" for place, column in enumerate(by_row)}
-        listed = ", ".join(
-            f"{texts.get(column, columns[column].stays)} AS {dialect.quote(column)}"
-            for column in self.columns
-        )
-        rows = f"{self._source()} {' '.join(joins)}"
-        # A table has no order, but its rows lie in that in which they were written.
-        return uploads, f"SELECT {listed} FROM {rows} ORDER BY {dialect.random}"
+        return {quasi: cell.format(i=i) for i, quasi in enumerate(self.quasi)}
 
     def _joined(
         self,
@@ -507,23 +511,6 @@ def _sql_type(kind: pl.DataType) -> str:
     if kind.is_integer():
         return "bigint"
     return "double precision" if kind.is_numeric() else "text"
-
-
-def _by_column(
-    frame: pl.DataFrame, keys: Sequence[str], cells: Sequence[str]
-) -> tuple[pl.DataFrame, list[pl.DataFrame]] | None:
-    """Part keys into the suppressed and a table per column, where a text follows from the one value."""
-    import polars as pl
-
-    gone = pl.all_horizontal(column_named(cell).eq_missing(pl.lit(SUPPRESSED)) for cell in cells)
-    kept = frame.filter(~gone)
-    tables = [
-        kept.select(key, cell, "known").unique(maintain_order=True)
-        for key, cell in zip(keys, cells, strict=True)
-    ]
-    if any(table[key].n_unique() < len(table) for key, table in zip(keys, tables, strict=True)):
-        return None
-    return frame.filter(gone).select(*keys, "known"), tables
 
 
 def _is_relation(table: Any) -> bool:
