@@ -19,7 +19,7 @@ import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _ZIPPED = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _UTF8 = ("utf-8", "utf-8-sig")
+_QUOTES = "quote = '\"', escape = '\"'"
 _PARQUET_NAMES = (
     "SELECT name FROM (SELECT name, row_number() OVER () AS place FROM parquet_schema({})) WHERE place > 1"
 )
@@ -211,7 +212,8 @@ def open_file(
     zipped = start.startswith(_ZIPPED)
     if zipped:
         _check_gzip(path)
-    part = _csv(con, path, wanted, csv_format, _codec(csv_format.encoding, start), zipped, scratch)
+    file_in_utf8 = _in_utf8(path, _codec(csv_format.encoding, start), zipped, scratch)
+    part = _csv(con, file_in_utf8, wanted, csv_format)
     return _unescaped(part) if csv_format.escaped else part
 
 
@@ -341,76 +343,131 @@ def _codec(encoding: str | None, start: bytes) -> str:
         raise ParameterError(f"encoding {encoding!r} is unknown; try utf-8 or cp1252") from None
 
 
-def _csv(
-    con: duckdb.DuckDBPyConnection,
-    path: Path,
-    wanted: Collection[str],
-    csv_format: CsvFormat,
-    codec: str,
-    zipped: bool,
-    scratch: Path,
-) -> Part:
-    read_from, zipped_file = path, zipped
-    given_names = csv_format.names
-    if codec not in _UTF8:
-        read_from = scratch / f"{secrets.token_hex(8)}.csv"
-        try:
-            with _text(path, codec, zipped) as old, read_from.open("w", encoding="utf-8", newline="") as new:
-                shutil.copyfileobj(old, new)
-        except (UnicodeError, OSError, EOFError):
-            raise TableError(f"{path}: not in the encoding {codec}; name the encoding of the file") from None
-        zipped = False
-    compression = "gzip" if zipped else "none"
-    given = "quote = '\"', escape = '\"'"
-    file = glob_free(read_from)
+@dataclass(frozen=True)
+class _CsvFile:
+    """A CSV, and where it is in UTF-8.
 
-    asked = csv_format.delimiter
-    headers = {
-        each: _header(path, read_from, each, zipped) for each in ([asked[0]] if asked else _DELIMITERS)
-    }
+    Attributes
+    ----------
+    path
+        The file that the user named.
+    codec
+        Its encoding.
+    zipped
+        Whether it is gzipped.
+    copy
+        The file that is read: the same, or a private copy in UTF-8, which is not gzipped.
+    """
+
+    path: Path
+    codec: str
+    zipped: bool
+    copy: Path
+
+    @property
+    def copy_is_zipped(self) -> bool:
+        """Whether the file that is read is gzipped."""
+        return self.zipped and self.copy is self.path
+
+    @property
+    def compression(self) -> str:
+        """SQL of what the file that is read is compressed by."""
+        return f"compression = '{'gzip' if self.copy_is_zipped else 'none'}'"
+
+    @property
+    def duckdb_encoding(self) -> str | None:
+        """The encoding as DuckDB calls it; None if it does not read the file by itself."""
+        if self.codec in _UTF8:
+            return "utf-8"
+        return None if self.zipped else _DUCKDB_READS.get(self.codec)
+
+
+def _in_utf8(path: Path, codec: str, zipped: bool, scratch: Path) -> _CsvFile:
+    """Copy a CSV that is in another encoding."""
+    if codec in _UTF8:
+        return _CsvFile(path, codec, zipped, path)
+    copy = scratch / f"{secrets.token_hex(8)}.csv"
+    try:
+        with _text(path, codec, zipped) as old, copy.open("w", encoding="utf-8", newline="") as new:
+            shutil.copyfileobj(old, new)
+    except (UnicodeError, OSError, EOFError):
+        raise TableError(f"{path}: not in the encoding {codec}; name the encoding of the file") from None
+    return _CsvFile(path, codec, zipped, copy)
+
+
+def _csv(
+    con: duckdb.DuckDBPyConnection, file: _CsvFile, wanted: Collection[str], csv_format: CsvFormat
+) -> Part:
+    asked, given_names = csv_format.delimiter, csv_format.names
+    headers = {each: _header(file, each) for each in ([asked[0]] if asked else _DELIMITERS)}
     trimmed = asked is not None and len(asked) > 1
     if trimmed:
         headers = {each: tuple(name.strip(" ") for name in names) for each, names in headers.items()}
+    mark = _delimiter(con, file, headers, wanted, given_names)
+    if not headers[mark]:
+        raise TableError(f"{file.path}, row 1: the header cannot be read as CSV")
+    names = _distinct(given_names or headers[mark], file.path)
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    # Where there is one column, a missing value has to be quoted, or its line would be blank.
+    alone = str(len(names) == 1).lower()
+    strictly = (
+        f"nullstr = '', allow_quoted_nulls = {alone}, null_padding = false, ignore_errors = false, "
+        f"{file.compression}, hive_partitioning = false"
+    )
+    relation = (
+        f"read_csv({glob_free(file.copy)}, auto_detect = false, header = {str(not given_names).lower()}, "
+        f"columns = {{{columns}}}, delim = {literal(mark)}, {_QUOTES}, {strictly})"
+    )
+    part = Part(relation, names, ("VARCHAR",) * len(names), trimmed, headed=True)
+    if given_names:
+        return part
+    reader = (
+        f"read_csv({{}}, header = true, all_varchar = true, delim = {literal(mark)}, {_QUOTES}, "
+        f"comment = '', skip = 0, {strictly}"
+    )
+    return _read_plainly(con, file, part, reader)
+
+
+def _delimiter(
+    con: duckdb.DuckDBPyConnection,
+    file: _CsvFile,
+    headers: Mapping[str, tuple[str, ...]],
+    wanted: Collection[str],
+    given_names: tuple[str, ...],
+) -> str:
+    """Choose the delimiter under which the header fits best; of several the one that DuckDB finds."""
     if given_names:
         found = {each: -abs(len(names) - len(given_names)) for each, names in headers.items()}
     else:
         found = {each: len(set(wanted).intersection(names)) for each, names in headers.items()}
     best = [each for each, count in found.items() if count == max(found.values())]
     if len(best) > 1:
-        with reworded(path):
+        with reworded(file.path):
             sniffed = con.execute(
-                f"SELECT delimiter FROM sniff_csv({file}, {given}, header = true, "
-                f"compression = '{compression}')"
+                f"SELECT delimiter FROM sniff_csv({glob_free(file.copy)}, {_QUOTES}, header = true, "
+                f"{file.compression})"
             ).fetchone()
         if sniffed and sniffed[0] in best:
-            best = [sniffed[0]]
-    if not headers[best[0]]:
-        raise TableError(f"{path}, row 1: the header cannot be read as CSV")
-    names = _distinct(given_names or headers[best[0]], path)
-    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
-    # Where there is one column, a missing value has to be quoted, or its line would be blank.
-    alone = str(len(names) == 1).lower()
-    relation = (
-        f"read_csv({file}, auto_detect = false, header = {str(not given_names).lower()}, "
-        f"columns = {{{columns}}}, "
-        f"delim = {literal(best[0])}, {given}, nullstr = '', allow_quoted_nulls = {alone}, "
-        f"null_padding = false, ignore_errors = false, hive_partitioning = false, "
-        f"compression = '{compression}')"
-    )
-    part = Part(relation, names, ("VARCHAR",) * len(names), trimmed, headed=True)
-    encoding = "utf-8" if codec in _UTF8 else _DUCKDB_READS.get(codec)
-    if encoding is None or given_names or (zipped_file and encoding != "utf-8"):
+            return str(sniffed[0])
+    return best[0]
+
+
+def _read_plainly(con: duckdb.DuckDBPyConnection, file: _CsvFile, part: Part, reader: str) -> Part:
+    """Say how DuckDB reads a CSV with a header by itself, if it does.
+
+    Parameters
+    ----------
+    reader
+        SQL of the reader of its copy, still open at the end, with ``{}`` for the file.
+    """
+    encoding = file.duckdb_encoding
+    if encoding is None:
         return part
-    plainly = (
-        f"read_csv({{}}, header = true, all_varchar = true, delim = {literal(best[0])}, {given}, "
-        f"comment = '', skip = 0, nullstr = '', allow_quoted_nulls = {alone}, null_padding = false, "
-        f"ignore_errors = false, compression = '{compression}', hive_partitioning = false"
-        + (")" if encoding == "utf-8" else f", encoding = '{encoding}')")
-    )
-    if encoding != "utf-8" and not _reads(con, plainly.replace("{}", glob_free(path), 1)):
+    plainly = reader + (")" if encoding == "utf-8" else f", encoding = '{encoding}')")
+    if encoding != "utf-8" and not _reads(con, plainly.replace("{}", glob_free(file.path), 1)):
         return part
-    first = plainly.replace("header = true", "header = false").replace(f"nulls = {alone}", "nulls = false")
-    name = "trim(name, ' ')" if trimmed else "name"
+    first = plainly.replace("header = true", "header = false").replace("nulls = true", "nulls = false")
+    name = "trim(name, ' ')" if part.trimmed else "name"
     header = (
         f"SELECT coalesce({name}, '') AS name FROM (SELECT unnest(list_value(*COLUMNS(*))) AS name "
         f"FROM (SELECT * FROM {first} LIMIT 1))"
@@ -435,18 +492,18 @@ def _text(path: Path, codec: str, zipped: bool, errors: str = "strict") -> IO[st
     return path.open(encoding=codec, errors=errors, newline="")
 
 
-def _header(path: Path, read_from: Path, delimiter: str, zipped: bool) -> tuple[str, ...]:
+def _header(file: _CsvFile, delimiter: str) -> tuple[str, ...]:
     try:
         # The reader looks ahead of the header: what is wrong there is left to DuckDB, which knows the row.
-        with _text(read_from, "utf-8-sig", zipped, "surrogateescape") as file:
-            names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+        with _text(file.copy, "utf-8-sig", file.copy_is_zipped, "surrogateescape") as opened:
+            names = next(csv.reader(opened, delimiter=delimiter, strict=True), [])
         "".join(names).encode()
     except UnicodeEncodeError:
-        raise TableError(f"{path}, row 1: not in UTF-8; name the encoding of the file") from None
+        raise TableError(f"{file.path}, row 1: not in UTF-8; name the encoding of the file") from None
     except csv.Error:
         return ()  # no header under this delimiter
     except (OSError, EOFError):
-        raise TableError(f"{path}: the file cannot be read") from None
+        raise TableError(f"{file.path}: the file cannot be read") from None
     if not names:
-        raise TableError(f"{path}: the file has no header")
+        raise TableError(f"{file.path}: the file has no header")
     return tuple(names)
