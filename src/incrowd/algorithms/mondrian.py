@@ -199,9 +199,16 @@ class _Search:
         """Add up the records of each run of keys."""
         import numpy as np
 
-        before = np.zeros(len(self.keys.weights) + 1, np.int64)
-        np.cumsum(self.keys.weights, out=before[1:])
-        return before[stops] - before[starts]
+        from incrowd.kernels import partition
+        from incrowd.kernels.jit import over_ranges
+
+        if self.by_numpy:
+            before = np.zeros(len(self.keys.weights) + 1, np.int64)
+            np.cumsum(self.keys.weights, out=before[1:])
+            return np.asarray(before[stops] - before[starts])
+        sums = np.empty(len(starts), np.int64)
+        over_ranges(partition.sum_runs, _work(starts, stops), (starts, stops), self.keys.weights, sums)
+        return sums
 
     def _level(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]

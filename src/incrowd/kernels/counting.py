@@ -208,7 +208,8 @@ def counts_per_key(
     place *= size
     place += codes
     if (place[1:] < place[:-1]).any():
-        order = np.argsort(place, kind="stable")
+        # Equal places are added up below, so their order is no matter.
+        order = np.argsort(place)
         place, rows = place[order], rows[order]
     new = np.ones(len(place), np.bool_)
     np.not_equal(place[1:], place[:-1], out=new[1:])

@@ -23,6 +23,7 @@ __all__ = [
     "merge_failing",
     "propose",
     "spans",
+    "sum_runs",
 ]
 
 BALANCED, MEDIAN, HALVES, GIVEN = range(4)
@@ -384,6 +385,17 @@ def arrange(start, stop, keys, sides):
             weights[first + i] = held_weights[i]
             numbers[first + i] = held_numbers[i]
             groups[first + i] = held_groups[i]
+
+
+@compiled
+def sum_runs(start, stop, runs, weights, sums):
+    """Add up the weights of runs of keys, given where each begins and ends."""
+    starts, stops = runs
+    for p in range(start, stop):
+        total = np.int64(0)
+        for i in range(starts[p], stops[p]):
+            total += weights[i]
+        sums[p] = total
 
 
 @compiled
