@@ -81,7 +81,13 @@ def test_few_nodes_are_looked_at_where_nothing_may_be_suppressed(shared_data, me
     assert len(space.nodes) <= most
 
 
-@pytest.mark.parametrize(("metric", "most"), [("average-class-size", 2500), ("discernibility", 800)])
+@pytest.mark.parametrize(
+    ("metric", "most"),
+    [
+        pytest.param("average-class-size", 2500, marks=pytest.mark.slow),
+        ("discernibility", 800),
+    ],
+)
 def test_what_classes_fall_into_settles_nodes_below(shared_data, metric, most):
     """Without it, the search looks at 3,783 and 1,388 nodes."""
     folder = shared_data / "arx-adult"

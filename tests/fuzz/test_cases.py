@@ -64,18 +64,18 @@ def test_databases_that_ignore_case_get_no_names_that_differ_by_it_alone():
     assert [differing[source] for source in CASELESS] == [0] * len(CASELESS)
 
 
-@pytest.mark.parametrize("seed", quick([4, 8], 4))
+@pytest.mark.parametrize("seed", quick([4, 8, 12, 16], 4))
 def test_random_cases_hold(seed, tmp_path):
     services = Services(tmp_path)
     met: Counter = Counter()
     draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), HERE, met)
     released = 0
-    for _ in range(8):
+    for _ in range(4):
         outcome = run(draw.case(draw.rarest("source", HERE)), services)
         assert outcome.findings == []
         met.update(outcome.met)
         released += outcome.status == "released"
-    assert released >= 3
+    assert released >= 1
 
 
 def test_every_model_and_algorithm_is_drawn():
