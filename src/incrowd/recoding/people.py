@@ -127,10 +127,9 @@ def _released_keys(
         place = {text: rank for rank, text in enumerate(domain.values)}
         # What stands in suppressed rows alone has no rank in the released table.
         rank_of = np.array([place.get(label, -1) for label in labels], np.int64)
-        star = np.array([label == "*" for label in labels], np.bool_)
-        of_key = positions[column.codes]
-        everywhere &= star[of_key]
-        cells.append(rank_of[of_key])
+        cells.append(rank_of[positions][column.codes])
+        if everywhere.any():
+            everywhere &= np.array([label == "*" for label in labels], np.bool_)[positions][column.codes]
     kept = ~(starred | everywhere)
     found = _keys_of_rows(released, frequency, cells, kept)
     return _keys_of_cells(released, cells, kept) if found is None else found
@@ -156,12 +155,13 @@ def _keys_of_rows(
     if not np.array_equal(found[before], after) or not np.array_equal(found[:-1] >= 0, kept):
         return None
     found = found[:-1]
-    there = np.flatnonzero(kept)
-    same = all(
-        np.array_equal(codes[found[there]], column[there])
-        for codes, column in zip(released.codes, cells, strict=True)
-    )
-    return found if same else None
+    if not released.keys:
+        return found
+    for codes, column in zip(released.codes, cells, strict=True):
+        # A key that is suppressed has number -1; what is looked up for it is no matter.
+        if not ((codes[found] == column) | ~kept).all():
+            return None
+    return found
 
 
 def _keys_of_cells(
