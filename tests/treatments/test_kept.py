@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.treatments import Batch, Distinct, _kept
-from incrowd.treatments._kept import Kept
+from incrowd.treatments._kept import Kept, Words
 from incrowd.treatments.keys import Secret
 from treatment_tables import KEY
 
@@ -43,6 +43,18 @@ def test_nothing_is_computed_twice():
     for start in range(0, 1_000, 10):
         kept.of(pl.Series([f"person {n}" for n in range(start, start + 50)]), made)
     assert sorted(asked) == sorted(f"person {n}" for n in range(1_040))
+
+
+@tried(BATCHES, st.sampled_from([0, 1, 5, 1000]))
+def test_two_that_share_words_have_numbers_of_their_own(batches, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_kept, "KEPT", most)
+        words = Words()
+        one, other = Kept(words), Kept(words)
+        for batch in batches:
+            texts = pl.Series(batch, dtype=pl.String)
+            assert one.of(texts, lengths).tolist() == lengths(texts).tolist()
+            assert other.of(texts, lambda new: -lengths(new)).tolist() == (-lengths(texts)).tolist()
 
 
 def test_threads_get_their_own_numbers():

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from threading import Lock, local
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["KEPT", "Kept"]
+__all__ = ["KEPT", "Kept", "Words"]
 
 KEPT = 1 << 20
 """Texts that are kept; with more, it begins anew."""
@@ -26,10 +26,50 @@ class _Table(NamedTuple):
     numbers: NDArray[np.int64]
 
 
+class Words:
+    """The codes of texts, which several `Kept` share: the texts of a batch are coded once for all of them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kind: pl.Series | None = None
+        self._many = 0
+        self._last = local()
+
+    def __repr__(self) -> str:
+        return f"Words({self._many} codes)"
+
+    def kind(self) -> pl.Series:
+        """Return the type of categories in which texts have their codes; a new one where the last is full."""
+        import polars as pl
+
+        with self._lock:
+            if self._kind is None or self._many > KEPT:
+                self._kind, self._many = pl.Series([], dtype=pl.Categorical(pl.Categories.random())), 0
+            return self._kind
+
+    def codes(self, texts: pl.Series, kind: pl.Series) -> NDArray[np.uint32]:
+        """Return the codes of texts in a type, those of the same column as last time without another look."""
+        last = getattr(self._last, "coded", None)
+        if last is not None and last[0] is texts and last[1] is kind:
+            return cast("NDArray[np.uint32]", last[2])
+        # Never under the lock, since Polars may call back.
+        codes = texts.cast(kind.dtype).to_physical().to_numpy()
+        self._last.coded = texts, kind, codes
+        with self._lock:
+            if kind is self._kind and len(codes):
+                self._many = max(self._many, int(codes.max()) + 1)
+        return codes
+
+
 class Kept:
     """A whole number for each text, which is computed when a batch of rows has it for the first time.
 
     Several threads may ask. Two that meet a new text compute the same.
+
+    Parameters
+    ----------
+    words
+        The codes of texts, if others look at the same texts.
 
     Examples
     --------
@@ -43,7 +83,8 @@ class Kept:
     array([2, 3])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words | None = None) -> None:
+        self._words = Words() if words is None else words
         self._lock = Lock()
         self._table: _Table | None = None
         self._first: tuple[pl.Series, NDArray[np.int64]] | None = None
@@ -72,10 +113,10 @@ class Kept:
         kind = self._kind()
         first, self._first = self._first, None
         if first is not None:
-            before = _codes(first[0], kind)
+            before = self._words.codes(first[0], kind)
             self._numbers(kind, before)
             self._keep(kind, before, first[1])
-        codes = _codes(texts, kind)
+        codes = self._words.codes(texts, kind)
         found = self._numbers(kind, codes)
         new = np.flatnonzero(found == _NONE)
         if len(new):
@@ -84,15 +125,14 @@ class Kept:
         return found
 
     def _kind(self) -> pl.Series:
-        """Return the type of categories in which texts have their codes; a new one where the last is full."""
+        """Return the type of categories in which texts have their codes now."""
         import numpy as np
-        import polars as pl
 
+        kind = self._words.kind()
         with self._lock:
-            if self._table is None or len(self._table.numbers) > KEPT:
-                fresh = pl.Series([], dtype=pl.Categorical(pl.Categories.random()))
-                self._table = _Table(fresh, np.empty(0, np.int64))
-            return self._table.kind
+            if self._table is None or self._table.kind is not kind:
+                self._table = _Table(kind, np.empty(0, np.int64))
+        return kind
 
     def _numbers(self, kind: pl.Series, codes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return what is kept for codes."""
@@ -114,8 +154,3 @@ class Kept:
         with self._lock:
             if self._table is not None and self._table.kind is kind:
                 self._table.numbers[codes] = numbers
-
-
-def _codes(texts: pl.Series, kind: pl.Series) -> NDArray[np.uint32]:
-    """Return the codes of texts in a type; never under the lock, since Polars may call back."""
-    return texts.cast(kind.dtype).to_physical().to_numpy()

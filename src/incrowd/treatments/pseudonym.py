@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments._kept import KEPT, Kept
+from incrowd.treatments._kept import KEPT, Kept, Words
 from incrowd.treatments.base import Batch, Distinct, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
@@ -108,7 +108,7 @@ class Pseudonym(Treatment):
         """Refuse values that share a token."""
         assert secret is not None
         made = tokens(found.values, secret, self.form, self.length)
-        secret.known = _Known(found.values, made)
+        secret.known = _Known(found.values, made, secret.shared.setdefault(Words, Words()))
         if made.n_unique() < len(found.values):
             raise ParameterError(
                 f"column {found.column!r}: two values have the same pseudonym of {self.length} characters; "
@@ -137,8 +137,9 @@ class Pseudonym(Treatment):
 class _Known:
     """Values and their tokens, for the rows that have them."""
 
-    def __init__(self, values: pl.Series, made: pl.Series) -> None:
+    def __init__(self, values: pl.Series, made: pl.Series, words: Words) -> None:
         self.values = values
+        self._words = words
         self._made = made
         self._places: Kept | None = None
 
@@ -154,7 +155,7 @@ class _Known:
         # A batch of many: the values are numbered once for all of them.
         places = self._places
         if places is None:
-            places = Kept()
+            places = Kept(self._words)
             places.of(self.values, lambda new: np.arange(len(new)))
             self._places = places
         here = places.of(values, lambda new: np.full(len(new), -1))

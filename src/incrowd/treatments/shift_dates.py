@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from incrowd.errors import ParameterError
 from incrowd.parameters import parameter
-from incrowd.treatments._kept import Kept
+from incrowd.treatments._kept import Kept, Words
 from incrowd.treatments.base import LINKED, PERSON, Batch, Reads, Treatment
 from incrowd.treatments.keys import KEY_MEANING, check_source
 
@@ -127,7 +127,8 @@ class ShiftDates(Treatment):
 
         purpose = secret.for_purpose(self.name)
         # By the key's copy a table has; a person's rows are in many batches.
-        kept = secret.shared.setdefault((self.name, self.days, self.keep_weekday), Kept())
+        words = secret.shared.setdefault(Words, Words())
+        kept = secret.shared.setdefault((self.name, self.days, self.keep_weekday), Kept(words))
         return people.each(lambda texts: pl.Series(kept.of(texts, lambda new: self._offsets(new, purpose))))
 
     def along(self, days: pl.Series, lead: Batch) -> pl.Series:
