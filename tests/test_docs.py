@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from pygments.lexers import get_lexer_by_name
 
 import incrowd
 import page_runner
@@ -77,6 +78,12 @@ def test_long_lines_of_prose_are_found_and_tables_code_and_links_are_not():
     assert too_long("a" * 60 + " " + "b" * 39) == []
     assert too_long("a" * 60 + " " + "b" * 40) == [1]
     assert {"README.md", "benchmarks/README.md", "docs/compat/p29.md"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_in_a_language_that_the_site_can_color(page):
+    for language in set(re.findall(r"^ *```(\w+)", text_of(page), re.MULTILINE)):
+        assert get_lexer_by_name(language), language
 
 
 def test_the_reference_is_fresh():
