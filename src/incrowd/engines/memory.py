@@ -92,14 +92,16 @@ class MemoryEngine(Engine):
         live = None if not suppressed.any() else ~suppressed
         read = [(encoded[each.name], each, live) for each in schema.quasi]
         read += [(encoded[each.name], each, None) for each in schema.sensitive]
-        numbers: dict[tuple[str, ...], NDArray[np.int32]] = {}
-
-        def number(names: tuple[str, ...], columns: list[pl.Series]) -> None:
-            numbers[names] = number_persons(columns, names, schema.null_values)
-
-        named = dict.fromkeys(names for names in (schema.person, schema.household) if names)
-        beside = [partial(number, names, [self._series(name) for name in names]) for names in named]
-        ranked = _all_ranked(read, schema.null_values, beside)
+        named = list(dict.fromkeys(names for names in (schema.person, schema.household) if names))
+        # What takes longest begins first.
+        found = _on_cores(
+            rows,
+            [
+                *(partial(number_persons, self._all(names), names, schema.null_values) for names in named),
+                *(partial(_ranked, series, each, schema.null_values, kept) for series, each, kept in read),
+            ],
+        )
+        numbers, ranked = dict(zip(named, found, strict=False)), found[len(named) :]
         quasi, sensitive = ranked[: len(schema.quasi)], ranked[len(schema.quasi) :]
         predicted = None
         if target is not None:
@@ -216,9 +218,11 @@ class MemoryEngine(Engine):
         rows = pl.DataFrame({name: self._series(name) for name in self._names})
         write_table(rows, path, target, csv_format)
         mark = (csv_format.delimiter or ",")[0]
-        return read_table(path, Format(mark, csv_format.encoding, escaped=csv_format.escaped), written=True)[
-            0
-        ]
+        written_as = Format(mark, csv_format.encoding, escaped=csv_format.escaped)
+        return read_table(path, written_as, written=True)[0]
+
+    def _all(self, names: Sequence[str]) -> list[pl.Series]:
+        return [self._series(name) for name in names]
 
     def _series(self, name: str) -> pl.Series:
         """Return a column as a Polars series."""
@@ -276,38 +280,13 @@ def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
     return (series.cast(pl.String) == SUPPRESSED).fill_null(value=False).to_numpy()
 
 
-def _all_ranked(
-    columns: Sequence[tuple[pl.Series, Attribute, NDArray[np.bool_] | None]],
-    null_values: tuple[str, ...],
-    beside: Sequence[Callable[[], None]] = (),
-) -> list[tuple[Domain, NDArray[np.integer]]]:
-    """Rank the rows of each column, several columns at once where there are many rows.
-
-    Parameters
-    ----------
-    beside
-        What else is to be done of the rows.
-    """
+def _on_cores(rows: int, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Return what tasks of the rows return; several run at once where there are many rows."""
     from incrowd.kernels.jit import PARALLEL_FROM, each_on_a_core
 
-    ranked: list[Any] = [None] * len(columns)
-
-    def rank(place: int) -> None:
-        series, attribute, live = columns[place]
-        ranked[place] = _ranked(series, attribute, null_values, live)
-
-    # What takes longest begins first.
-    tasks: list[Callable[[], None]] = [*beside, *(partial(rank, place) for place in range(len(columns)))]
-    if not columns or len(columns[0][0]) < PARALLEL_FROM:
-        for task in tasks:
-            task()
-    else:
-        each_on_a_core(_call, tasks)
-    return ranked
-
-
-def _call(task: Callable[[], None]) -> None:
-    task()
+    if rows < PARALLEL_FROM:
+        return [task() for task in tasks]
+    return each_on_a_core(lambda task: task(), tasks)
 
 
 def _ranked(

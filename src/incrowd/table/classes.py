@@ -289,7 +289,7 @@ class EquivalenceClasses:
         """
         if self.frequency.spread is None:
             return float(sums.sum().item() / self.records)
-        return float(values @ self.alike + self._worst(values).sum()) / self.records
+        return self.mean_and_share(values, sums, np.inf)[0]
 
     def mean_and_share(
         self, values: NDArray[np.float64], sums: NDArray[Any], above: float
