@@ -441,6 +441,28 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
         engine.count(ic.Schema(quasi=["q"], sensitive=["s"]))
 
 
+@pytest.mark.parametrize(
+    ("column", "person"), [("q", ()), ("s", ()), ("q", ("who",)), ("s", ("who",)), ("who", ("who",))]
+)
+@pytest.mark.parametrize("known", [2, 255, 256])
+def test_a_text_that_came_after_the_texts_were_listed(tmp_path, monkeypatch, known, column, person):
+    path = tmp_path / "a.parquet"
+    texts = [f"t{number}" for number in range(known)]
+    frame = pl.DataFrame({name: texts for name in ("q", "s", "who")})
+    frame.write_parquet(path)
+    engine = FilesEngine(ic.scan(path))
+    pack = FilesEngine._pack
+
+    def changing(self, *rest):
+        pack(self, *rest)
+        new = pl.when(pl.col(column) == "t1").then(pl.lit("new")).otherwise(pl.col(column))
+        frame.with_columns(new.alias(column)).write_parquet(path)
+
+    monkeypatch.setattr(FilesEngine, "_pack", changing)
+    with pytest.raises(ic.TableError, match="were changed while they were counted"):
+        engine.count(ic.Schema(quasi=["q"], sensitive=["s"], person=person))
+
+
 def test_paths_with_marks_of_patterns(tmp_path):
     odd = tmp_path / "a[1]*'b.parquet"
     pl.DataFrame({"q": [1, 1]}).write_parquet(odd)

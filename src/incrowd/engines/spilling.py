@@ -42,6 +42,7 @@ _ENUMERATED = 100_000
 
 _DATABASE_SHARE = 0.3
 _INTEGERS = (("UTINYINT", 2**8 - 1), ("USMALLINT", 2**16 - 1), ("UINTEGER", 2**22 - 1))
+"""Types of small integers, with the largest that is used of each."""
 _LEAST = 64 * 2**20
 _POLL = 0.2
 
@@ -54,15 +55,19 @@ class _Packed(NamedTuple):
     expression, given
         The SQL, and the values of its parameters.
     texts
-        The text of each integer, where the column has texts.
+        The text of each integer, where the column has texts. The next integer stands for all other texts,
+        which were not there when the column was looked at.
     low
         What is added to each integer, where the column has whole numbers or days.
+    failing
+        SQL that fails for other texts and the values of its parameters, where the column has texts.
     """
 
     expression: str
     given: list[Any]
     texts: pl.Series | None = None
     low: int | None = None
+    failing: tuple[str, list[Any]] | None = None
 
     @property
     def plain(self) -> bool:
@@ -224,14 +229,15 @@ class SpillingEngine(ScanEngine):
         numbers = asked.key_of[asked.key_of.columns[-1]].to_numpy()
         people = SpilledPeople(len(asked.own), len(person), self._save, self._saved)
         columns = [*asked.names, *asked.own, *person]
-        given = [value for name in columns for value in self._packed[name].given]
-        people.link(self._source(), [self._shown(name) for name in columns], given, len(asked.names))
+        read = [self._failing(name) for name in columns]
+        given = [value for _, values in read for value in values]
+        people.link(self._source(), [text for text, _ in read], given, len(asked.names))
         many, named, unnamed = map(int, self._database.execute(people.totals).fetchall()[0])
         rows = pl.scan_parquet(self._folder / "keys.parquet", glob=False).select(pl.col("n").sum())
         if named + unnamed != rows.collect().item():
             raise TableError(_CHANGED)
 
-        def read(
+        def fetched(
             found: pl.LazyFrame, names: Sequence[str], each: int
         ) -> tuple[pl.DataFrame, NDArray[np.integer]]:
             lines = found.select(pl.len()).collect().item()
@@ -242,32 +248,25 @@ class SpillingEngine(ScanEngine):
 
         lists = {tuple(names): f"alike{place}" for place, names in enumerate(asked.lists)}
         alike = {
-            names: read(people.alike(table, [asked.own.index(name) for name in names]), names, _PAIR_BYTES)
+            names: fetched(people.alike(table, [asked.own.index(name) for name in names]), names, _PAIR_BYTES)
             for names, table in lists.items()
         }
-        listed = read(people.listed(), asked.own, _ENTRY_BYTES + _PAIR_BYTES * len(asked.own))
+        listed = fetched(people.listed(), asked.own, _ENTRY_BYTES + _PAIR_BYTES * len(asked.own))
         return PeopleTold(listed, [alike[tuple(names)] for names in asked.lists], many, unnamed, named > many)
 
-    def _shown(self, name: str) -> str:
-        """Write in SQL what is saved of a column: integers, since an enumeration would become texts."""
+    def _failing(self, name: str) -> tuple[str, list[Any]]:
+        """Write a column in SQL where nobody looks for other texts afterwards."""
         packed = self._packed[name]
-        return packed.expression if packed.texts is None else f"enum_code({packed.expression})"
+        return packed.failing or (packed.expression, packed.given)
 
     def _group(
         self, table: str, names: Sequence[str], null_values: tuple[str, ...], *, ordered: bool = True
     ) -> pl.LazyFrame:
         """Group all rows by some columns: those and `ROWS`, if need be in the order of their first row."""
         assert self._files.stored is not None
-        values: list[Any] = []
-        columns = []
-        shown = []
-        for j, name in enumerate(names):
-            packed = self._packed[name]
-            columns.append(f"{packed.expression} AS c{j}")
-            values += packed.given
-            # Saved as integers, too: an enumeration would be saved as texts.
-            shown.append(f"c{j}" if packed.texts is None else f"enum_code(c{j}) AS c{j}")
-        keys = ", ".join(shown)
+        columns = [f"{self._packed[name].expression} AS c{j}" for j, name in enumerate(names)]
+        values = [value for name in names for value in self._packed[name].given]
+        keys = ", ".join(f"c{j}" for j in range(len(names)))
         place = "min(file_index::BIGINT * 1099511627776 + file_row_number) AS first"
         grouped = (
             f"SELECT {', '.join(columns)}, count(*) AS n{f', {place}' if ordered else ''} "
@@ -308,10 +307,7 @@ class SpillingEngine(ScanEngine):
             self._database.execute(
                 f"CREATE OR REPLACE TYPE e{number} AS ENUM (SELECT unnest(CAST(? AS VARCHAR[])))", [values]
             ).fetchall()
-            text, given, *_ = self._packed[name]
-            self._packed[name] = _Packed(
-                f"CAST({text} AS e{number})", given, texts=pl.Series(values, dtype=pl.String)
-            )
+            self._packed[name] = _enumerated(self._packed[name], f"e{number}", values)
         for name in whole:
             low, high = found["min({})", name], found["max({})", name]
             if low is None:
@@ -377,6 +373,8 @@ class SpillingEngine(ScanEngine):
         packed = self._packed[name]
         met = numbers.unique().sort(nulls_last=True)
         if packed.texts is not None:
+            if (met >= len(packed.texts)).any():
+                raise TableError(_CHANGED)
             values = packed.texts.gather(met)
         else:
             kind = self._types[name]
@@ -440,6 +438,25 @@ class SpillingEngine(ScanEngine):
                 raise
             job.result()
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _enumerated(plain: _Packed, kind: str, texts: Sequence[str]) -> _Packed:
+    """Number the texts of a column by an enumeration of all of them.
+
+    What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for each row.
+    """
+    import polars as pl
+
+    text, given, *_ = plain
+    integer = next(name for name, most in _INTEGERS if len(texts) <= most)
+    found = f"CAST(enum_code(TRY_CAST({text} AS {kind})) AS {integer})"
+    other = f"CASE WHEN {text} IS NOT NULL THEN CAST({len(texts)} AS {integer}) END"
+    return _Packed(
+        f"coalesce({found}, {other})",
+        [*given, *given],
+        texts=pl.Series(texts, dtype=pl.String),
+        failing=(f"enum_code(CAST({text} AS {kind}))", given),
+    )
 
 
 def _missing(
