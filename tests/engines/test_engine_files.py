@@ -448,7 +448,7 @@ def test_files_that_change_meanwhile(tmp_path, monkeypatch, new):
 def test_a_text_that_came_after_the_texts_were_listed(tmp_path, monkeypatch, known, column, person):
     path = tmp_path / "a.parquet"
     texts = [f"t{number}" for number in range(known)]
-    frame = pl.DataFrame({name: texts for name in ("q", "s", "who")})
+    frame = pl.DataFrame(dict.fromkeys(("q", "s", "who"), texts))
     frame.write_parquet(path)
     engine = FilesEngine(ic.scan(path))
     pack = FilesEngine._pack

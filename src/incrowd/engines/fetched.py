@@ -19,6 +19,7 @@ from incrowd.engines.grouped import (
     PeopleTold,
     TooManyKeysError,
 )
+from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
 from incrowd.io.columns import column_named, columns_named
 
@@ -240,7 +241,7 @@ class FetchedEngine(GroupedEngine):
             raise TableError(UNCOUNTED)
         names = [attribute.name for attribute in schema.quasi]
         cells = [CELL.format(name) for name in names]
-        found = self._with_cells(self._fetched.lazy(), schema, recoding)
+        found = self._with_cells(self._fetched.lazy(), schema, KeyedCells.of(schema, recoding))
         recoded = found.select(columns_named([*names, *cells])).collect()
         treated = self._treated_of(names)
         if not treated:

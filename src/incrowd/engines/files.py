@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.spilling import SpillingEngine
 from incrowd.table.missing import null_values_of
 
@@ -122,8 +123,9 @@ class FilesEngine(SpillingEngine):
         Until they are written, what is released is counted by recoding the keys: going over all rows for it
         takes longer than writing them, and what was written is counted anew in any case.
         """
-        parts = tuple(self._recoded(part, schema, recoding) for part in self._files.parts)
-        whole = self._recoded(self._frame, schema, recoding)
+        cells = KeyedCells.of(schema, recoding)
+        parts = tuple(self._recoded(part, schema, cells) for part in self._files.parts)
+        whole = self._recoded(self._frame, schema, cells)
         # The files are kept as long as rows are computed from them.
         return replace(
             self._files,
@@ -132,7 +134,7 @@ class FilesEngine(SpillingEngine):
             stored=None,
             partitions={},
             kept=self._files,
-            recoded=_Recoded(schema, frequency, recoding, *self._short(self._frame, schema, recoding)),
+            recoded=_Recoded(schema, frequency, recoding, *self._short(self._frame, schema, cells)),
         )
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.engines.base import Engine, EngineSettings
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.engines.memory import dictionary, require_countable
+from incrowd.engines.row_keys import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named
 from incrowd.io.columns import address, column_named, columns_named
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from incrowd.recoding import Recoding
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
     from incrowd.table.schema import Attribute, Schema
@@ -58,7 +58,6 @@ KEY = "\0key"
 
 _FIRST = "\0first"
 _CODE = "\0code {}"
-_WORD = "\0word {}"
 _LOOKED_UP = 1_000
 """Distinct values up to which places are looked up in every batch of rows; above, they are joined."""
 
@@ -169,6 +168,7 @@ class GroupedEngine(Engine):
         self._values: dict[tuple[str, tuple[str, ...]], pl.Series] = {}
         # The distinct keys by the codes of their values, and which key of the frequency table each is.
         self._keys: tuple[pl.DataFrame, NDArray[np.integer]] | None = None
+        self._row_keys: RowKeys | None = None
 
     @abstractmethod
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:
@@ -255,7 +255,7 @@ class GroupedEngine(Engine):
             ids, first = _in_order_of_codes(ids, first, codes)
         numbers = np.full(len(grouped), -1, np.int32)
         numbers[~gone] = ids
-        self._keys = written.select(columns_named(names)), ids
+        self._keys, self._row_keys = (written.select(columns_named(names)), ids), None
         return _NumberedKeys(
             domains=tuple(domains),
             codes=tuple(column[first] for column in codes),
@@ -313,12 +313,15 @@ class GroupedEngine(Engine):
             places = pl.Series(range(len(distinct)), dtype=kind)
             cleaned = self._cleaned(name, null_values)
             known = distinct.is_not_null()
-            if len(distinct) <= _LOOKED_UP and known.any():
+            code = place_of(cleaned, distinct, kind)
+            if code is None and len(distinct) <= _LOOKED_UP and known.any():
                 code = cleaned.replace_strict(
                     distinct.filter(known), places.filter(known), default=None, return_dtype=kind
                 )
                 missing = places.filter(~known)
-                code = code.fill_null(missing[0]) if len(missing) else code
+                if len(missing):
+                    code = pl.when(cleaned.is_null()).then(pl.lit(missing[0], dtype=kind)).otherwise(code)
+            if code is not None:
                 frame = frame.with_columns(code.alias(form.format(name)))
             else:
                 table = pl.DataFrame({_FIRST + name: distinct, form.format(name): places})
@@ -343,32 +346,21 @@ class GroupedEngine(Engine):
         ordered: bool = False,
     ) -> pl.LazyFrame:
         """Add the number of each row's key (`KEY`); it is missing where the row came in suppressed."""
-        import polars as pl
-
         if self._keys is None:
             raise TableError(UNCOUNTED)
         written, ids = self._keys
         coded = self._coded(frame, names, null_values, _CODE, ordered=ordered)
-        # One word, or a few, is found sooner than as many codes as there are columns.
-        sizes = [len(self._distinct(name, null_values)) for name in names]
-        words = _words([column_named(_CODE.format(name)) for name in names], sizes)
-        by = list(words)
-        keys = written.select(
-            [word.alias(name) for name, word in _words(columns_named(names), sizes).items()]
-        ).with_columns(pl.Series(KEY, ids, dtype=pl.UInt32))
-        return (
-            coded.with_columns(word.alias(name) for name, word in words.items())
-            .drop(address(_CODE.format(name)) for name in names)
-            .join(keys.lazy(), on=by, how="left", maintain_order="left")
-            .drop(by)
-        )
+        codes = [_CODE.format(name) for name in names]
+        if self._row_keys is None:
+            # Made once for all files: their table is large.
+            self._row_keys = RowKeys(written, ids, [len(self._distinct(each, null_values)) for each in names])
+        return self._row_keys.added(coded, codes, KEY).drop(map(address, codes))
 
     def _with_cells(
-        self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding, *, ordered: bool = False
+        self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells, *, ordered: bool = False
     ) -> pl.LazyFrame:
         """Add the released text of every quasi-identifier (`CELL`); what has no key came in suppressed."""
         names = [attribute.name for attribute in schema.quasi]
-        cells = KeyedCells.of(schema, recoding)
         keyed = self._keyed_rows(frame, names, schema.null_values, ordered=ordered)
         return keyed.with_columns(cells.streamed(name, KEY).alias(CELL.format(name)) for name in names)
 
@@ -534,21 +526,6 @@ def smallest(size: int) -> type[pl.DataType]:
     import polars as pl
 
     return pl.UInt8 if size <= 2**8 else pl.UInt16 if size <= 2**16 else pl.UInt32
-
-
-def _words(codes: Sequence[pl.Expr], sizes: Sequence[int]) -> dict[str, pl.Expr]:
-    """Write codes, each below its size, as numbers of 64 bits, as few as hold them; missing if a code is."""
-    import polars as pl
-
-    words: list[pl.Expr] = []
-    room = 0
-    for code, size in zip(codes, sizes, strict=True):
-        if room < size:
-            words.append(pl.lit(0, dtype=pl.UInt64))
-            room = 2**64
-        words[-1] = words[-1] * size + code.cast(pl.UInt64)
-        room //= max(size, 1)
-    return {_WORD.format(place): word for place, word in enumerate(words)}
 
 
 def _in_order_of_codes(

@@ -86,24 +86,25 @@ class ScanEngine(GroupedEngine):
         def anew(part: pl.DataFrame) -> pl.DataFrame:
             return pl.DataFrame({series.name: written_anew(series) for series in part.get_columns()})
 
-        return self._recoded(self._frame, schema, recoding).map_batches(anew, streamable=True)
+        cells = KeyedCells.of(schema, recoding)
+        return self._recoded(self._frame, schema, cells).map_batches(anew, streamable=True)
 
-    def _recoded(self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding) -> pl.LazyFrame:
+    def _recoded(self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells) -> pl.LazyFrame:
         names = {attribute.name for attribute in schema.quasi}
-        return self._with_cells(frame, schema, recoding, ordered=True).select(
+        return self._with_cells(frame, schema, cells, ordered=True).select(
             (column_named(CELL.format(name)) if name in names else self._plain(name)).alias(name)
             for name in schema.released(self.columns)
         )
 
     def _short(
-        self, frame: pl.LazyFrame, schema: Schema, recoding: Recoding
+        self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells
     ) -> tuple[pl.LazyFrame, Callable[[pl.DataFrame], pl.DataFrame]]:
         """Return what `_recoded` returns with a number in place of texts, and what makes texts of it."""
         names = [attribute.name for attribute in schema.quasi]
         released = schema.released(self.columns)
         keyed = self._keyed_rows(frame, names, schema.null_values, ordered=True)
         passed = [self._plain(name).alias(name) for name in released if name not in names]
-        made = partial(KeyedCells.of(schema, recoding).of_rows, names=released, key=KEY)
+        made = partial(cells.of_rows, names=released, key=KEY)
         return keyed.select(*passed, column_named(KEY)), made
 
     def values_of(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:

@@ -441,7 +441,7 @@ class SpillingEngine(ScanEngine):
 
 
 def _enumerated(plain: _Packed, kind: str, texts: Sequence[str]) -> _Packed:
-    """Number the texts of a column by an enumeration of all of them.
+    """Write a column of texts by their numbers in an enumeration of all of them.
 
     What cannot fail is computed once for each text that a Parquet file lists; a cast that can, for each row.
     """

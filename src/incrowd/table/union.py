@@ -87,7 +87,8 @@ def _common_cells(
     parts: Sequence[Part], j: int, attribute: Attribute
 ) -> tuple[Domain, NDArray[np.unsignedinteger]]:
     """Put the cells of one quasi-identifier into one domain; return it and the code of each live key."""
-    met = [np.unique(shown[j][0][live]) for shown, live, _ in parts]
+    # There are many more keys than texts.
+    met = [np.flatnonzero(np.bincount(shown[j][0][live])).tolist() for shown, live, _ in parts]
     texts = [shown[j][1][cell] for (shown, _, _), cells in zip(parts, met, strict=True) for cell in cells]
     distinct = dict.fromkeys(text for text in texts if text is not None)
     domain, ranks = Domain.build(attribute.as_released(), Dictionary(list(distinct), None in texts))

@@ -1,0 +1,161 @@
+"""The key of each row where rows stream: values become places, places a word, and the word is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from incrowd.io.columns import columns_named
+from incrowd.kernels.jit import so_few
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["RowKeys", "place_of"]
+
+_WORD = "\0word {}"
+_DENSE = 4
+"""Numbers a value up to which there is a table of all numbers between the least and the largest."""
+_SMALL = 1 << 16
+"""Numbers for which there is such a table however few values there are."""
+
+
+class RowKeys:
+    """Finds the key of a row by the places of its values.
+
+    Parameters
+    ----------
+    written
+        The distinct keys: per column the place of the key's value.
+    numbers
+        int[keys]: the number of each.
+    sizes
+        Per column how many places there are.
+    """
+
+    def __init__(self, written: pl.DataFrame, numbers: NDArray[np.integer], sizes: Sequence[int]) -> None:
+        import numpy as np
+        import polars as pl
+
+        from incrowd.kernels.finding import KnownWords
+
+        self._sizes = tuple(sizes)
+        words = written.select(
+            word.alias(_WORD.format(place))
+            for place, word in enumerate(_words(columns_named(written.columns), sizes))
+        )
+        alone = words.width == 1 and not so_few(len(words))
+        self._known = KnownWords(words.to_series().to_numpy(), numbers.astype(np.int32)) if alone else None
+        self._joined = None if alone else words.with_columns(pl.Series(numbers, dtype=pl.UInt32).alias(""))
+
+    def added(self, frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.LazyFrame:
+        """Add the number of each row's key, missing where there is none; rows stay in their order.
+
+        Parameters
+        ----------
+        columns
+            The columns that hold the places.
+        name
+            What the new column is called.
+        """
+        import polars as pl
+
+        words = _words(columns_named(columns), self._sizes)
+        if self._known is not None:
+            found = words[0].map_batches(self._of_batch, return_dtype=pl.UInt32(), is_elementwise=True)
+            return frame.with_columns(found.alias(name))
+        assert self._joined is not None
+        by = [_WORD.format(place) for place in range(len(words))]
+        return (
+            frame.with_columns(word.alias(own) for own, word in zip(by, words, strict=True))
+            .join(self._joined.rename({"": name}).lazy(), on=by, how="left", maintain_order="left")
+            .drop(by)
+        )
+
+    def _of_batch(self, words: pl.Series) -> pl.Series:
+        import polars as pl
+
+        assert self._known is not None
+        found = self._known.find(words.fill_null(0).to_numpy())
+        if words.null_count():
+            found[words.is_null().to_numpy()] = -1
+        # What has no key is negative, and becomes missing.
+        return pl.Series(found).cast(pl.UInt32, strict=False)
+
+
+def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl.Expr | None:
+    """Return the place of a value among the distinct ones, missing where it is not among them.
+
+    Parameters
+    ----------
+    value
+        An expression of the values' type.
+    distinct
+        The values in order; the missing one, if it is there, comes first.
+    kind
+        The type of places.
+
+    Returns
+    -------
+    None where a join is the way to find the places.
+    """
+    import polars as pl
+
+    known = distinct.drop_nulls()
+    if not len(known):
+        return None
+    first = len(distinct) - len(known)
+    if distinct.dtype == pl.String:
+        # The cast builds no table in each batch.
+        place = value.cast(pl.Enum(known), strict=False).to_physical().cast(kind) + first
+    elif distinct.dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Date):
+        ranks = known.to_physical().cast(pl.Int64).to_numpy()
+        low, between = int(ranks[0]), int(ranks[-1]) - int(ranks[0]) + 1
+        if between > max(_DENSE * len(known), _SMALL):
+            return None
+        place = value.map_batches(
+            partial(_by_table, low, _table(ranks - low, between, first), kind),
+            return_dtype=kind(),
+            is_elementwise=True,
+        )
+    else:
+        return None
+    return pl.when(value.is_null()).then(pl.lit(0, dtype=kind)).otherwise(place) if first else place
+
+
+def _table(ranks: NDArray[np.int64], between: int, first: int) -> NDArray[np.int64]:
+    """Return the place of each number, -1 where it has none; the last entry is for all other numbers."""
+    import numpy as np
+
+    table = np.full(between + 1, -1, np.int64)
+    table[ranks] = np.arange(first, first + len(ranks))
+    return table
+
+
+def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], values: pl.Series) -> pl.Series:
+    import numpy as np
+    import polars as pl
+
+    offset = values.to_physical().cast(pl.Int64).fill_null(low - 1).to_numpy() - low
+    other = len(table) - 1
+    inside = (offset >= 0) & (offset < other)
+    places = table[offset if inside.all() else np.where(inside, offset, other)]
+    return pl.Series(places).cast(kind, strict=False)
+
+
+def _words(places: Sequence[pl.Expr], sizes: Sequence[int]) -> list[pl.Expr]:
+    """Write places, each below its size, as numbers of 64 bits, as few as hold them; missing if one is."""
+    import polars as pl
+
+    words: list[pl.Expr] = []
+    room = 0
+    for place, size in zip(places, sizes, strict=True):
+        if room < size:
+            words.append(pl.lit(0, dtype=pl.UInt64))
+            room = 2**64
+        words[-1] = words[-1] * size + place.cast(pl.UInt64)
+        room //= max(size, 1)
+    return words
