@@ -28,8 +28,16 @@ __all__ = ["RandomOrder", "ShuffledRows", "gathered", "spilled"]
 _NUMBER = "\0number"
 _SHARE = 0.25
 """Part of the memory that rows may take while they are put in order."""
-_COPIES = 3
-"""How often a row is there while it is put in order: read, sorted, written."""
+_PLACE = 24
+"""Bytes that the place of a row takes while it is found: its random number, its rank twice."""
+_MADE = 1 << 18
+"""Rows that are made at once, at most."""
+_MADE_SHARE = 0.05
+"""Part of the memory that they may take."""
+_VIEW = 16
+"""Bytes that a text takes; short ones are among them."""
+_SHORT = 12
+"""The most bytes of such a short text."""
 _LOOKED_AT = 10_000
 """Rows whose size is looked at."""
 _LEAST = 1_000
@@ -138,12 +146,28 @@ class ShuffledRows:
         """Put the rows in order: how many there are, and frames one after the other, at least one."""
         with PrivateFolder() as folder:
             rows, count = spilled(self.frame, folder / "rows.parquet")
-            sample = self._made(rows.head(_LOOKED_AT).collect())
-            at_once = max(int(self.memory * _SHARE / _COPIES / _width(sample)), _LEAST)
+            sample = rows.head(_LOOKED_AT).collect()
+            at_once = self._at_once(_SHARE, _width(sample) + _PLACE)
+            made = min(self._at_once(_MADE_SHARE, _width(self._made(sample))), _MADE)
             if count <= at_once:
-                yield count, iter([self._made(gathered(rows.collect(), self.order.rows(count)))])
+                yield count, self._in_pieces(rows.collect(), self.order.rows(count), made)
             else:
-                yield count, map(self._made, self._merged(folder, rows, count, at_once))
+                # A run is there twice while it is sorted, and so is what belongs side by side.
+                merged = self._merged(folder, rows, count, max(at_once // 2, _LEAST))
+                yield (
+                    count,
+                    (piece for whole, place in merged for piece in self._in_pieces(whole, place, made)),
+                )
+
+    def _at_once(self, share: float, width: float) -> int:
+        """Return how many rows of some width fit into a share of the memory."""
+        return max(int(self.memory * share / width), _LEAST)
+
+    def _in_pieces(self, rows: pl.DataFrame, place: NDArray[np.int64], size: int) -> Iterator[pl.DataFrame]:
+        """Make the rows at some places, in this order: frames one after the other, at least one."""
+        rows = rows.rechunk()
+        for start in range(0, max(len(place), 1), size):
+            yield self._made(gathered(rows, place[start : start + size]))
 
     def before(self, start: int, count: int) -> pl.DataFrame:
         """Return some rows by their places before they were put in order."""
@@ -152,8 +176,13 @@ class ShuffledRows:
     def _made(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows if self.made is None else self.made(rows)
 
-    def _merged(self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int) -> Iterator[pl.DataFrame]:
-        """Sort as many rows as fit, several times, and then join what belongs side by side."""
+    def _merged(
+        self, folder: Path, rows: pl.LazyFrame, count: int, at_once: int
+    ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
+        """Sort as many rows as fit, several times, and then join what belongs side by side.
+
+        Yields rows with their places, as `_in_pieces` takes them.
+        """
         import numpy as np
         import polars as pl
 
@@ -181,7 +210,7 @@ class ShuffledRows:
             ]
             numbers = np.concatenate([part[_NUMBER].to_numpy() for part in parts])
             whole = pl.concat(parts).select(columns_named(names))
-            yield gathered(whole, _in_order(numbers))
+            yield whole, _in_order(numbers)
 
 
 def spilled(frame: pl.LazyFrame, path: Path) -> tuple[pl.LazyFrame, int]:
@@ -215,4 +244,14 @@ def _index() -> type[np.unsignedinteger]:
 
 def _width(rows: pl.DataFrame) -> float:
     """Return about how many bytes of memory a row takes."""
-    return max(rows.estimated_size() / max(len(rows), 1), 1.0)
+    return max(sum(_bytes(column) for column in rows.get_columns()) / max(len(rows), 1), 1.0)
+
+
+def _bytes(column: pl.Series) -> int:
+    """Return about how many bytes of memory a column takes, texts with what finds them."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        lengths = column.str.len_bytes()
+        return _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())
+    return int(column.estimated_size())
