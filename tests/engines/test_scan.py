@@ -159,3 +159,16 @@ def test_what_streaming_cannot_do(files, tmp_path):
         ic.assess(tmp_path, asked)
     with pytest.raises(ic.SchemaError, match="no column 'age'"):
         engine_for(pl.DataFrame({"x": [1]}).lazy()).count(asked)
+
+
+@pytest.mark.parametrize("sensitive", [["s"], ["s", "t"], ["q"]], ids="-".join)
+def test_one_pass_counts_as_several_do(monkeypatch, sensitive):
+    rows = [(n % 7, "abc"[n % 3], None if n % 5 == 0 else n % 4, n % 2) for n in range(200)]
+    table = pl.DataFrame(rows, schema=["q", "r", "s", "t"], orient="row")
+    schema = ic.Schema(quasi=["q", "r"], sensitive=[name for name in sensitive if name != "q"])
+    passes = []
+    of_rows = ScanEngine._of_rows
+    monkeypatch.setattr(ScanEngine, "_of_rows", lambda self, *a: passes.append(a) or of_rows(self, *a))
+    found = ScanEngine(table.lazy()).count(schema)
+    assert len(passes) == {("s",): 1, ("s", "t"): 3, ("q",): 1}[tuple(sensitive)]
+    same(found, MemoryEngine(table).count(schema))

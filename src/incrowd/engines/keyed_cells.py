@@ -26,7 +26,8 @@ class KeyedCells:
     ----------
     columns
         Per quasi-identifier the number of each key's text, with one more entry for rows without a key, and
-        the texts.
+        the texts. A text that no key has is missing: it may be a value of suppressed rows, and columns of
+        Polars hand on all texts that they were made of.
     """
 
     columns: Mapping[str, tuple[pl.Series, pl.Series]]
@@ -45,7 +46,9 @@ class KeyedCells:
             number = np.append(positions[cells.codes], len(labels))
             # There are many more keys than texts.
             small = number.astype(np.min_scalar_type(len(labels)))
-            columns[attribute.name] = pl.Series(small), pl.Series([*labels, SUPPRESSED], dtype=pl.String)
+            used = np.bincount(number, minlength=len(labels) + 1).tolist()
+            texts = [text if met else None for text, met in zip([*labels, SUPPRESSED], used, strict=True)]
+            columns[attribute.name] = pl.Series(small), pl.Series(texts, dtype=pl.String)
         return cls(columns)
 
     def of_rows(self, rows: pl.DataFrame, names: Sequence[str], key: str) -> pl.DataFrame:

@@ -36,6 +36,9 @@ __all__ = ["ScanEngine"]
 _FIRST = "\0first"
 _PLACE = "\0place"
 _TREATED = "\0treated"
+_Making = Callable[["pl.DataFrame"], "pl.DataFrame"]
+"""What becomes of rows in short."""
+
 _AT_ONCE = 1 << 20
 """Rows whose order is looked at together."""
 
@@ -61,6 +64,10 @@ class ScanEngine(GroupedEngine):
         super().__init__(table, settings)
         self._types = dict(table.collect_schema())
         self._frame = table
+        # What was released last, and how it is put in order.
+        self._applied: tuple[pl.LazyFrame, tuple[pl.LazyFrame, _Making]] | None = None
+        # The columns whose combinations all groupings of one counting are made from, and the combinations.
+        self._whole: tuple[list[str], pl.DataFrame | None] = [], None
 
     @property
     def columns(self) -> list[str]:
@@ -74,6 +81,15 @@ class ScanEngine(GroupedEngine):
 
         return files_of(self._frame)
 
+    def count(self, schema: Schema, *, joint: bool = False, target: str | None = None) -> FrequencyTable:
+        """Count the rows; see `Engine.count`. With one sensitive attribute one pass is enough."""
+        columns = [attribute.name for attribute in (*schema.quasi, *schema.sensitive)]
+        self._whole = columns if len(schema.sensitive) == 1 else [], None
+        try:
+            return super().count(schema, joint=joint, target=target)
+        finally:
+            self._whole = [], None
+
     def apply(self, schema: Schema, frequency: FrequencyTable, recoding: Recoding) -> Any:
         """Recode the rows while they stream; see `Engine.apply`.
 
@@ -83,11 +99,15 @@ class ScanEngine(GroupedEngine):
 
         from incrowd.io.frames import written_anew
 
-        def anew(part: pl.DataFrame) -> pl.DataFrame:
-            return pl.DataFrame({series.name: written_anew(series) for series in part.get_columns()})
-
         cells = KeyedCells.of(schema, recoding)
-        return self._recoded(self._frame, schema, cells).map_batches(anew, streamable=True)
+
+        def anew(part: pl.DataFrame) -> pl.DataFrame:
+            columns = part.get_columns()
+            return pl.DataFrame({s.name: s if s.name in cells.columns else written_anew(s) for s in columns})
+
+        released = self._recoded(self._frame, schema, cells).map_batches(anew, streamable=True)
+        self._applied = released, self._short(self._frame, schema, cells)
+        return released
 
     def _recoded(self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells) -> pl.LazyFrame:
         names = {attribute.name for attribute in schema.quasi}
@@ -96,9 +116,7 @@ class ScanEngine(GroupedEngine):
             for name in schema.released(self.columns)
         )
 
-    def _short(
-        self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells
-    ) -> tuple[pl.LazyFrame, Callable[[pl.DataFrame], pl.DataFrame]]:
+    def _short(self, frame: pl.LazyFrame, schema: Schema, cells: KeyedCells) -> tuple[pl.LazyFrame, _Making]:
         """Return what `_recoded` returns with a number in place of texts, and what makes texts of it."""
         names = [attribute.name for attribute in schema.quasi]
         released = schema.released(self.columns)
@@ -192,7 +210,9 @@ class ScanEngine(GroupedEngine):
         from incrowd.io.shuffle import ShuffledRows
         from incrowd.io.streams import usual_memory
 
-        return ShuffledRows(released, order, usual_memory()).lazy()
+        known = self._applied is not None and self._applied[0] is released
+        rows, made = self._applied[1] if self._applied is not None and known else (released, None)
+        return ShuffledRows(rows, order, usual_memory(), made).lazy()
 
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the type of a column; see `Engine.type_of`."""
@@ -260,6 +280,24 @@ class ScanEngine(GroupedEngine):
 
     def _grouped(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
         """Count the combinations of some columns by their codes, in the order of their first row."""
+        columns, found = self._whole
+        if not set(names) <= set(columns):
+            return self._of_rows(names, null_values).drop(_FIRST)
+        if found is None:
+            found = self._of_rows(columns, null_values)
+            self._whole = columns, found
+        if len(names) < len(columns):
+            found = (
+                found.lazy()
+                .group_by(columns_named(names))
+                .agg(column_named(ROWS).sum(), column_named(_FIRST).min())
+                .sort(_FIRST)
+                .collect()
+            )
+        return found.select(columns_named([*names, ROWS]))
+
+    def _of_rows(self, names: Sequence[str], null_values: tuple[str, ...]) -> pl.DataFrame:
+        """Group the rows by the codes of some columns: `ROWS`, and the place of the first, in this order."""
         import polars as pl
 
         columns = columns_named(names)
