@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.engines import memory
 from incrowd.engines.memory import _by_table
+from incrowd.io.streams import Files
 
 ODD = {
     "integers beyond 64 bits": pd.DataFrame({"odd": [10**30, 1, 2, 3]}, dtype=object),
@@ -63,3 +66,65 @@ def test_places_are_those_of_a_search(kind, data):
     rows = np.array(drawn, kind)
     values = np.unique(rows)
     assert _by_table(values, rows).tolist() == [sorted(set(drawn)).index(row) for row in drawn]
+
+
+def released(monkeypatch):
+    monkeypatch.setattr(memory, "_MANY", 1)
+    table = pl.DataFrame(
+        {
+            "q": [f"q{n % 4}" for n in range(40)],
+            "s": list("ab") * 20,
+            "note": [f"note {n}" for n in range(40)],
+        }
+    )
+    schema = ic.Schema(quasi=["q"], sensitive=["s"], insensitive=["note"])
+    return ic.anonymize(table, schema, ["k-anonymity:5", "l-diversity:2"])
+
+
+def test_a_large_file_is_opened_to_be_judged(monkeypatch, tmp_path):
+    release = released(monkeypatch)
+    judged = []
+    judge = type(release)._judge
+    monkeypatch.setattr(
+        type(release), "_judge", lambda self, table: judged.append(table) or judge(self, table)
+    )
+    release.write(tmp_path / "safe.parquet")
+    assert [type(table) for table in judged] == [Files]
+    assert pl.read_parquet(tmp_path / "safe.parquet").equals(release.table)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "error"),
+    [("q", "alone", ic.InfeasibleError), ("s", "a", ic.InfeasibleError), ("extra", "a", ic.TableError)],
+)
+def test_what_a_large_file_says_is_what_is_judged(monkeypatch, tmp_path, column, value, error):
+    release = released(monkeypatch)
+    write = pl.DataFrame.write_parquet
+
+    def otherwise(self, path):
+        rows = pl.int_range(pl.len()) == 0 if column == "q" else pl.lit(value=True)
+        before = pl.col(column) if column in self.columns else pl.lit("b")
+        write(self.with_columns(pl.when(rows).then(pl.lit(value)).otherwise(before).alias(column)), path)
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", otherwise)
+    with pytest.raises(error):
+        release.write(tmp_path / "safe.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_large_file_that_cannot_be_read_to_its_end_is_refused(monkeypatch, tmp_path):
+    release = released(monkeypatch)
+    write = pl.DataFrame.write_parquet
+
+    def damaging(self, path):
+        write(self.select("q", "s", "note"), path)
+        column = pyarrow.parquet.read_metadata(path).row_group(0).column(2)
+        start = column.dictionary_page_offset or column.data_page_offset
+        with path.open("r+b") as file:
+            file.seek(start + column.total_compressed_size // 2)
+            file.write(bytes(40))
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", damaging)
+    with pytest.raises(ic.TableError, match="does not read back the same"):
+        release.write(tmp_path / "safe.parquet")
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from incrowd.engines.base import Engine, EngineSettings
+from incrowd.engines.base import NOT_THE_SAME, Engine, EngineSettings
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
+    from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
+    from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Dictionary, Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute, Schema
     from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = ["MemoryEngine", "dictionary", "number_persons", "require_countable"]
+
+
+_MANY = 3_000_000
+"""Rows from which on a database counts a written Parquet file sooner than it is read into memory."""
 
 
 class MemoryEngine(Engine):
@@ -122,17 +128,23 @@ class MemoryEngine(Engine):
 
         rows = frequency.key_of_row("recoding a frame")
         released = schema.released(self._names)
-        columns = {}
-        for attribute, cells in zip(schema.quasi, recoding.cells, strict=True):
+
+        def texts_of(attribute: Attribute, cells: Cells) -> Any:
             positions, labels = cells.released
             of_key = positions[cells.codes]
             if frequency.suppressed:
                 # Rows without a key have number -1, which picks the entry that is appended here.
                 of_key = np.append(of_key, len(labels))
                 labels = [*labels, SUPPRESSED]
-            columns[attribute.name] = column_like(self._frame, attribute.name, of_key[rows], labels)
+            # There are many more rows than texts.
+            small = of_key.astype(np.min_scalar_type(len(labels)))
+            return column_like(self._frame, attribute.name, small[rows], labels)
+
+        tasks = [partial(texts_of, *pair) for pair in zip(schema.quasi, recoding.cells, strict=True)]
+        names = [attribute.name for attribute in schema.quasi]
+        columns = dict(zip(names, _on_cores(len(rows), tasks), strict=True))
         shown = {name: columns[name] if name in columns else self._frame[name] for name in released}
-        return without_traces(self._frame, shown)
+        return without_traces(self._frame, shown, made=columns)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows in a random order; see `Engine.reordered`. A pandas index is numbered anew."""
@@ -208,15 +220,17 @@ class MemoryEngine(Engine):
 
         return frame_of_types(self._frame, nw.from_native(released, eager_only=True), types)
 
-    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame:
-        """Write the rows and read them again; see `Engine.write`."""
+    def write(self, path: Path, target: Path, csv_format: CsvFormat) -> pl.DataFrame | Files:
+        """Write the rows and read them again, or open them where they are many; see `Engine.write`."""
         import polars as pl
 
         from incrowd.io.files import CsvFormat as Format
-        from incrowd.io.files import read_table, write_table
+        from incrowd.io.files import is_parquet, read_table, write_table
 
         rows = pl.DataFrame({name: self._series(name) for name in self._names})
         write_table(rows, path, target, csv_format)
+        if len(rows) >= _MANY and is_parquet(target):
+            return _opened(path, target, rows.columns)
         mark = (csv_format.delimiter or ",")[0]
         written_as = Format(mark, csv_format.encoding, escaped=csv_format.escaped)
         return read_table(path, written_as, written=True)[0]
@@ -245,6 +259,17 @@ class MemoryEngine(Engine):
             pl.exceptions.PolarsError,
         ) as error:
             raise _unreadable(name, error) from None
+
+
+def _opened(path: Path, target: Path, columns: Sequence[str]) -> Files:
+    """Open a Parquet file that was just written, and read it to its end."""
+    from incrowd.io.streams import damaged, scan, usual_memory
+
+    # The rows are in memory, so twice the usual is there.
+    files = scan(path, memory=2 * usual_memory(), written=True)
+    if damaged(files, columns) is not None:
+        raise TableError(f"{target}: {NOT_THE_SAME}")
+    return files
 
 
 def _unreadable(name: str, error: Exception) -> SchemaError:

@@ -13,7 +13,7 @@ from incrowd.errors import SchemaError
 from incrowd.io.columns import nameless
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import narwhals as nw
     import numpy as np
@@ -111,10 +111,15 @@ def _pandas_like(series: pl.Series, came: Any) -> Any:
         return made.array
 
 
-def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
+def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any], made: Collection[str] = ()) -> Any:
     """Put columns together to a native frame without the input's buffers, index and metadata.
 
     A column of categories keeps its type, with the categories that its rows have.
+
+    Parameters
+    ----------
+    made
+        Those that `column_like` made, which have nothing of the input.
 
     Raises
     ------
@@ -126,7 +131,10 @@ def without_traces(frame: nw.DataFrame[Any], columns: Mapping[str, Any]) -> Any:
 
         # Of a list, a series with an empty name would be renamed.
         return pl.DataFrame(
-            {name: _polars_anew(series.to_native().alias(name)) for name, series in columns.items()}
+            {
+                name: series.to_native() if name in made else _polars_anew(series.to_native().alias(name))
+                for name, series in columns.items()
+            }
         )
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
