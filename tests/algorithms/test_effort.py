@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -232,18 +233,26 @@ def test_sets_that_would_fill_a_disk_are_refused(rows, width, k, wanted):
         ic.anonymize(table, of(), [ic.KAnonymity(4)])
 
 
-def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable():
+@pytest.mark.parametrize("learned", [False, True])
+def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable(learned):
     columns, many = 10, 16
     size = 2**columns
     shape, strides = np.full(columns, 2), 2 ** np.arange(columns - 1, -1, -1)
     alive = np.random.default_rng(2).random(size) < 0.7
     order = np.random.default_rng(3).permutation(size)
     chosen = np.empty(many, np.int64)
-    found = choose_nodes(alive, order, shape, strides, np.empty(size, np.int32), many, chosen)
+    counts = np.empty((1 + learned, size), np.int32)
+    found = choose_nodes(order[alive[order]], shape, strides, counts, many, chosen)
     after = {int(node): int(alive[order[place:]].sum()) for place, node in enumerate(order)}
-    below = [
-        sum(bool(alive[other]) for other in range(size) if other & node == other) for node in range(size)
-    ]
+    living = np.flatnonzero(alive).tolist()
+
+    def settled(node: int) -> float:
+        below = sum(other & node == other for other in living)
+        holds = after[node]
+        if learned:
+            holds = math.sqrt(holds * sum(other & node == node for other in living))
+        return holds * below / (holds + below)
+
     expected: list[int] = []
     while len(expected) < many:
         free = [
@@ -253,5 +262,5 @@ def test_chosen_nodes_of_many_columns_settle_most_and_are_not_comparable():
         ]
         if not free:
             break
-        expected.append(max(free, key=lambda node: after[node] * below[node] / (after[node] + below[node])))
+        expected.append(max(free, key=settled))
     assert chosen[:found].tolist() == expected

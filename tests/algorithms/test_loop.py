@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_optimal import COLUMNS
 
 import incrowd as ic
 from examples import examples
@@ -16,6 +17,7 @@ from incrowd.engines import engine_for
 from incrowd.hierarchy.builders import Prefix
 from incrowd.utility import METRICS, STEERING
 from lattice_reading import LEAVES, close, every_node, schema, tables
+from test_published import read
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +49,7 @@ def search(frame, asked, models, limit, metric="loss", aggregate="mean", **chose
     aggregate=st.sampled_from(["mean", "geometric-mean", "max"]),
     weights=st.tuples(*[st.sampled_from([0, 1, 2.5])] * 3).filter(any),
     levels=st.tuples(*[st.sampled_from([None, (0, 1), (1, 2), (1, 1)])] * 3),
-    room=st.sampled_from([(2**20, 4096), (1, 4096), (2**20, 2)]),
+    room=st.sampled_from([(2**20, 4096, 2**16), (1, 4096, 1), (2**20, 2, 60)]),
 )
 def test_nodes_and_the_optimum_are_those_of_single_looks(
     frame, k, limit, metric, aggregate, weights, levels, room
@@ -59,9 +61,10 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
     asked, models = schema(**given_to), [ic.KAnonymity(k)]
     expected = every_node(frame, asked, models, limit, metric, aggregate)
     with pytest.MonkeyPatch.context() as patch:
-        # Tables are made anew where there is no room for them; groups are not kept.
+        # Tables are made anew where there is no room for them; groups are not kept, or found by hashing.
         patch.setattr(loop, "_TABLES", room[0])
         patch.setattr(loop, "_KEPT_NODES", room[1])
+        patch.setattr(loop, "_DIRECT", room[2])
         try:
             space, problem = search(frame, asked, models, limit, metric, aggregate)
         except ic.InfeasibleError:
@@ -206,3 +209,21 @@ def test_a_budget_of_nodes_is_kept(calls):
     assert not spent.proved
     assert len(spent.nodes) == sum(calls) == 4
     assert spent.best.score >= whole.best.score
+
+
+@pytest.mark.parametrize(
+    ("metric", "limit", "most"),
+    [("average-class-size", 0.02, 1400), ("average-class-size", 0.05, 1750), ("discernibility", 0.02, 700)],
+)
+def test_nodes_settle_nodes_above_and_below(shared_data, metric, limit, most):
+    """By class size 1,572 and 2,010 were looked at while only nodes below were counted.
+
+    By discernibility they were 1,428 while nothing was known of the parts that classes fall into.
+    """
+    folder = shared_data / "arx-adult"
+    trees = {name: ic.Hierarchy.read(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+    space, _ = search(
+        read(folder / "adult.csv", separator=";"), ic.Schema(quasi=trees), [ic.KAnonymity(5)], limit, metric
+    )
+    assert space.proved
+    assert len(space.nodes) <= most

@@ -154,7 +154,7 @@ class _Search:
         self.least = explorer.least_scores()
         self.order = np.argsort(self.least, kind="stable")
         self.dead = np.zeros(self.lattice.size, np.bool_)
-        self.below = np.empty(self.lattice.size, np.int32)
+        self.around = np.empty((1, self.lattice.size), np.int32)
         self.shape = np.array(self.lattice.shape, np.int64)
         self.many = 1
 
@@ -317,7 +317,7 @@ class _Search:
         self.many = min(2 * self.many, _CHOSEN)
         chosen = np.empty(self.many, np.int64)
         found = choose_nodes(  # type: ignore[no-untyped-call]
-            alive, self.order, self.shape, self.lattice.strides, self.below, self.many, chosen
+            self.order[alive[self.order]], self.shape, self.lattice.strides, self.around, self.many, chosen
         )
         self.progress.advance(self.lattice.size - int(alive.sum()), self.lattice.size)
         return [int(number) for number in chosen[:found]]

@@ -173,51 +173,73 @@ def add_up_below(values, shape, strides):
         stride = strides[j]
         block = stride * shape[j]
         for start in range(0, values.size, block):
-            for node in range(start + stride, start + block):
-                values[node] += values[node - stride]
+            for node in range(start + stride, start + block, stride):
+                _add(values[node : node + stride], values[node - stride : node])
+
+
+@inner
+def add_up_above(values, shape, strides):
+    """Add to the value of each node those of all nodes above it."""
+    for j in range(shape.size):
+        stride = strides[j]
+        block = stride * shape[j]
+        for start in range(0, values.size, block):
+            for node in range(start + block - 2 * stride, start - 1, -stride):
+                _add(values[node : node + stride], values[node + stride : node + 2 * stride])
+
+
+@inner
+def _add(values, others):
+    """Add others to values; they do not overlap, so several are added at once."""
+    for place in range(values.size):
+        values[place] += others[place]
 
 
 @compiled
-def choose_nodes(alive, order, shape, strides, below, many, chosen):
+def choose_nodes(order, shape, strides, counts, many, chosen):
     """Choose nodes whose verdict will settle many others, whatever it is.
 
     A node that fails settles the nodes below it; one that holds settles those that cannot be better, which
-    stand after it in the order. The harmonic mean of both counts decides. Chosen nodes are neither
-    above nor below each other.
+    stand after it in the order. Where scores are learned from other nodes, the order is only a guess, and a
+    node that holds settles nodes above it: then the geometric mean of both is taken. The harmonic mean of
+    what is settled either way decides. Chosen nodes are neither above nor below each other.
 
     Parameters
     ----------
-    alive
-        bool[nodes]: nodes that are not settled.
     order
-        int64[nodes]: all nodes, the most promising first.
+        int64[...]: the nodes that are not settled, the most promising first.
     shape, strides
         int64[attributes]: number of levels, and the distance of nodes that differ by one level.
-    below
-        int32[nodes]: scratch.
+    counts
+        int32[1, nodes] or int32[2, nodes]: scratch; the latter where scores are learned from other nodes.
     many, chosen
         How many nodes are wanted, and int64[many] for them.
 
     Returns
     -------
     int
-        How many were chosen; 0 when none is alive.
+        How many were chosen; 0 when no node is given.
     """
-    nodes = alive.size
     attributes = shape.size
-    for node in range(nodes):
-        below[node] = 1 if alive[node] else 0
+    counts[:] = 0
+    for place in range(order.size):
+        counts[:, order[place]] = 1
+    below, above = counts[0], counts[-1]
+    learned = counts.shape[0] > 1
     add_up_below(below, shape, strides)
-    # A node's score, and its place among those that cannot be better than others; dead nodes have none.
-    scores = np.full(nodes, -1.0)
-    places = np.empty(nodes, np.int32)
-    after = 0
-    for place in range(nodes - 1, -1, -1):
-        node = order[place]
-        if alive[node]:
-            after += 1
-            places[node] = after
-            scores[node] = after * below[node] / (after + below[node])
+    if learned:
+        add_up_above(above, shape, strides)
+    # Settled nodes have no score. Of equal nodes the last in the order is chosen.
+    scores = np.full(below.size, -1.0)
+    left = order.size
+    waiting = np.empty(left, np.int64)
+    for place in range(left):
+        node = order[left - 1 - place]
+        holds = float(place + 1)
+        if learned:
+            holds = np.sqrt(holds * above[node])
+        scores[node] = holds * below[node] / (holds + below[node])
+        waiting[place] = node
     found = 0
     bottom = np.zeros(attributes, np.int64)
     top = shape - 1
@@ -225,10 +247,16 @@ def choose_nodes(alive, order, shape, strides, below, many, chosen):
     while found < many:
         best = -1.0
         node_of_best = -1
-        for node in range(nodes):
-            if scores[node] > best or (scores[node] == best >= 0 and places[node] < places[node_of_best]):
+        kept = 0
+        for place in range(left):
+            node = waiting[place]
+            if scores[node] > best:
                 best = scores[node]
                 node_of_best = node
+            if scores[node] >= 0:
+                waiting[kept] = node
+                kept += 1
+        left = kept
         if node_of_best < 0:
             break
         chosen[found] = node_of_best

@@ -23,6 +23,9 @@ _SCORE, _BOUND, _FLOOR = range(3)
 _WORTH = 0.8
 """Groups are kept for the nodes above where they are fewer than this share of those they were made of."""
 
+_DENSE = 8
+"""Combinations of cells for each key that is grouped, up to which all are counted."""
+
 
 @compiled
 def search_nodes(given, nodes, room, kept, found, most):
@@ -74,9 +77,10 @@ def search_nodes(given, nodes, room, kept, found, most):
             _keep(words, groups, room, kept, counts)
         found.whole[looked, _NODE] = node
         _judge(levels, room.first[:groups], room.sums[:groups], given, found, looked)
-        if given.costs.adds == CLASSES:
-            raise_below(levels, room.sums[:groups], given, nodes)
         _learn(node, levels, given.limit.slack, nodes, found, looked)
+        # What lies below a node that fails is settled already.
+        if given.costs.adds == CLASSES and not found.whole[looked, _FAILS]:
+            raise_below(levels, room.sums[:groups], given, nodes)
         looked += 1
     return looked
 
@@ -85,15 +89,17 @@ def search_nodes(given, nodes, room, kept, found, most):
 def _plan(nodes):
     """Choose the next nodes, few at first; before them come nodes that lie below several of them."""
     counts = nodes.counts
-    alive = np.empty(nodes.dead.size, np.bool_)
-    counts[ALIVE] = 0
-    for node in range(alive.size):
-        alive[node] = not nodes.dead[node] and nodes.least[node] < nodes.best[0]
-        counts[ALIVE] += alive[node]
+    # What is settled stays settled, so the order forgets it.
+    alive = 0
+    for place in range(counts[ALIVE]):
+        node = nodes.order[place]
+        nodes.order[alive] = node
+        alive += not nodes.dead[node] and nodes.least[node] < nodes.best[0]
+    counts[ALIVE] = alive
     most = nodes.plan.shape[0] // 3
     counts[_MANY] = max(min(2 * counts[_MANY], most), 2)
     part = np.empty(most, np.int64)
-    chosen = choose_nodes(alive, nodes.order, nodes.shape, nodes.strides, nodes.below, counts[_MANY], part)
+    chosen = choose_nodes(nodes.order[:alive], nodes.shape, nodes.strides, nodes.around, counts[_MANY], part)
     # What lies below many comes before what lies below some of them; both before what they serve.
     waiting = np.empty((2 * chosen + 2, 2), np.int64)
     waiting[0, 0] = 0
@@ -198,14 +204,10 @@ def _refuse(words, kept, counts):
 @inner
 def _base(words, kept, nodes):
     """Return the place of the fewest groups that were kept of a node below; -1 for the keys themselves."""
-    best = -1
-    fewest = 2**62
-    for place in range(nodes):
-        size = kept.start[place + 1] - kept.start[place]
-        if size < fewest and _is_above(words, kept.levels[place], kept.guards):
-            fewest = size
-            best = place
-    return best
+    for rank in range(nodes):
+        if _is_above(words, kept.levels[kept.ranked[rank]], kept.guards):
+            return kept.ranked[rank]
+    return -1
 
 
 @inner
@@ -222,6 +224,14 @@ def _keep(words, groups, room, kept, counts):
         kept.levels[place, w] = words[w]
     kept.start[place + 1] = start + groups
     counts[_KEPT] = place + 1
+    rank = place
+    while rank > 0:
+        other = kept.ranked[rank - 1]
+        if kept.start[other + 1] - kept.start[other] <= groups:
+            break
+        kept.ranked[rank] = other
+        rank -= 1
+    kept.ranked[rank] = place
 
 
 @inner
@@ -229,34 +239,54 @@ def _group(levels, codes, members, weights, cells, nodes, room):
     """Group keys, or groups that were kept, by the cells of a node; return how many groups there are."""
     columns = cells.columns.shape[0] - 1
     starts = np.empty(columns, np.int64)
-    shifts = np.empty(columns, np.uint64)
-    bits = _tables(levels, cells, nodes, room, starts, shifts)
-    size = members.size
-    capacity = 64
-    while capacity < 2 * size:
-        capacity *= 2
-    direct = bits <= 16 and (1 << bits) <= 4 * capacity
-    if direct:
-        capacity = 1 << bits
-    packed, slots, words, first, sums = room.packed, room.slots, room.words, room.first, room.sums
+    factors = np.empty(columns, np.uint64)
+    combinations = _tables(levels, cells, nodes, room, starts, factors)
     # Words first: where it cannot be foretold whether a key is the first of its group, less is done in vain.
-    for i in range(size):
+    for i in range(members.size):
         key = members[i]
         word = np.uint64(0)
         for c in range(columns):
-            word |= room.tables[starts[c] + codes[key, c]] << shifts[c]
-        packed[i] = word
+            word += room.tables[starts[c] + codes[key, c]] * factors[c]
+        room.packed[i] = word
+    if combinations <= min(room.records.size, _DENSE * members.size):
+        return _group_few(members, weights, room, int(combinations))
+    return _group_many(members, weights, room)
+
+
+@inner
+def _group_few(members, weights, room, combinations):
+    """Group by words that are below a small number: count each, then list those that occur."""
+    packed, records, key_of, first, sums = room.packed, room.records, room.key_of, room.first, room.sums
+    for i in range(members.size):
+        word = packed[i]
+        records[word] += weights[i]
+        key_of[word] = members[i]
+    groups = 0
+    for word in range(combinations):
+        # What does not occur is written over by what comes next.
+        first[groups] = key_of[word]
+        sums[groups] = records[word]
+        groups += records[word] > 0
+        records[word] = 0
+    return groups
+
+
+@inner
+def _group_many(members, weights, room):
+    """Group by words through a hash table."""
+    packed, slots, words, first, sums = room.packed, room.slots, room.words, room.first, room.sums
+    capacity = 64
+    while capacity < 2 * members.size:
+        capacity *= 2
     for slot in range(capacity):
         slots[slot] = -1
     mask = np.uint64(capacity - 1)
     groups = 0
-    for i in range(size):
+    for i in range(members.size):
         word = packed[i]
-        slot = word
-        if not direct:
-            slot = slot_of(word, mask)
-            while slots[slot] >= 0 and words[slots[slot]] != word:
-                slot = (slot + np.uint64(1)) & mask
+        slot = slot_of(word, mask)
+        while slots[slot] >= 0 and words[slots[slot]] != word:
+            slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
         if group < 0:
             group = groups
@@ -270,8 +300,8 @@ def _group(levels, codes, members, weights, cells, nodes, room):
 
 
 @inner
-def _tables(levels, cells, nodes, room, starts, shifts):
-    """Find or make the packed cells of every column of codes; return the bits of all together."""
+def _tables(levels, cells, nodes, room, starts, factors):
+    """Find or make the numbered cells of every column of codes; return how many combinations there may be."""
     counts = nodes.counts
     needed = 0
     for c in range(starts.size):
@@ -285,7 +315,8 @@ def _tables(levels, cells, nodes, room, starts, shifts):
         for place in range(room.table_of.size):
             room.table_of[place] = -1
         counts[_TABLES] = 0
-    bits = 0
+    factor = np.uint64(1)
+    combinations = 1.0
     for c in range(starts.size):
         place = starts[c]
         if room.table_of[place] < 0:
@@ -293,25 +324,28 @@ def _tables(levels, cells, nodes, room, starts, shifts):
             counts[_TABLES] += cells.columns[c, 1]
             _fill_table(c, levels, cells, room.tables, room.table_of[place])
         starts[c] = room.table_of[place]
-        shifts[c] = bits
+        factors[c] = factor
         for j in range(cells.columns[c, 0], cells.columns[c + 1, 0]):
-            bits += cells.levels[cells.attributes[j, 0] + levels[j], 1]
-    return bits
+            count = cells.levels[cells.attributes[j, 0] + levels[j], 1]
+            factor *= np.uint64(count)
+            combinations *= count
+    return combinations
 
 
 @inner
 def _fill_table(column, levels, cells, tables, start):
-    """Pack the cells of the attributes of one column of codes, the last in the lowest bits."""
+    """Give each code of a column the number of its combination of cells."""
     first, last = cells.columns[column, 0], cells.columns[column + 1, 0]
     for code in range(cells.columns[column, 1]):
         rest = code
         word = np.uint64(0)
+        factor = np.uint64(1)
         for j in range(last - 1, first - 1, -1):
             rank = rest % cells.attributes[j, 1]
             rest //= cells.attributes[j, 1]
             level = cells.attributes[j, 0] + levels[j]
-            cell = cells.cells[cells.levels[level, 0] + rank]
-            word = (word << np.uint64(cells.levels[level, 1])) | np.uint64(cell)
+            word += factor * np.uint64(cells.cells[cells.levels[level, 0] + rank])
+            factor *= np.uint64(cells.levels[level, 1])
         tables[start + code] = word
 
 

@@ -46,8 +46,8 @@ class Cells(NamedTuple):
     attributes
         int64[attributes, 2]: the place of the lowest level in `levels`, and the number of ranks, 1 or more.
     levels
-        int64[..., 3] for each level of each attribute: where its cells start, how many bits they take, and
-        whether one of them is ``*``.
+        int64[..., 3] for each level of each attribute: where its cells start, how many they are, and whether
+        one of them is ``*``.
     columns
         int64[columns + 1, 3] for each column of codes: its first attribute, its codes, and where its
         combinations of levels start.
@@ -74,13 +74,13 @@ class Nodes(NamedTuple):
     shape, strides
         int64[attributes].
     order
-        int64[nodes]: the most promising first.
+        int64[nodes]: the most promising first; those that are not settled come to the front.
     dead
         bool[nodes]: settled.
     least
         float64[nodes]: what a node cannot fall below.
-    below
-        int32[nodes]: scratch.
+    around
+        int32[1, nodes] or int32[2, nodes]: scratch; see `choose_nodes`.
     plan
         int64[..., 2]: nodes that come next, and how many others are to be made of each; 0 where it is to be
         judged.
@@ -95,7 +95,7 @@ class Nodes(NamedTuple):
     order: Whole
     dead: Truth
     least: Real
-    below: NDArray[np.int32]
+    around: NDArray[np.int32]
     plan: Whole
     counts: Whole
     best: Real
@@ -175,10 +175,12 @@ class Room(NamedTuple):
     Attributes
     ----------
     tables, table_of
-        Tables of packed cells that were made, and where the one of each combination of levels stands; -1
+        Tables of numbered cells that were made, and where the one of each combination of levels stands; -1
         where there is none.
     packed
         The cells of each key that is grouped, as one number.
+    records, key_of
+        Where there are few combinations of cells: the records and one key of each; 0 records between nodes.
     slots, words
         Of the hash table.
     first, sums
@@ -188,6 +190,8 @@ class Room(NamedTuple):
     tables: NDArray[np.uint64]
     table_of: Whole
     packed: NDArray[np.uint64]
+    records: Whole
+    key_of: NDArray[np.int32]
     slots: NDArray[np.int32]
     words: NDArray[np.uint64]
     first: NDArray[np.int32]
@@ -203,8 +207,10 @@ class Kept(NamedTuple):
         One key and the records of each group, those of one node after the other, and where each node starts.
     levels
         uint64[nodes, words]: the levels of each node, packed.
+    ranked
+        int32[nodes]: the places of the nodes, the fewest groups first.
     refused
-        The same of nodes that join too few groups to be worth keeping.
+        The same as levels, of nodes that join too few groups to be worth keeping.
     fields, guards
         int64[attributes, 2] and uint64[words]: the word and the bit where each level starts, and the bits
         above all levels.
@@ -214,6 +220,7 @@ class Kept(NamedTuple):
     weights: Whole
     start: Whole
     levels: NDArray[np.uint64]
+    ranked: NDArray[np.int32]
     refused: NDArray[np.uint64]
     fields: Whole
     guards: NDArray[np.uint64]

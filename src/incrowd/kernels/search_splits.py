@@ -12,6 +12,9 @@ __all__ = ["raise_below"]
 _EXACT, _STEPS, _BINS = 64, 8, 384
 """Numbers of parts with a bin of their own, bins for every doubling beyond, and how many bins there are."""
 
+_HOPE = 0.5
+"""The share of the best score that a better one to come is not expected to fall below."""
+
 
 @inner
 def raise_below(levels, sums, given, nodes):
@@ -28,24 +31,44 @@ def raise_below(levels, sums, given, nodes):
     if not costs.by_class and not 0 < costs.square * limit.rows <= costs.suppressed:
         return
     small, large, most = _in_bins(sums, costs, limit)
+    # The more parts, the less is known; so only nodes of few parts are told something that may settle them.
+    reach = 1.0
+    while reach <= most and _score(reach, small, large, given) >= _HOPE * nodes.best[0]:
+        reach = reach + 1.0 if reach < _EXACT else reach * 2.0 ** (1.0 / _STEPS)
+    if reach == 1.0:
+        return
+    if reach > most:
+        reach = np.inf
     parts = given.cells.parts
-    at, bottom = np.empty(levels.size, np.int64), np.zeros(levels.size, np.int64)
+    low = np.empty(levels.size, np.int64)
+    for j in range(levels.size):
+        low[j] = levels[j]
+        while low[j] > 0 and parts[j, low[j] - 1, levels[j]] < reach:
+            low[j] -= 1
+    at = np.empty(levels.size, np.int64)
     last = levels.size - 1
-    run = first_run(at, bottom, nodes.strides)
+    run = first_run(at, low, nodes.strides)
     while run >= 0:
         others = 1.0
         for j in range(last):
             others *= parts[j, at[j], levels[j]]
-        for level in range(levels[last] + 1):
-            many = min(others * parts[last, level, levels[last]], most)
-            place = _bin(many)
-            if costs.by_class:
-                classes = small[place] + many * large[place]
-                score = costs.record * limit.kept / max(classes, 1.0)
-            else:
-                score = small[place] + large[place] / many if many >= 2 else 0.0
-            nodes.least[run + level] = max(nodes.least[run + level], score)
-        run = next_run(at, bottom, levels, nodes.strides, run)
+        for level in range(low[last], levels[last] + 1):
+            many = others * parts[last, level, levels[last]]
+            if many < reach:
+                node = run + level - low[last]
+                score = _score(min(many, most), small, large, given)
+                nodes.least[node] = max(nodes.least[node], score)
+        run = next_run(at, low, levels, nodes.strides, run)
+
+
+@inner
+def _score(parts, small, large, given):
+    """Return what a node loses at least if each class falls into so many parts."""
+    place = _bin(parts)
+    if given.costs.by_class:
+        return given.costs.record * given.limit.kept / max(small[place] + parts * large[place], 1.0)
+    # What does not fall apart is the node itself.
+    return small[place] + large[place] / max(parts, 2.0)
 
 
 @inner
@@ -69,11 +92,13 @@ def _in_bins(sums, costs, limit):
         The most parts that a group has room for.
     """
     small, large = np.zeros(_BINS + 1), np.zeros(_BINS + 1)
-    most = 1
-    if not costs.by_class:
-        small[1] = costs.suppressed * limit.before
+    most, gone = 1, 0
     for group in range(sums.size):
         size = sums[group]
+        # Most groups of most nodes are small, and a division takes longer than all else.
+        if size < limit.least:
+            gone += size
+            continue
         room = size // limit.least
         most = max(most, room)
         place = _bin(float(room))
@@ -82,11 +107,11 @@ def _in_bins(sums, costs, limit):
             large[place] += 1.0
             continue
         squares = costs.square * float(size) * size
-        if room == 0:
-            small[1] += costs.suppressed * float(size)
-        elif room > 1 or 2 * size <= limit.rows:
+        if room > 1 or 2 * size <= limit.rows:
             small[place + 1] += squares / room
             large[place] += squares
+    if not costs.by_class:
+        small[1] += costs.suppressed * float(limit.before + gone)
     for place in range(_BINS):
         small[place + 1] += small[place]
     for place in range(_BINS - 1, -1, -1):

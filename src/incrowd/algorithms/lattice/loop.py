@@ -32,6 +32,9 @@ _MOST = 256
 _TABLES = 2**20
 """Entries of tables of packed cells that are kept, 8 bytes each."""
 
+_DIRECT = 2**16
+"""Combinations of cells up to which all are counted, 12 bytes each."""
+
 _KEPT_NODES = 4096
 _KEPT_GROUPS = 2**24
 """Nodes whose groups are kept, and groups of all together, 12 bytes each."""
@@ -51,7 +54,7 @@ class Loop:
         The nodes.
     order, dead, scores
         int64, bool and float64[nodes]: the nodes, the most promising first; which are settled; and what each
-        cannot fall below. The search writes the last two.
+        cannot fall below. The search writes all three.
     """
 
     def __init__(
@@ -65,9 +68,11 @@ class Loop:
         self._lattice = lattice
         self._given = given
         shape = np.array(lattice.shape, np.int64)
-        below, plan = np.empty(lattice.size, np.int32), np.zeros((3 * _CHOSEN, 2), np.int64)
+        around = np.empty((2 if given.costs.by_class else 1, lattice.size), np.int32)
+        plan = np.zeros((3 * _CHOSEN, 2), np.int64)
         counts, best = np.zeros(COUNTS, np.int64), np.array([np.inf])
-        self._nodes = Nodes(shape, lattice.strides, order, dead, scores, below, plan, counts, best)
+        counts[ALIVE] = lattice.size
+        self._nodes = Nodes(shape, lattice.strides, order, dead, scores, around, plan, counts, best)
         self._room = _room(len(given.keys.each), given.cells)
         self._kept = _kept(len(given.keys.each), shape)
         self._found = Found(np.zeros((_MOST, 6), np.int64), np.zeros((_MOST, 3)))
@@ -131,14 +136,14 @@ def _flat(cells: LevelCells, lattice: Lattice, columns: list[list[int]]) -> Cell
     sizes = [max(len(of_level[0]), 1) for of_level in cells.cells]
     flat = [cells.cells[j][level] for j, level in every]
     stars = [cells.stars[j][level] for j, level in every]
-    bits = [(cells.counts[j][level] - 1).bit_length() for j, level in every]
+    counts = [cells.counts[j][level] for j, level in every]
     starry = [bool(each.any()) for each in stars]
     codes = [prod(sizes[j] for j in column) for column in columns]
     combinations = [prod(lattice.shape[j] for j in column) for column in columns]
     ends = [column[0] for column in columns] + [len(sizes)], [*codes, 0], _starts(combinations)
     return Cells(
         attributes=np.column_stack((_starts(lattice.shape)[:-1], sizes)).astype(np.int64),
-        levels=np.column_stack((_starts([len(each) for each in flat])[:-1], bits, starry)).astype(np.int64),
+        levels=np.column_stack((_starts([len(each) for each in flat])[:-1], counts, starry)).astype(np.int64),
         columns=np.column_stack(ends).astype(np.int64),
         cells=np.concatenate(flat),
         stars=np.concatenate(stars),
@@ -175,11 +180,12 @@ def _room(keys: int, cells: Cells) -> Room:
         tables=np.empty(max(int(cells.columns[:, 1].sum()), min(whole, _TABLES)), np.uint64),
         table_of=np.full(int(combinations[-1]), -1, np.int64),
         packed=np.empty(max(keys, 1), np.uint64),
-        # Few cells are looked up directly, in four times as many slots at most.
-        slots=np.empty(4 * slots, np.int32),
+        records=np.zeros(_DIRECT, np.int64),
+        key_of=np.empty(_DIRECT, np.int32),
+        slots=np.empty(slots, np.int32),
         words=np.empty(max(keys, 1), np.uint64),
-        first=np.empty(max(keys, 1), np.int32),
-        sums=np.empty(max(keys, 1), np.int64),
+        first=np.empty(keys + 1, np.int32),
+        sums=np.empty(keys + 1, np.int64),
     )
 
 
@@ -192,6 +198,7 @@ def _kept(keys: int, shape: NDArray[np.int64]) -> Kept:
         weights=np.empty(groups, np.int64),
         start=np.zeros(_KEPT_NODES + 1, np.int64),
         levels=np.zeros((_KEPT_NODES, len(guards)), np.uint64),
+        ranked=np.empty(_KEPT_NODES, np.int32),
         refused=np.zeros((_REFUSED, len(guards)), np.uint64),
         fields=fields,
         guards=guards,
