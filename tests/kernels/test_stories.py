@@ -7,17 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.kernels.grouping import group_members
-from incrowd.kernels.stories import number_apart, tell_apart
+from incrowd.kernels.stories import first_apart, number_apart, tell_apart
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**63)), max_size=60))
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2**63)), max_size=300))
 def test_items_are_numbered_class_by_class(pairs):
     group = np.array([pair[0] for pair in pairs], np.int32)
     items = np.array([pair[1] for pair in pairs], np.uint64)
-    ids, first, many = number_apart(*group_members(group, 6), items)
-    assert len(set(pairs)) == many == int(first.sum())
-    assert sorted(ids[first].tolist()) == list(range(many))
-    assert len(set(zip(pairs, ids.tolist(), strict=True))) == many
+    classes = group_members(group, 6)
+    ids = number_apart(*classes, items)
+    first = first_apart(*classes, items)
+    # The first of each class and item, class by class, has a number of its own, and larger ones follow.
+    assert [pairs[place] for place in first] == sorted(dict.fromkeys(pairs), key=lambda pair: pair[0])
+    assert (np.diff(ids[first]) > 0).all()
+    assert not len(pairs) or 0 <= ids.min() <= ids.max() < len(pairs)
+    assert len(set(zip(pairs, ids.tolist(), strict=True))) == len(first)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 5), st.integers(0, 3)), max_size=60))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from incrowd.algorithms.base import SearchProblem, all_hold
 from incrowd.algorithms.local import LocalAlgorithm
@@ -120,6 +120,21 @@ class Mondrian(LocalAlgorithm):
         return _Search(self, problem).run()
 
 
+class _Runs(NamedTuple):
+    """Runs of keys: where each begins and ends, and its records; int64[runs] each."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    totals: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Runs]) -> _Runs:
+        """Return the runs of all parts, one after the other."""
+        import numpy as np
+
+        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
 class _Search:
     """The state of one search: keys in an order in which every partition is a run."""
 
@@ -180,12 +195,11 @@ class _Search:
             open_ = (totals >= 2 * self.least) & (stops - starts > 1) & (not deep)
             closed = [starts[~open_]]
             done += int((stops - starts)[~open_].sum())
-            starts, stops, uncut = self._level(starts[open_], stops[open_], totals[open_])
+            (starts, stops, totals), uncut = self._level(starts[open_], stops[open_], totals[open_])
             closed.append(uncut[0])
             done += int((uncut[1] - uncut[0]).sum())
             # What a level closes stands in the table from left to right as it stands in the queue.
             finished.append(np.sort(np.concatenate(closed)))
-            totals = self._sums(starts, stops)
             self.problem.progress.advance(done, self.frequency.keys)
             depth += 1
         by_queue = np.concatenate(finished)
@@ -212,8 +226,8 @@ class _Search:
 
     def _level(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Cut every partition once: starts and stops of the parts, and of what could not be cut."""
+    ) -> tuple[_Runs, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Cut every partition once: the parts, and starts and stops of what could not be cut."""
         import numpy as np
 
         from incrowd.kernels import few, partition
@@ -232,7 +246,7 @@ class _Search:
                 order_by_gain, _work(starts, stops), self.keys, parts, self.axes, self.target.keys, values,
                 self.least,
             )  # fmt: skip
-        part_starts, part_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        found = [_Runs(*np.zeros((3, 0), np.int64))]
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(parts.starts):
             work = _work(parts.starts, parts.stops)
@@ -244,15 +258,10 @@ class _Search:
             uncut_starts.append(parts.starts[none])
             uncut_stops.append(parts.stops[none])
             parts = parts.picked(~none)
-            cut, begins, ends = self._carry_out(parts)
-            part_starts.append(begins)
-            part_stops.append(ends)
+            cut, sides = self._carry_out(parts)
+            found.append(sides)
             parts = parts.picked(~cut)
-        return (
-            np.concatenate(part_starts),
-            np.concatenate(part_stops),
-            (np.concatenate(uncut_starts), np.concatenate(uncut_stops)),
-        )
+        return _Runs.joined(found), (np.concatenate(uncut_starts), np.concatenate(uncut_stops))
 
     def _opened(
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], totals: NDArray[np.int64]
@@ -277,7 +286,7 @@ class _Search:
             binary=np.zeros(count, np.bool_),
         )
 
-    def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    def _carry_out(self, parts: Partitions) -> tuple[NDArray[np.bool_], _Runs]:
         """Make the proposed cuts whose sides satisfy the models: which, and the parts they give."""
         import numpy as np
 
@@ -285,7 +294,7 @@ class _Search:
         from incrowd.kernels.jit import over_ranges
 
         cut = np.zeros(len(parts.starts), np.bool_)
-        begins, finishes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        found = [_Runs(*np.zeros((3, 0), np.int64))]
         waiting = np.arange(len(parts.starts))
         while len(waiting):
             sides = _sides(parts, waiting)
@@ -299,39 +308,36 @@ class _Search:
             opens[1:] = ends[:-1]
             opens[first[:-1]] = sides.starts
             good = np.ones(len(waiting), np.bool_)
+            made = _Runs(opens, ends, self._sums(opens, ends))
             if self.checked:
-                holds, sizes = self._check(opens, ends)
-                over_ranges(partition.merge_failing, work, sides, sizes, holds, self.keys.groups)
+                holds = self._holds(made)
+                over_ranges(partition.merge_failing, work, sides, made.totals, holds, self.keys.groups)
                 good = sides.many == np.diff(first)
                 # Fewer sides are tried again, none at all gives the cut up.
                 good &= np.logical_and.reduceat(holds, first[:-1])
             kept = np.repeat(good, np.diff(first))
-            begins.append(opens[kept])
-            finishes.append(ends[kept])
+            found.append(_Runs(*(each[kept] for each in made)))
             cut[waiting[good]] = True
             parts.many[waiting] = sides.many
             waiting = waiting[~good & (sides.many > 0)]
-        return cut, np.concatenate(begins), np.concatenate(finishes)
+        return cut, _Runs.joined(found)
 
-    def _check(
-        self, starts: NDArray[np.int64], stops: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Judge runs of keys as classes: verdicts and sizes."""
+    def _holds(self, runs: _Runs) -> NDArray[np.bool_]:
+        """Say which runs of keys satisfy the models as classes."""
         import numpy as np
 
         from incrowd.kernels import partition
         from incrowd.kernels.jit import over_ranges
         from incrowd.table.classes import EquivalenceClasses
 
-        sizes = self._sums(starts, stops)
-        holds = np.ones(len(sizes), np.bool_)
-        open_ = sizes < (np.inf if self.certain is None else self.certain)
-        starts, stops = starts[open_], stops[open_]
+        holds = np.ones(len(runs.totals), np.bool_)
+        open_ = runs.totals < (np.inf if self.certain is None else self.certain)
+        starts, stops = runs.starts[open_], runs.stops[open_]
         indptr = _work(starts, stops)
         members = np.empty(indptr[-1], np.int64)
         over_ranges(partition.gather, indptr, starts, self.keys.numbers, indptr, members)
         holds[open_] = all_hold(self.checked, EquivalenceClasses(self.frequency, indptr, members))
-        return holds, sizes
+        return holds
 
 
 def _sides(parts: Partitions, waiting: NDArray[np.int64]) -> Sides:

@@ -13,7 +13,7 @@ from incrowd.io.frames import without_negative_zero
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import narwhals as nw
@@ -78,6 +78,7 @@ class MemoryEngine(Engine):
         """Count the rows; see `Engine.count`."""
         import numpy as np
 
+        from incrowd.kernels.jit import at_once
         from incrowd.table.frequency import FrequencyTable
 
         schema.check_columns(self._names)
@@ -100,12 +101,10 @@ class MemoryEngine(Engine):
         read += [(encoded[each.name], each, None) for each in schema.sensitive]
         named = list(dict.fromkeys(names for names in (schema.person, schema.household) if names))
         # What takes longest begins first.
-        found = _on_cores(
+        found = at_once(
             rows,
-            [
-                *(partial(number_persons, self._all(names), names, schema.null_values) for names in named),
-                *(partial(_ranked, series, each, schema.null_values, kept) for series, each, kept in read),
-            ],
+            *(partial(number_persons, self._all(names), names, schema.null_values) for names in named),
+            *(partial(_ranked, series, each, schema.null_values, kept) for series, each, kept in read),
         )
         numbers, ranked = dict(zip(named, found, strict=False)), found[len(named) :]
         quasi, sensitive = ranked[: len(schema.quasi)], ranked[len(schema.quasi) :]
@@ -124,6 +123,7 @@ class MemoryEngine(Engine):
         import numpy as np
 
         from incrowd.io.frames import column_like, without_traces
+        from incrowd.kernels.jit import at_once
         from incrowd.recoding import SUPPRESSED
 
         rows = frequency.key_of_row("recoding a frame")
@@ -142,7 +142,7 @@ class MemoryEngine(Engine):
 
         tasks = [partial(texts_of, *pair) for pair in zip(schema.quasi, recoding.cells, strict=True)]
         names = [attribute.name for attribute in schema.quasi]
-        columns = dict(zip(names, _on_cores(len(rows), tasks), strict=True))
+        columns = dict(zip(names, at_once(len(rows), *tasks), strict=True))
         shown = {name: columns[name] if name in columns else self._frame[name] for name in released}
         return without_traces(self._frame, shown, made=columns)
 
@@ -305,15 +305,6 @@ def _is_suppressed(series: pl.Series) -> NDArray[np.bool_]:
     return (series.cast(pl.String) == SUPPRESSED).fill_null(value=False).to_numpy()
 
 
-def _on_cores(rows: int, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Return what tasks of the rows return; several run at once where there are many rows."""
-    from incrowd.kernels.jit import PARALLEL_FROM, each_on_a_core
-
-    if rows < PARALLEL_FROM:
-        return [task() for task in tasks]
-    return each_on_a_core(lambda task: task(), tasks)
-
-
 def _ranked(
     series: pl.Series, attribute: Attribute, null_values: tuple[str, ...], live: NDArray[np.bool_] | None
 ) -> tuple[Domain, NDArray[np.integer]]:
@@ -363,10 +354,12 @@ def number_persons(
             values = null_values_of(null_values).without(values)
         cleaned[f"{len(cleaned)}"] = values.fill_nan(None) if values.dtype.is_float() else values
     frame = pl.DataFrame(cleaned)
-    known = np.flatnonzero(frame.select(~pl.all_horizontal(pl.all().is_null())).to_series().to_numpy())
-    named = frame if len(known) == len(frame) else frame[known]
+    nobody = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    if not nobody.any():
+        return numbered(frame)[0]
+    known = np.flatnonzero(~nobody.to_numpy())
     numbers = np.full(len(frame), -1, np.int32)
-    numbers[known], _ = numbered(named)
+    numbers[known], _ = numbered(frame[known])
     return numbers
 
 

@@ -26,9 +26,9 @@ class SizeBin:
 
 def size_distribution(sizes: NDArray[np.int64]) -> tuple[SizeBin, ...]:
     """Sort classes into bins, given the size of each: int64[classes]."""
-    import numpy as np
+    from incrowd.kernels.counting import tally
 
-    return size_bins(*np.unique(sizes, return_counts=True))
+    return size_bins(*tally(sizes))
 
 
 def size_bins(sizes: NDArray[np.int64], counts: NDArray[np.integer]) -> tuple[SizeBin, ...]:

@@ -17,10 +17,12 @@ __all__ = [
     "class_sums",
     "compacted",
     "counts_per_key",
+    "entries_before",
     "picked",
     "room_for",
     "row_counts",
     "take_out",
+    "tally",
 ]
 
 
@@ -112,9 +114,7 @@ def class_counts(indptr: NDArray[np.int64], members: NDArray[np.int64], keys: Co
     values
         Number of possible codes.
     """
-    entries = np.zeros(len(members) + 1, np.int64)
-    np.cumsum(keys.indptr[members + 1] - keys.indptr[members], out=entries[1:])
-    work = entries[indptr]
+    work = entries_before(indptr, members, keys.indptr)
     if so_few(int(work[-1])):
         entries_of = picked(keys, members)
         return Counts(*few.class_counts(work, entries_of.codes, entries_of.counts, values))
@@ -194,6 +194,31 @@ def class_sums(
     if len(amounts):
         over_ranges(_sum, indptr, indptr, members, amounts, sums)
     return sums
+
+
+def entries_before(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the entries before those of each class's members: int64[classes + 1].
+
+    Parameters
+    ----------
+    entries
+        int64[keys + 1]: member c has the entries ``entries[c] .. entries[c + 1] - 1``.
+    """
+    before = np.zeros(len(indptr), np.int64)
+    np.cumsum(class_sums(indptr, members, np.diff(entries)), out=before[1:])
+    return before
+
+
+def tally(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count how often each number occurs: the distinct ones, ascending, and how often. None is negative."""
+    if int(numbers.max(initial=0)) > 4 * len(numbers):
+        distinct, times = np.unique(numbers, return_counts=True)
+        return distinct, times
+    times = np.bincount(numbers)
+    distinct = np.flatnonzero(times)
+    return distinct, times[distinct]
 
 
 def counts_per_key(

@@ -159,6 +159,8 @@ def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: i
 
     The parameters are those of `group_columns`.
     """
+    if len(columns) == 1 and columns[0].dtype.itemsize * 8 == _WORD:
+        return columns[0].astype(np.uint64, copy=False)
     word = np.zeros(rows, np.uint64)
     used = 0
     waiting: list[tuple[NDArray[np.integer], int]] = []

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from incrowd.progress import check
 
-__all__ = ["compiled", "each_on_a_core", "inner", "over_ranges", "so_few", "thread_count"]
+__all__ = ["at_once", "compiled", "each_on_a_core", "inner", "over_ranges", "so_few", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -132,7 +132,7 @@ def over_ranges(kernel: Callable[..., Any], work: NDArray[np.int64], *arguments:
 def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """Return ``work(item)`` of every item; `work` spends its time in kernels, and has one core to itself."""
     threads = thread_count()
-    if threads == 1 or len(items) < 2:
+    if threads == 1 or len(items) < 2 or _alone.get():
         return [work(item) for item in items]
     # Were work to wait for threads that wait for it, none would end.
     before = _alone.set(True)
@@ -147,6 +147,13 @@ def each_on_a_core(work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return [first, *_results(tasks)]
     finally:
         _alone.reset(before)
+
+
+def at_once(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
+    """Return what tasks of the rows return; each has a core to itself where there are many rows."""
+    if rows < PARALLEL_FROM:
+        return [task() for task in tasks]
+    return each_on_a_core(lambda task: task(), tasks)
 
 
 def _results(tasks: Sequence[Future[R]]) -> list[R]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.counting import Counts, class_sums, compacted, room_for, take_out
+from incrowd.kernels.counting import Counts, compacted, entries_before, room_for, take_out
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.met import is_new, mask_of, table_of, tables_of
 
@@ -23,6 +23,10 @@ __all__ = [
     "most_distinct",
     "worst_of_items",
 ]
+
+
+_SMALL = 8
+"""Entries of a key that are looked through sooner than looked up."""
 
 
 class Entries(NamedTuple):
@@ -41,8 +45,19 @@ def _first(start, stop, indptr, members, entries, work, first, found):
     offsets, items, many = entries
     slots = tables_of(start, stop, work, many)
     for group in range(start, stop):
-        mask = mask_of(work[group + 1] - work[group], many)
         distinct = 0
+        if indptr[group + 1] - indptr[group] == 1 and work[group + 1] - work[group] <= _SMALL:
+            # Few entries of one key lie next to each other, and are looked through sooner than looked up.
+            base = offsets[members[indptr[group]]]
+            for entry in range(base, base + work[group + 1] - work[group]):
+                new = True
+                for before in range(base, entry):
+                    new &= items[before] != items[entry]
+                first[entry] = new
+                distinct += new
+            found[group] = distinct
+            continue
+        mask = mask_of(work[group + 1] - work[group], many)
         for position in range(indptr[group], indptr[group + 1]):
             key = members[position]
             for entry in range(offsets[key], offsets[key + 1]):
@@ -249,7 +264,7 @@ def first_entries(
     first = np.zeros(len(entries.items), np.bool_)
     found = np.zeros(len(indptr) - 1, np.int64)
     if len(first):
-        work = _work(indptr, members, entries.indptr)
+        work = entries_before(indptr, members, entries.indptr)
         over_ranges(_first, work, indptr, members, entries, work, first, found)
     return first, found
 
@@ -356,7 +371,7 @@ def distinct_entries(
     listed
         int32[...]: what is told of class c is ``listed[indptr[c]:indptr[c + 1]]``.
     """
-    work = _work(indptr, members, entries.indptr)
+    work = entries_before(indptr, members, entries.indptr)
     room, found = np.empty(work[-1], np.int32), np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_gather, work, (indptr, members, work), entries, told, room, found)
     ends = np.zeros(len(indptr), np.int64)
@@ -420,8 +435,8 @@ def add_distinct(
     values
         Number of possible codes.
     """
-    work = _work(indptr, members, entries.indptr)
-    both = work + _work(indptr, members, keys.indptr)
+    work = entries_before(indptr, members, entries.indptr)
+    both = work + entries_before(indptr, members, keys.indptr)
     sparse = room_for(both, values)
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_add, both, (indptr, members, work), keys, entries, codes, values, (sparse, found))
@@ -440,17 +455,8 @@ def most_distinct(
 
     The parameters are those of `add_distinct`.
     """
-    work = _work(indptr, members, entries.indptr)
-    both = work + _work(indptr, members, keys.indptr)
+    work = entries_before(indptr, members, entries.indptr)
+    both = work + entries_before(indptr, members, keys.indptr)
     most = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_most, both, (indptr, members, work), keys, entries, codes, values, most)
     return most
-
-
-def _work(
-    indptr: NDArray[np.int64], members: NDArray[np.int64], entries: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Entries before each class: int64[classes + 1]."""
-    work = np.zeros(len(indptr), np.int64)
-    np.cumsum(class_sums(indptr, members, np.diff(entries)), out=work[1:])
-    return work

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from incrowd.kernels.jit import compiled, inner, over_ranges
 from incrowd.kernels.met import mask_of, slot_for, tables_of
 
-__all__ = ["ToldRows", "number_apart", "tell_apart"]
+__all__ = ["ToldRows", "first_apart", "number_apart", "tell_apart"]
 
 _ENDLESS = 1 << 62
 """Words may be any, so no table has a slot for each of them."""
 
-_SMALL = 8
+_SMALL = 32
 """Members of a group that are looked through sooner than looked up."""
 
 _NOWHERE, _ALONE, _UNLIKE = 1, 2, 3
@@ -40,26 +40,25 @@ class ToldRows(NamedTuple):
 
 
 @inner
-def _room(start, stop, indptr):
-    """Make room for the words of any one of some groups, for the first place of each, and for a table."""
+def _most(start, stop, indptr):
     most = 0
     for group in range(start, stop):
         most = max(most, indptr[group + 1] - indptr[group])
-    filled, held = tables_of(start, stop, indptr, _ENDLESS)
-    return np.empty(most, np.uint64), np.empty(most, np.int64), filled, held
+    return most
 
 
 @inner
-def _lead(size, group, room):
-    """Write down for each of the own words of a group the place of the first that is the same."""
-    own, leader, filled, held = room
+def _lead(group, size, own, lead, slots):
+    """Write down for each of the own items of a group the place of the first that is the same."""
     if size <= _SMALL:
         for place in range(size):
-            first = 0
-            while own[first] != own[place]:
-                first += 1
-            leader[place] = first
+            item, first = own[place], place
+            # Nothing leaves the loop early, so nothing has to be guessed.
+            for before in range(place - 1, -1, -1):
+                first = before if own[before] == item else first
+            lead[place] = first
         return
+    filled, held = slots
     mask = mask_of(size, _ENDLESS)
     for place in range(size):
         slot = slot_for(own[place]) & mask
@@ -68,57 +67,66 @@ def _lead(size, group, room):
         if filled[slot] != group:
             filled[slot] = group
             held[slot] = place
-        leader[place] = held[slot]
+        lead[place] = held[slot]
 
 
 @compiled
-def _number(indptr, members, items, ids, first):
-    filled, held = tables_of(0, indptr.size - 1, indptr, _ENDLESS)
-    found = 0
-    for group in range(indptr.size - 1):
-        mask = mask_of(indptr[group + 1] - indptr[group], _ENDLESS)
-        for position in range(indptr[group], indptr[group + 1]):
-            member = members[position]
-            slot = slot_for(items[member]) & mask
-            while filled[slot] == group and items[held[slot]] != items[member]:
-                slot = (slot + 1) & mask
-            if filled[slot] == group:
-                ids[member] = ids[held[slot]]
-            else:
-                filled[slot] = group
-                held[slot] = member
-                first[member] = True
-                ids[member] = found
-                found += 1
-    return found
+def _lead_all(start, stop, indptr, members, items, leader):
+    # Members of a group lie apart. Cores that wrote to them would wait for each other, so what is found
+    # stands in the order of the groups.
+    most = _most(start, stop, indptr)
+    own, lead = np.empty(most, np.uint64), np.empty(most, np.int64)
+    slots = tables_of(start, stop, indptr, _ENDLESS)
+    for group in range(start, stop):
+        base = indptr[group]
+        size = indptr[group + 1] - base
+        for place in range(size):
+            own[place] = items[members[base + place]]
+        _lead(group, size, own, lead, slots)
+        for place in range(size):
+            leader[base + place] = base + lead[place]
 
 
 @compiled
-def _tell(start, stop, indptr, members, words, keys, kinds):
-    # Rows of one person lie apart, so cores that wrote to them would wait for each other.
-    room = _room(start, stop, indptr)
-    own, leader = room[0], room[1]
+def _tell(start, stop, indptr, members, words, nowhere, kinds):
+    most = _most(start, stop, indptr)
+    own, lead = np.empty(most, np.uint64), np.empty(most, np.int64)
+    slots = tables_of(start, stop, indptr, _ENDLESS)
     for group in range(start, stop):
         base = indptr[group]
         size = indptr[group + 1] - base
         for place in range(size):
             own[place] = words[members[base + place]]
-        _lead(size, group, room)
+        _lead(group, size, own, lead, slots)
         live = 0
         for place in range(size):
-            if leader[place] == place:
-                known = keys[members[base + place]] >= 0
-                kinds[base + place] = _ALONE if known else _NOWHERE
-                live += known
+            leads = lead[place] == place
+            kinds[base + place] = _ALONE * leads
+            live += leads
+        if nowhere.size:
+            for place in range(size):
+                if lead[place] == place and nowhere[members[base + place]]:
+                    kinds[base + place] = _NOWHERE
+                    live -= 1
         if live > 1:
             for place in range(base, base + size):
                 if kinds[place] == _ALONE:
                     kinds[place] = _UNLIKE
 
 
+def _leaders(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
+) -> NDArray[np.int32]:
+    """Find for each place in the list of members the place of the first of its class with the same item."""
+    leader = np.empty(len(members), np.int32)
+    # One kind of number is one kernel to compile.
+    over_ranges(_lead_all, indptr, indptr, members, items.astype(np.uint64, copy=False), leader)
+    return leader
+
+
 def number_apart(
     indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
-) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
+) -> NDArray[np.int32]:
     """Give the items of each class numbers: members of one class that have the same item have one number.
 
     Parameters
@@ -130,14 +138,22 @@ def number_apart(
 
     Returns
     -------
-    ids, first
-        int32[...] and bool[...]: the number of each member, and whether it is the first of its class that has
-        its item.
-    many
-        How many numbers there are.
+    int32[...]: the number of each member, below their count and with gaps; -1 for one of no class.
     """
-    ids, first = np.full(len(items), -1, np.int32), np.zeros(len(items), np.bool_)
-    return ids, first, int(_number(indptr, members, items, ids, first))
+    ids = np.full(len(items), -1, np.int32)
+    ids[members] = _leaders(indptr, members, items)
+    return ids
+
+
+def first_apart(
+    indptr: NDArray[np.int64], members: NDArray[np.int64], items: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Find the first member of each class for each of its items: int64[...], class by class.
+
+    The parameters are those of `number_apart`.
+    """
+    first: NDArray[np.int64] = members[_leaders(indptr, members, items) == np.arange(len(members))]
+    return first
 
 
 def tell_apart(
@@ -157,8 +173,11 @@ def tell_apart(
     keys
         int[rows]: the key of each row; negative for none.
     """
-    kinds = np.zeros(len(members), np.uint8)
-    over_ranges(_tell, indptr, indptr, members, words, keys, kinds)
+    nowhere = keys < 0
+    kinds = np.empty(len(members), np.uint8)
+    # Where each row has a key, none is looked up.
+    looked_up = nowhere if nowhere.any() else nowhere[:0]
+    over_ranges(_tell, indptr, indptr, members, words.astype(np.uint64, copy=False), looked_up, kinds)
     of_row = np.zeros(len(words), np.uint8)
     of_row[members] = kinds
     alone, unlike = np.flatnonzero(of_row == _ALONE), np.flatnonzero(of_row == _UNLIKE)

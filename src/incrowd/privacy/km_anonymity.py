@@ -158,7 +158,7 @@ class KMAnonymity(IdentityModel):
 
         counted = classes.counted
         assert counted.frequency.spread is not None
-        people = np.zeros(counted.frequency.spread.stories.many[0], np.bool_)
+        people = np.zeros(counted.frequency.spread.stories.people, np.bool_)
         weak = np.zeros(len(counted), np.bool_)
         if self.power == 1:
             return people, weak

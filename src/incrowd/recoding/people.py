@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,9 +52,8 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
         released = replace(released, persons=replace(persons, of_row=None))
     if frequency.people is None and sampling is None and homes is None:
         return released
-    key = _released_keys(released, frequency, recoding)
+    key, same_rows = _released_keys(released, frequency, recoding)
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
-    same_rows = _same_rows(released, frequency, key)
     if not (same_rows or _same_sizes(released, classes)):
         raise TableError(_OTHER)
     carried = replace(released, households=None if homes is None else homes.moved(key))
@@ -92,9 +92,8 @@ def carry_sensitive(
     """
     if len(released.sensitive) == len(frequency.sensitive):
         return released
-    classes = EquivalenceClasses.from_assignment(
-        frequency, _released_keys(released, frequency, recoding), released.keys
-    )
+    key, _ = _released_keys(released, frequency, recoding)
+    classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not _same_sizes(released, classes):
         raise TableError(_OTHER)
     there = {counts.name: counts for counts in released.sensitive}
@@ -117,8 +116,17 @@ def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
 
 def _released_keys(
     released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding
-) -> NDArray[np.int64]:
-    """Return the released key of each key: int64[keys], -1 for a suppressed one."""
+) -> tuple[NDArray[np.integer], bool]:
+    """Find the released key of each key, and whether both tables have the same rows in memory.
+
+    Returns
+    -------
+    key
+        int[keys], -1 for a suppressed one.
+    same_rows
+        Whether each row has a key before and the released key of that key. That is sooner looked at than what
+        follows from it for each class. False where rows are not in memory.
+    """
     cells = []
     starred = recoding.suppressed.copy()
     everywhere = np.ones(frequency.keys, np.bool_)
@@ -132,7 +140,7 @@ def _released_keys(
             everywhere &= np.array([label == "*" for label in labels], np.bool_)[positions][column.codes]
     kept = ~(starred | everywhere)
     found = _keys_of_rows(released, frequency, cells, kept)
-    return _keys_of_cells(released, cells, kept) if found is None else found
+    return (_keys_of_cells(released, cells, kept), False) if found is None else (found, True)
 
 
 def _keys_of_rows(
@@ -140,16 +148,18 @@ def _keys_of_rows(
     frequency: FrequencyTable,
     cells: list[NDArray[np.int64]],
     kept: NDArray[np.bool_],
-) -> NDArray[np.int64] | None:
+) -> NDArray[np.integer] | None:
     """Return the released key of each key by the rows that have both; None if the rows are not the same.
 
     Rows in memory tell it sooner than cells do, and the cells are held against it.
     """
+    from incrowd.kernels.jit import at_once
+
     before, after = frequency.row_keys, released.row_keys
     if before is None or after is None or len(before) != len(after):
         return None
     # Rows without a key have number -1, which picks the entry that is appended here.
-    found = np.full(frequency.keys + 1, -1, np.int64)
+    found = np.full(frequency.keys + 1, -1, np.int32)
     found[before] = after
     found[-1] = -1
     if not np.array_equal(found[before], after) or not np.array_equal(found[:-1] >= 0, kept):
@@ -157,11 +167,14 @@ def _keys_of_rows(
     found = found[:-1]
     if not released.keys:
         return found
-    for codes, column in zip(released.codes, cells, strict=True):
+    gone = ~kept
+
+    def same_cells(codes: NDArray[np.integer], column: NDArray[np.int64]) -> bool:
         # A key that is suppressed has number -1; what is looked up for it is no matter.
-        if not ((codes[found] == column) | ~kept).all():
-            return None
-    return found
+        return bool(((codes[found] == column) | gone).all())
+
+    columns = zip(released.codes, cells, strict=True)
+    return found if all(at_once(len(found), *(partial(same_cells, *each) for each in columns))) else None
 
 
 def _keys_of_cells(
@@ -189,18 +202,6 @@ def _keys_of_cells(
     found = np.full(len(kept), -1, np.int64)
     found[kept] = ids[released.keys :]
     return found
-
-
-def _same_rows(released: FrequencyTable, frequency: FrequencyTable, key: NDArray[np.int64]) -> bool:
-    """Say whether the rows of both tables are in memory, and have the same keys in the same order.
-
-    That is sooner looked at than what follows from it for each class.
-    """
-    before, after = frequency.row_keys, released.row_keys
-    if before is None or after is None:
-        return False
-    # Rows without a key have number -1, which picks the entry that is appended here.
-    return np.array_equal(np.append(key, -1)[before], after)
 
 
 def _same_sizes(released: FrequencyTable, classes: EquivalenceClasses) -> bool:

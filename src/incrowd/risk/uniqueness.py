@@ -130,9 +130,9 @@ def estimate_uniqueness(sizes: NDArray[np.int64], population: int, cells: float 
     Statistics 14(1), 1998; Dankar, El Emam, Neisa and Roffey, Estimating the re-identification risk of
     clinical data sets, BMC Medical Informatics and Decision Making 12:66, 2012.
     """
-    import numpy as np
+    from incrowd.kernels.counting import tally
 
-    distinct, times = np.unique(sizes, return_counts=True)
+    distinct, times = tally(sizes)
     records = int(sizes.sum())
     alone = int(times[distinct == 1].sum())
     zayatz = _zayatz(distinct, times, records, alone, population)

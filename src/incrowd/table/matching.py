@@ -248,7 +248,7 @@ def counts_by_number(
     assert spread is not None
     told = spread.stories
     pairs, first = group_columns(
-        [told.person, ranks[told.values[attribute]]], [told.many[0], size], len(told.person)
+        [told.person, ranks[told.values[attribute]]], [told.people, size], len(told.person)
     )
     keys = PerKey(counted.keys.indptr, ranks[counted.keys.codes], counted.keys.counts)
     entries = Entries(spread.indptr, pairs[spread.entry], len(first))

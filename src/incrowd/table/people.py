@@ -90,15 +90,15 @@ class PersonGroups(NamedTuple):
     @classmethod
     def of(cls, found: PersonRows) -> PersonGroups:
         """List everybody who is named."""
-        known = np.flatnonzero(found.person >= 0)
-        rows = np.ones(len(found.person), np.int64) if found.rows is None else found.rows
-        named = int(rows[known].sum())
-        unnamed = int(rows.sum()) - named
         many = int(found.person.max(initial=-1)) + 1
-        unknown = np.flatnonzero(found.person < 0)
         told = [*found.ranks, *(() if found.combination is None else (found.combination,))]
+        unknown = np.flatnonzero(found.person < 0)
+        rows = len(found.person) if found.rows is None else int(found.rows.sum())
+        amount = np.ones(len(unknown), np.int64) if found.rows is None else found.rows[unknown]
+        unnamed = int(amount.sum())
         listed = found
         if len(unknown):
+            known = np.flatnonzero(found.person >= 0)
             listed = PersonRows(
                 found.key[known],
                 found.person[known],
@@ -106,10 +106,10 @@ class PersonGroups(NamedTuple):
                 None if found.combination is None else found.combination[known],
             )
         alike = [
-            Alike(found.key[unknown], codes[unknown], rows[unknown])
+            Alike(found.key[unknown], codes[unknown], amount)
             for codes in told or [np.zeros(len(found.key), np.int32)]
         ]
-        return cls(listed, tuple(alike), many + unnamed, unnamed, named > many)
+        return cls(listed, tuple(alike), many + unnamed, unnamed, rows - unnamed > many)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +152,15 @@ class Stories(NamedTuple):
     person
         int32[stories]: number of the person.
     story
-        int32[stories]: number of the person with these sensitive values.
+        int32[stories]: number of the person with these sensitive values, below `stories`, with gaps.
     pairs
-        Per sensitive attribute int32[stories]: number of the person with this value.
+        Per sensitive attribute int32[stories]: number of the person with this value, as in `story`.
     values
         Per sensitive attribute int32[stories]: rank of the value.
     combination
         int32[stories]: which combination of all sensitive values it is; None where nobody asked.
-    many
-        How many numbers `person`, `story` and each of the `pairs` may have.
+    people
+        How many numbers `person` has; it has no gaps.
     every
         int32[stories]: the place of each story.
     """
@@ -170,7 +170,7 @@ class Stories(NamedTuple):
     pairs: tuple[NDArray[np.int32], ...]
     values: tuple[NDArray[np.int32], ...]
     combination: NDArray[np.int32] | None
-    many: tuple[int, ...]
+    people: int
     every: NDArray[np.int32]
 
 
@@ -228,23 +228,19 @@ class Spread:
         owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)
         ranked = tuple(ranks[order].astype(np.int32) for ranks in values)
         of_person = group_members(owner, people)
-        pairs, many = [], []
-        for ranks in ranked:
-            numbers, _, found = number_apart(*of_person, ranks)
-            pairs.append(numbers)
-            many.append(found)
-        story, stories = owner, people
+        pairs = [number_apart(*of_person, ranks) for ranks in ranked]
+        story = owner
         if len(pairs) == 1:
-            story, stories = pairs[0], many[0]
+            story = pairs[0]
         elif pairs:
-            story, _, stories = number_apart(*of_person, packed(ranked, sizes, len(order)))
+            story = number_apart(*of_person, packed(ranked, sizes, len(order)))
         told = Stories(
             owner,
             story,
             tuple(pairs),
             ranked,
             None if combination is None else combination[order].astype(np.int32),
-            (people, stories, *many),
+            people,
             np.arange(len(order), dtype=np.int32),
         )
         return cls(indptr, told.every, told, people)
@@ -257,12 +253,12 @@ class Spread:
     @cached_property
     def people_of_keys(self) -> Entries:
         """The people under each key."""
-        return self._entries(self.stories.person, self.stories.many[0])
+        return self._entries(self.stories.person, self.stories.people)
 
     @cached_property
     def stories_of_keys(self) -> Entries:
         """The people with their sensitive values under each key."""
-        return self._entries(self.stories.story, self.stories.many[1])
+        return self._entries(self.stories.story, len(self.stories.every))
 
     def pairs_of_keys(self, attribute: int) -> Entries:
         """Return the people with their value of one sensitive attribute under each key."""
@@ -270,7 +266,7 @@ class Spread:
         # Under one sensitive attribute a story is a value.
         if pairs is self.stories.story:
             return self.stories_of_keys
-        return self._entries(pairs, self.stories.many[2 + attribute])
+        return self._entries(pairs, len(self.stories.every))
 
     def values(self, attribute: int) -> NDArray[np.int32]:
         """Return the rank of each entry's value of a sensitive attribute: int32[entries]."""
@@ -284,9 +280,9 @@ class Spread:
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
         """Count the people who are told to have each value of a sensitive attribute: int64[size]."""
-        value = np.empty(self.stories.many[2 + attribute], np.int32)
+        value = np.full(len(self.stories.every), size, np.int32)
         value[self.stories.pairs[attribute]] = self.stories.values[attribute]
-        return np.bincount(value, minlength=size).astype(np.int64)
+        return np.bincount(value, minlength=size + 1)[:size].astype(np.int64)
 
     @property
     def combinations(self) -> NDArray[np.int32] | None:
@@ -328,7 +324,7 @@ class Spread:
         ends, entry = distinct_entries(indptr, members, self.stories_of_keys, self.entry)
         people = self.people
         if len(members) < len(self.indptr) - 1:
-            there = np.zeros(self.stories.many[0], np.bool_)
+            there = np.zeros(self.stories.people, np.bool_)
             there[self.stories.person[entry]] = True
             people = int(np.count_nonzero(there))
         return replace(self, indptr=ends, entry=entry, people=people)

@@ -21,7 +21,7 @@ from incrowd.jobs.distributed.people import nobody
 from incrowd.jobs.distributed.rows import FIGURES, rows_of
 from incrowd.jobs.people import PeopleFigures
 from incrowd.jobs.results import Results
-from incrowd.kernels.counting import counts_per_key
+from incrowd.kernels.counting import counts_per_key, tally
 from incrowd.privacy import ModelResult
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.domain import Domain
@@ -244,7 +244,7 @@ def check_part(shared: Any, table: Any) -> Any:
 
 def _sizes(sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Say how many classes have each size."""
-    found, many = np.unique(sizes, return_counts=True)
+    found, many = tally(sizes)
     return list(zip(found.tolist(), many.tolist(), strict=True))
 
 
