@@ -1,13 +1,18 @@
-"""What a record loses at least in a class of k records: what it has to lose with its nearest ones."""
+"""Bounds: what a record loses at least in a class of k records, and what a class far away must lose."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from incrowd.kernels.jit import compiled
+from incrowd.kernels.counting import Counts
+from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.keyed_classes import interval
 
-__all__ = ["least_costs"]
+__all__ = ["least_costs", "lost_of_pairs"]
+
+_OFTEN = 1.15 ** np.arange(-16, 24)
+"""How many times as often as in the table a value may occur in a class to be one of those looked at."""
 
 
 @compiled
@@ -49,3 +54,70 @@ def least_costs(start, stop, asked, points, cells, k, found):
                 held -= 1
                 records -= weights[held]
         found[place] = costs[held - 1]
+
+
+@compiled
+def _lost(start, stop, pairs, records, priors, often, limit, lost):
+    steps = often.size
+    told, held = np.empty(steps, np.int64), np.empty(steps, np.int64)
+    mass = np.empty(steps)
+    for group in range(start, stop):
+        told[:], held[:], mass[:] = 0, 0, 0.0
+        every = others = np.int64(0)
+        for entry in range(pairs.indptr[group], pairs.indptr[group + 1]):
+            every += pairs.counts[entry]
+            others += records.counts[entry]
+        for entry in range(pairs.indptr[group], pairs.indptr[group + 1]):
+            prior = priors[pairs.codes[entry]]
+            share = pairs.counts[entry] / every
+            step = 0
+            while step < steps and share > often[step] * prior:
+                step += 1
+            if step:
+                told[step - 1] += pairs.counts[entry]
+                held[step - 1] += records.counts[entry]
+                mass[step - 1] += prior
+        many = gone = most = np.int64(0)
+        reach = limit
+        for step in range(steps - 1, -1, -1):
+            many += told[step]
+            gone += held[step]
+            others -= held[step]
+            reach += mass[step]
+            if told[step] == 0 or reach >= 1:
+                continue
+            room = reach / (1 - reach) * others
+            # Rounded down, so that an error of rounding never makes it more.
+            least = np.int64(np.ceil((many - room) * (1 - 1e-9) - 1e-6))
+            # Where nobody may be left, all their records go.
+            most = np.maximum(most, gone if room * (1 + 1e-9) + 1e-6 < 1 else least)
+        lost[group] = most
+
+
+def lost_of_pairs(
+    pairs: Counts, records: Counts, priors: NDArray[np.float64], limit: float
+) -> NDArray[np.int64]:
+    """Bound how many records each class must lose so that no part of it has any values too often.
+
+    Let S be some values, P(S) their share of the table, and ``r = P(S) + limit``. In a part that is near
+    enough, S has at most the share r of its pairs. So S has at most r / (1 - r) times as many pairs there as
+    the other values, and these have at most as many as records. Parts together keep at most r / (1 - r) times
+    the other records of the class, and whoever is kept of S no part leaves out. All other pairs of S lose a
+    record each. Tried are the values that occur more than c times as often as in the table, for several c.
+
+    Parameters
+    ----------
+    pairs, records
+        People and records of each value in each class, the same values in both.
+    priors
+        float64[values]: the share of each value in the table.
+    limit
+        Largest sum, over the values that a class has too often, of how much more often it has them.
+
+    Returns
+    -------
+    int64[classes]
+    """
+    lost = np.zeros(len(pairs.indptr) - 1, np.int64)
+    over_ranges(_lost, pairs.indptr, pairs, records, priors, _OFTEN, limit, lost)
+    return lost

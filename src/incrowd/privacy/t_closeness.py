@@ -137,10 +137,8 @@ class TCloseness(SensitiveModel):
         In an order of values: let the share x of a class leave. The class is a mixture of what is kept, at
         most t away, and of what leaves, at most 1 away. So its distance d is at most (1 - x) t + x.
 
-        People do not add up. But let S be values that a class has too often. However the class is divided,
-        nobody who is kept with a value of S counts less often than in the class, and those with other values
-        count no more often than there are records. So at most c times these records can be kept of S, with
-        c = (P(S) + t) / (1 - P(S) - t), and all others lose a record each.
+        People do not add up. But however the class is divided, nobody who is kept counts less often than in
+        the class, and no more often than their records; see `lost_of_pairs`.
         """
         import numpy as np
 
@@ -185,27 +183,14 @@ class TCloseness(SensitiveModel):
         """Return how many records each class loses at least, where all values are equally far apart."""
         import numpy as np
 
-        rows = people.rows
-        assert rows is not None
-        counts, records = people.counts(attribute), rows.counts(attribute)
-        starts, none = counts.indptr[:-1], np.zeros(len(people), np.int64)
-        if not len(people) or not np.array_equal(counts.codes, records.codes):
-            return none
+        from incrowd.kernels.bounds import lost_of_pairs
+
+        assert people.rows is not None
+        pairs, records = people.counts(attribute), people.rows.counts(attribute)
+        if not np.array_equal(pairs.codes, records.codes):
+            return np.zeros(len(people), np.int64)
         totals = people.frequency.sensitive[attribute].totals
-        prior = (totals / totals.sum())[counts.codes]
-        share = counts.counts / np.repeat(people.occurrences(attribute), np.diff(counts.indptr))
-        often = share > prior
-        pairs, held, whole = (
-            np.add.reduceat(np.where(often, each, 0), starts)
-            for each in (counts.counts, records.counts, prior)
-        )
-        reach = whole + self.t + TOLERANCE
-        room, bounded = np.full(len(people), np.inf), reach < 1
-        room[bounded] = reach[bounded] / (1 - reach[bounded]) * (rows.sizes - held)[bounded]
-        # Rounded down, so that an error of rounding never makes it more.
-        least = np.maximum(np.ceil((pairs - room) * (1 - 1e-9) - 1e-6), 0)
-        least = np.where(room * (1 + 1e-9) + 1e-6 < 1, held, least)
-        return least.astype(np.int64)
+        return lost_of_pairs(pairs, records, totals / totals.sum(), self.t + TOLERANCE)
 
     def _values(self, classes: EquivalenceClasses, attribute: int) -> NDArray[np.float64] | NDArray[np.int64]:
         """Return the distance of each class to the whole table."""

@@ -176,7 +176,8 @@ class Explorer:
                 continue
             rolled = self._rolled(levels)
             before, after = len(rolled.below.keys), len(rolled.groups.keys)
-            if (before - after) * above > before * self._judge.effort:
+            saved = before - self._judge.kept_work * after
+            if saved * above > before * self._judge.effort:
                 self._memory.keep(levels, self._judge.counted(levels, rolled))
             else:
                 self._memory.refuse(levels)

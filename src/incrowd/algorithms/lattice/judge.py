@@ -98,6 +98,8 @@ class Judge:
         Whether models look at more than sizes, so that all that they look at is counted.
     effort
         How many times as long as grouping it takes to count what models look at, about.
+    kept_work
+        How many times the work of a key it is to count a group, about, where groups are made of groups.
     may_settle
         Whether a node that fails by far settles those below.
     least_people
@@ -126,7 +128,10 @@ class Judge:
         self._of_classes.sort(key=lambda model: not self._monotone(model).absorbing)
         self._of_table = [model for model in self._models if model.needs_table]
         self.counting = bool(self._of_classes or self._of_table or self.whole_people)
-        self.effort = 1 + self.counting + (self.counting and problem.frequency.people is not None)
+        by_people = self.counting and problem.frequency.people is not None
+        self.effort = 1 + self.counting + by_people
+        # Somebody's rows seldom fall in one of many groups, so many groups list nearly everybody again.
+        self.kept_work = 4 if by_people else 1
         self._describing = cells.people is not None or any(model.needs_cells for model in self._models)
         # Suppressing more never helps the nodes below.
         self.settles = all(
