@@ -265,12 +265,7 @@ def attack(  # noqa: PLR0913
     columns = COUNT.check(columns, "attack", "columns")
     neighbours = COUNT.check(neighbours, "attack", "neighbours")
     seed = SEED.check(seed, "attack", "seed")
-    unknown = [kind for kind in kinds or () if kind not in _KINDS]
-    if unknown:
-        raise ParameterError(
-            f"there is no attack {unknown[0]!r}; there are {', '.join(KINDS)}"
-            + did_you_mean(unknown[0], KINDS)
-        )
+    _refuse_unknown(kinds or ())
     columns_of = schema if isinstance(schema, Schema) else schema.schema
     secret = _secret(columns_of, secret)
     if row_map is not None:
@@ -293,11 +288,7 @@ def attack(  # noqa: PLR0913
         by_order="composition-by-order" in (kinds or ()) or len({each.records for each in releases}) == 1,
         seed=seed,
     )
-    for kind in kinds or ():
-        if not _KINDS[kind].possible(call):
-            raise ParameterError(
-                f"{kind} needs {_KINDS[kind].needs}, which this call has not got; leave it out of kinds"
-            )
+    _refuse_impossible(call, kinds or ())
     told = progress or Silent()
     found = []
     for name, each in _KINDS.items():
@@ -307,6 +298,22 @@ def attack(  # noqa: PLR0913
             told.stage(name)
             found.append(each.attempt(call))
     return found
+
+
+def _refuse_unknown(kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        if kind not in _KINDS:
+            raise ParameterError(
+                f"there is no attack {kind!r}; there are {', '.join(KINDS)}" + did_you_mean(kind, KINDS)
+            )
+
+
+def _refuse_impossible(call: _Call, kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        if not _KINDS[kind].possible(call):
+            raise ParameterError(
+                f"{kind} needs {_KINDS[kind].needs}, which this call has not got; leave it out of kinds"
+            )
 
 
 def _secret(schema: Schema, secret: str | None) -> str | None:
