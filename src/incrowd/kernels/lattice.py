@@ -303,5 +303,4 @@ def mark_too_small(codes, weights, tables, offsets, shape, strides, enough, dead
             sizes[node] += weights[key]
     add_up_below(sizes, shape, strides)
     for node in range(nodes):
-        if sizes[node] < enough:
-            dead[node] = True
+        dead[node] |= sizes[node] < enough

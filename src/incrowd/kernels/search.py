@@ -46,7 +46,8 @@ def search_nodes(given, nodes, room, kept, found, most):
     keys, cells, counts = given.keys, given.cells, nodes.counts
     levels = np.empty(nodes.shape.size, np.int64)
     words = np.empty(kept.guards.size, np.uint64)
-    looked = 0
+    # A plain 0 would be a type of its own to the compiler, which would make what it is given to twice.
+    looked = np.int64(0)
     while looked < most:
         if counts[_PLACE] == counts[_PLANNED]:
             _plan(nodes)

@@ -192,4 +192,4 @@ def with_suppressed(number_of_key: NDArray[np.integer], cells: ValueCells, size:
         labels = [*labels, SUPPRESSED]
         lo, hi = np.append(lo, np.int32(0)), np.append(hi, np.int32(size - 1))
         loss, depth = np.append(loss, 1.0), np.append(depth, np.int32(0))
-    return Cells(smallest_codes(entry[number_of_key], len(labels)), tuple(labels), lo, hi, loss, depth)
+    return Cells(smallest_codes(entry, len(labels))[number_of_key], tuple(labels), lo, hi, loss, depth)

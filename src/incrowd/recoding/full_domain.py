@@ -10,7 +10,7 @@ import numpy as np
 
 from incrowd.errors import ParameterError, named
 from incrowd.recoding.base import Recoding
-from incrowd.recoding.cells import level_cells, look_up
+from incrowd.recoding.cells import level_cells, with_suppressed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,9 +65,13 @@ class FullDomain(Recoding):
             raise ParameterError(f"levels: {len(levels)} given for {len(names)} quasi-identifiers")
         if suppressed is None:
             suppressed = np.zeros(frequency.keys, np.bool_)
+        if suppressed.any():
+            of_key = [np.where(suppressed, -1, codes.astype(np.int64)) for codes in frequency.codes]
+        else:
+            of_key = list(frequency.codes)
         cells = tuple(
-            look_up(codes, np.where(suppressed, -1, 0), [level_cells(domain, level)], domain)
-            for domain, codes, level in zip(frequency.domains, frequency.codes, levels, strict=True)
+            with_suppressed(codes, level_cells(domain, level), domain.size)
+            for domain, codes, level in zip(frequency.domains, of_key, levels, strict=True)
         )
         return cls(frequency.domains, frequency.codes, cells, suppressed, tuple(levels))
 

@@ -168,8 +168,8 @@ class Explorer:
 
     def prepare(self, nodes: Sequence[tuple[int, ...]]) -> None:
         """Group what lies below several of the nodes that are to be looked at, where that saves work."""
-        if self._judge.counting and self.settles:
-            # Most of these nodes fail by their sizes, so what is counted for them would be in vain.
+        if self.settles and (self._judge.counting or not self.limits.suppresses):
+            # Most of these nodes fail by their sizes and settle others, so much would be made in vain.
             return
         for levels, above in below_several(nodes, self.lattice.shape):
             if self._memory.is_refused(levels):

@@ -20,6 +20,9 @@ __all__ = ["Groups", "Rolled", "Rollup"]
 
 _COLUMN_SIZE = 4096
 
+_REMEMBERED = 1024
+"""Ranks of an attribute of which it is remembered where they meet others."""
+
 
 class Groups(NamedTuple):
     """Keys grouped by the cells of a node; a snapshot from which nodes above are made.
@@ -92,6 +95,7 @@ class Rollup:
         self._frequency = frequency
         self._weights = frequency.weights
         self._packed: dict[tuple[int, ...], tuple[NDArray[np.uint64], int]] = {}
+        self._climbed: dict[tuple[int, ...], NDArray[np.int64]] = {}
         self.columns: list[list[int]] = []
         size = _COLUMN_SIZE + 1
         for j, domain in enumerate(frequency.domains):
@@ -147,15 +151,26 @@ class Rollup:
         """Return what each code of a column adds to the number of the node at which it meets a key."""
         table = np.zeros(1, np.int64)
         for j in column:
-            code = self._frequency.codes[j][key]
-            low, high = int(lattice.lows[j]), int(lattice.highs[j])
-            # Whoever never meets the key in one of the columns stays below 0, whatever is added.
-            steps = np.full(len(self._cells.cells[j][low]), -lattice.size, np.int64)
-            for level in range(high, low - 1, -1):
-                cells = self._cells.cells[j][level]
-                steps[cells == cells[code]] = (level - low) * int(lattice.strides[j])
+            steps = self._steps(j, int(self._frequency.codes[j][key]), lattice)
             table = (table[:, None] + steps[None, :]).ravel()
         return table
+
+    def _steps(self, j: int, code: int, lattice: Lattice) -> NDArray[np.int64]:
+        """Return the same of one attribute: each rank climbs until it meets a code."""
+        low, high, stride = int(lattice.lows[j]), int(lattice.highs[j]), int(lattice.strides[j])
+        asked = j, code, low, high, stride
+        if asked not in self._climbed:
+            cells = self._cells.cells[j][low : high + 1]
+            steps = np.zeros(len(cells[0]), np.int64)
+            # Values that meet stay together, so the levels at which they are apart come before.
+            for of_level in cells[:-1]:
+                steps += np.where(of_level == of_level[code], 0, stride)
+            # Whoever never meets the key in one of the columns stays below 0, whatever is added.
+            steps[cells[-1] != cells[-1][code]] = -lattice.size
+            if len(steps) > _REMEMBERED:
+                return steps
+            self._climbed[asked] = steps
+        return self._climbed[asked]
 
     def _table(self, number: int, levels: tuple[int, ...]) -> tuple[NDArray[np.uint64], int]:
         """Return the cells of a column of codes as packed numbers, and how many bits these take."""

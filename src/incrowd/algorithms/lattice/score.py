@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -162,9 +163,14 @@ class _OfCells(Score):
             self._gaps.append([costs.suppressed - level for level in costs.levels])
         sizes = [domain.size for domain in frequency.domains]
         self._offsets = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-        largest = max(sizes, default=1)
-        ranks = [smallest_codes(codes, max(largest, 257)) for codes in frequency.codes]
-        self._ranks = np.ascontiguousarray(np.column_stack(ranks))
+        self._frequency = frequency
+
+    @cached_property
+    def _ranks(self) -> NDArray[np.unsignedinteger]:
+        """uint[keys, attributes]: rank of each key's value; only suppression asks for them."""
+        largest = max((domain.size for domain in self._frequency.domains), default=1)
+        ranks = [smallest_codes(codes, max(largest, 257)) for codes in self._frequency.codes]
+        return np.ascontiguousarray(np.column_stack(ranks))
 
     def least_scores(self) -> NDArray[np.float64]:
         """Return the score of every node without suppression."""
