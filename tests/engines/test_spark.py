@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +112,9 @@ def released(release) -> pl.DataFrame:
 
 @pytest.mark.parametrize(
     ("algorithm", "broadcast"),
-    crossed([ic.Mondrian(), ic.Optimal(), ic.Datafly(recode_suppressed=True)], [0, module.BROADCAST_KEYS]),
+    crossed(
+        [ic.Mondrian(), ic.Optimal(), ic.Datafly(recode_suppressed=True)], [0, 50, module.BROADCAST_KEYS]
+    ),
     ids=lambda each: getattr(each, "name", each),
 )
 def test_releases_are_the_same(spark, nasty, algorithm, broadcast, monkeypatch):
@@ -138,6 +140,23 @@ def test_releases_are_the_same(spark, nasty, algorithm, broadcast, monkeypatch):
     assert {name: lost.value for name, lost in one.utility.items()} == pytest.approx(
         {name: lost.value for name, lost in other.utility.items()}, rel=1e-12
     )
+
+
+def test_rows_come_in_a_random_order(spark):
+    frame = spark.range(0, 2000, numPartitions=4)
+    shuffled = module.in_random_order(frame)
+    ids = [row.id for row in shuffled.collect()]
+    assert shuffled.columns == ["id"]
+    assert sorted(ids) == list(range(2000))
+    assert [row.id for row in shuffled.collect()] == ids
+    assert [row.id for row in module.in_random_order(frame).collect()] != ids
+    # A quarter of the rows that stand side by side came from the same part: 500, give or take five
+    # standard deviations.
+    beside = sum(one // 500 == other // 500 for one, other in pairwise(ids))
+    assert abs(beside - 500) < 5 * (2000 * 1 / 4 * 3 / 4) ** 0.5
+    # Half of the rows stand before one with a larger number.
+    rising = sum(one < other for one, other in pairwise(ids))
+    assert abs(rising - 1000) < 5 * (2000 / 12) ** 0.5
 
 
 def patients(rows: int = 2000) -> pl.DataFrame:

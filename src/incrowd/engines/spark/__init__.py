@@ -78,6 +78,7 @@ class SparkEngine(FetchedEngine):
         self._base: Any = None
         self._base_names: list[str] = []
         self._base_keys = 0
+        self._base_fetched: pl.DataFrame | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -101,10 +102,14 @@ class SparkEngine(FetchedEngine):
             self._base_names = wanted
             try:
                 self._base_keys = self._base.count()
+                known = len(schema.quasi) + 1 == len(wanted) and not schema.person
+                if known and self._base_keys <= self.settings.driver_keys:
+                    # All of them are fetched in any case.
+                    self._base_fetched = self._fetched_as(self._base, wanted)
                 return super().count(schema, joint=joint, target=target)
             finally:
                 self._base.unpersist()
-                self._base = None
+                self._base = self._base_fetched = None
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns and fetch the combinations; see `FetchedEngine`."""
@@ -114,6 +119,8 @@ class SparkEngine(FetchedEngine):
             self.check_types(names)
             with guarded(self._frame.sparkSession):
                 return self._fetch(_grouped(self._narrow(names)), names)
+        if self._base_fetched is not None:
+            return self._of_fetched(names)
         base = self._base
         if list(names) == self._base_names:
             self._check_keys(self._base_keys, names)
@@ -128,6 +135,15 @@ class SparkEngine(FetchedEngine):
         if self._base_keys <= self.settings.driver_keys:
             return self._fetched_as(grouped, names)
         return self._fetch(grouped, names)
+
+    def _of_fetched(self, names: Sequence[str]) -> pl.DataFrame:
+        """Group what was fetched by some columns."""
+        assert self._base_fetched is not None
+        if list(names) == self._base_names:
+            return self._base_fetched
+        columns = columns_named(names)
+        grouped = self._base_fetched.lazy().group_by(columns).agg(column_named(ROWS).sum())
+        return grouped.select(*columns, column_named(ROWS)).collect()
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
@@ -437,12 +453,16 @@ class SparkEngine(FetchedEngine):
         local = table.with_columns(pl.lit(value=True).alias("\0known"))
         local.columns = fetched.names
         other = self._frame.sparkSession.createDataFrame(local.to_arrow(), schema=fetched)
+        parts = int(self._frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
         if len(local) <= BROADCAST_KEYS:
             other = sf.broadcast(other)
-        on = sf.col(_NUMBERED) == sf.col("number") if numbered else None
-        for name, key in zip(names, keys, strict=True):
-            same = self._place(name).eqNullSafe(sf.col(key))
-            on = same if on is None else on & same
+        elif len(local) <= BROADCAST_KEYS * parts:
+            # A part of it fits into memory, and nothing needs to be sorted.
+            other = other.hint("shuffle_hash")
+        pairs = [(self._place(name), sf.col(key)) for name, key in zip(names, keys, strict=True)]
+        on = _same(pairs, kinds)
+        if numbered:
+            on = on & (sf.col(_NUMBERED) == sf.col("number"))
         return frame.join(other, on, "left").drop(*keys, *(["number"] if numbered else []))
 
     def _released(self, frame: Any, released: Sequence[str], cells: dict[str, Any]) -> Any:
@@ -464,7 +484,33 @@ def in_random_order(frame: Any) -> Any:
     """Put the rows of a DataFrame in a random order, the same whenever they are asked for."""
     from pyspark.sql import functions as sf
 
-    return frame.orderBy(sf.rand(secrets.randbits(63)))
+    # Sorting all rows would first make them once more, to see where the parts are to begin and end.
+    number = "\0number"
+    numbered = frame.withColumn(number, sf.rand(secrets.randbits(63)))
+    return numbered.repartition(number).sortWithinPartitions(number).drop(number)
+
+
+def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
+    """Say where columns of two tables are equal, missing values being equal.
+
+    Rows of several columns are sorted by a hash of them, which is far less to compare. The columns
+    themselves are compared then, in a way that Spark does not sort by.
+    """
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
+
+    same = [one.eqNullSafe(other) for one, other in pairs]
+    if len(pairs) == 1 or any(isinstance(kind, st.FloatType | st.DoubleType) for kind in kinds):
+        # Numbers that are equal may have different hashes.
+        on = same[0]
+        for each in same[1:]:
+            on = on & each
+        return on
+    left, right = (sf.xxhash64(*columns) for columns in zip(*pairs, strict=True))
+    equal = same[0].cast("int")
+    for each in same[1:]:
+        equal = equal + each.cast("int")
+    return (left == right) & (equal == len(pairs))
 
 
 def _grouped(frame: Any) -> Any:
