@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.io.numbering import numbered
+from incrowd.io.numbering import in_order_of_texts, numbered
 from incrowd.treatments.coded import Coded, Codes
 
 ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 1, None])), max_size=9)
@@ -53,3 +53,12 @@ def test_columns_are_numbered_once_and_sooner_where_somebody_knows_how():
     codes.offer_texts("who", lambda: codes.of("who", column))
     assert codes.texts("who", column) is codes.of("who", column)
     assert codes.texts("else", pl.Series(["c"])).rows().to_list() == ["c"]
+
+
+@given(st.text("ab\0é", max_size=4), st.lists(st.none() | st.text("ab\0é𝄞", max_size=20), max_size=20))
+def test_texts_are_put_in_the_order_of_python(start, texts):
+    texts = [None if text is None else start + text for text in texts]
+    place = in_order_of_texts(pl.Series(texts, dtype=pl.String))
+    assert sorted(place.tolist()) == list(range(len(texts)))
+    expected = sorted(text for text in texts if text is not None)
+    assert [texts[number] for number in place] == [*expected, *[None] * (len(texts) - len(expected))]

@@ -399,13 +399,12 @@ def dictionary(
     series = nameless(series)
     dtype = series.dtype
     require_countable(column, dtype)
-    if isinstance(dtype, pl.Categorical | pl.Enum) or dtype in (pl.Null, pl.Boolean):
+    if dtype in (pl.Null, pl.Boolean):
         series = series.cast(pl.String)
-        dtype = series.dtype
+    if series.dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        return _texts(series, null_values)
     if null_values:
         series = null_values_of(null_values).without(series)
-    if dtype == pl.String:
-        return _texts(series)
     kind: Literal["number", "date"] = "number" if dtype.is_numeric() else "date"
     if kind == "number":
         series, distinct, texts, numbers = _numbers(series, column)
@@ -415,29 +414,36 @@ def dictionary(
     return found, _places(series, distinct)
 
 
-def _texts(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
+def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
     """Find the distinct texts in order, and each row's place among them."""
     import numpy as np
     import polars as pl
 
-    from incrowd.io.numbering import numbered
+    from incrowd.io.numbering import in_order_of_texts, numbered
     from incrowd.kernels.jit import PARALLEL_FROM
     from incrowd.table.domain import Dictionary
+    from incrowd.table.missing import null_values_of
 
-    has_missing = series.null_count() > 0
     # Fewer rows are done before the loops of the other way are loaded.
     if len(series) >= PARALLEL_FROM:
-        ids, first = numbered(series.to_frame())
-        met = series.gather(first)
-        order = met.arg_sort(nulls_last=True).to_numpy()
+        # Categories have numbers already.
+        ids, first = numbered(series.to_physical().to_frame())
+        met = series.gather(first).cast(pl.String)
+        met = null_values_of(null_values).without(met) if null_values else met
+        order = in_order_of_texts(met)
+        known = len(met) - met.null_count()
         place = np.empty(len(met), np.min_scalar_type(len(met)))
-        place[order] = np.arange(len(met))
-        return Dictionary(met.gather(order).drop_nulls().to_list(), has_missing), place[ids]
+        place[order] = np.minimum(np.arange(len(met)), known)
+        texts = met.gather(order[:known]).to_list()
+        return Dictionary(texts, known < len(met), in_order=True), place[ids]
+    series = series.cast(pl.String)
+    series = null_values_of(null_values).without(series) if null_values else series
+    has_missing = series.null_count() > 0
     distinct = series.drop_nulls().unique().sort()
     codes = series.cast(pl.Enum(distinct)).to_physical()
     if has_missing:
         codes = codes.cast(pl.UInt32).fill_null(len(distinct))
-    return Dictionary(distinct.to_list(), has_missing), codes.to_numpy()
+    return Dictionary(distinct.to_list(), has_missing, in_order=True), codes.to_numpy()
 
 
 def _numbers(series: pl.Series, column: str) -> tuple[pl.Series, pl.Series, list[str], NDArray[np.float64]]:

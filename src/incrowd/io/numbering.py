@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["numbered"]
+__all__ = ["in_order_of_texts", "numbered"]
+
+_WORD = 8
+"""Bytes of a text that are compared first."""
 
 
 def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -50,6 +53,39 @@ def numbered(frame: pl.DataFrame) -> tuple[NDArray[np.int32], NDArray[np.int64]]
     rows = grouped["row"].explode().to_numpy()
     places[rows] = np.repeat(np.arange(len(grouped), dtype=np.int32), grouped["row"].list.len())
     return places, grouped.select(pl.col("row").list.first()).to_series().cast(pl.Int64).to_numpy()
+
+
+def in_order_of_texts(texts: pl.Series) -> NDArray[np.integer]:
+    """Return the places of texts in ascending order, missing ones last: int[texts].
+
+    They are sorted by a word of the bytes after those that all have in common, and by the whole text where
+    that is the same.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> in_order_of_texts(pl.Series(["ward 10", None, "ward 1", "ward 2"])).tolist()
+    [2, 0, 3, 1]
+    """
+    import numpy as np
+    import polars as pl
+
+    padded = pl.concat_str("text", pl.lit("\0" * _WORD)).cast(pl.Binary)
+    word = padded.bin.slice(_in_common(texts), _WORD).bin.reinterpret(dtype=pl.UInt64, endianness="big")
+    frame = pl.DataFrame({"text": texts}).with_row_index("place").with_columns(word.alias("word"))
+    # To ask for places, or for the missing ones last, takes ten times as long.
+    place = frame.sort("word", "text")["place"].to_numpy()
+    return np.roll(place, -texts.null_count())
+
+
+def _in_common(texts: pl.Series) -> int:
+    """Return how many bytes all texts begin with in common."""
+    least, largest = texts.min(), texts.max()
+    if least is None:
+        return 0
+    one, other = str(least).encode(), str(largest).encode()
+    differ = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differ, min(len(one), len(other)))
 
 
 def _are_numbers(column: pl.Series) -> bool:

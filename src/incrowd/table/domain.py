@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
 from incrowd.table.spellings import read_spelled
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "rank_values"]
 
@@ -35,6 +38,9 @@ _LARGE = 400
 _WHOLE = re.compile(r"-?[0-9]+(?:\.0+)?")
 
 _DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+_LOOKED_AT = 100
+"""Texts that are looked at before all are."""
 
 MISSING = "\0missing"
 """Label of the leaf that stands for the missing value inside a hierarchy; it is never shown."""
@@ -55,12 +61,15 @@ class Dictionary:
         neither, None for text, whose values decide.
     numbers
         float64[texts]: the numeric value of each text, where the column's type has one.
+    in_order
+        Whether the texts are known to ascend.
     """
 
     texts: Sequence[str]
     has_missing: bool = False
     kind: Literal["number", "date", "category"] | None = None
     numbers: NDArray[np.float64] | None = None
+    in_order: bool = False
 
     def __repr__(self) -> str:
         return f"Dictionary({len(self.texts):,} values)"
@@ -174,7 +183,7 @@ class Domain:
             else:
                 kind, numbers = "category", None
         if hierarchy is None:
-            values, order = rank_values(found.texts, numbers, kind)
+            values, order = _ranked(found, numbers, kind)
             ranks[:count] = order
             by_rank = np.full(len(values), np.nan)
             if numbers is not None:
@@ -366,13 +375,14 @@ def _kind(
     import polars as pl
 
     texts = pl.Series(found.texts, dtype=pl.String)
-    if asked in ("auto", "number"):
+    # One text that looks otherwise settles it, and the others need not be looked at.
+    if asked == "number" or (asked == "auto" and _all_like(texts, NUMBER_PATTERN)):
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
         if not wrong and len(texts):
             return "number", texts.cast(pl.Float64).to_numpy()
         if asked == "number" and wrong:
             raise SchemaError(_not_all(attribute.name, wrong, len(texts), "plain numbers"))
-    if asked in ("auto", "date"):
+    if asked == "date" or (asked == "auto" and _all_like(texts, _DATE_PATTERN)):
         dates = texts.str.to_date("%Y-%m-%d", strict=False)
         wrong = int((dates.is_null() | ~texts.str.contains(_DATE_PATTERN)).sum())
         if not wrong and len(texts):
@@ -382,11 +392,25 @@ def _kind(
     return ("category", None) if asked == "auto" else (asked, np.empty(0))
 
 
+def _all_like(texts: pl.Series, pattern: str) -> bool:
+    """Say whether the first texts have a pattern."""
+    return bool(texts.head(_LOOKED_AT).str.contains(pattern).all())
+
+
 def _not_all(column: str, wrong: int, total: int, what: str) -> str:
     return (
         f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
         f"with {null_values_setting()}, or declare the column a category"
     )
+
+
+def _ranked(
+    found: Dictionary, numbers: NDArray[np.float64] | None, kind: str
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return what `rank_values` does of values that may be in order."""
+    if numbers is None and found.in_order:
+        return list(found.texts), np.arange(len(found.texts))
+    return rank_values(found.texts, numbers, kind)
 
 
 def rank_values(
