@@ -170,27 +170,28 @@ class _Search:
         return self._in_order()
 
     def _first_of_equals(self) -> bool:
-        """Look at the nodes before the best that may score the same, and take the first: it is the answer.
+        """Take the first of the nodes that score as the best does; look at those before it that may, too.
 
         Otherwise the order of looking would decide.
         """
         import numpy as np
 
-        from incrowd.algorithms.lattice import better, score_of_equals
+        from incrowd.algorithms.lattice import better, least, score_of_equals
 
-        if self.best is None:
+        first = least(node for node in self.explorer.nodes.values() if node.anonymous)
+        if first is None:
             return True
-        number = self.lattice.node(self.best.levels)
-        most = score_of_equals(self.best)
+        self.best = first
+        number = self.lattice.node(first.levels)
+        most = score_of_equals(first)
         for other in np.flatnonzero(~self.dead[:number] & (self.least[:number] <= most)).tolist():
             if self.dead[other]:
                 continue
             if self._spent():
                 return False
             [node] = self.explorer.look(self.lattice.levels(other))
-            best = self.best
             self._learn(node)
-            if node.anonymous and not better(best, node):
+            if node.anonymous and not better(first, node):
                 self.best = node
                 return True
         return True
