@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.io.columns import column_named, columns_named
+from incrowd.io.columns import column_named, columns_named, nameless
 from incrowd.io.draws import Draws
 from incrowd.io.passing import passing
 from incrowd.io.scratch import PrivateFolder
@@ -252,6 +252,6 @@ def _bytes(column: pl.Series) -> int:
     import polars as pl
 
     if column.dtype == pl.String:
-        lengths = column.str.len_bytes()
+        lengths = nameless(column).str.len_bytes()
         return _VIEW * len(column) + int(lengths.filter(lengths > _SHORT).sum())
     return int(column.estimated_size())
