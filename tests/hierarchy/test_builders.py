@@ -49,6 +49,24 @@ def test_prefix_masks_or_refuses_without_showing_a_value(values):
     assert {len(tree.path(rank)) for rank in range(tree.n_leaves)} == {longest + 1}
 
 
+@given(st.lists(st.text(st.sampled_from("01*' \0"), min_size=1, max_size=5), min_size=1, unique=True))
+def test_the_tree_of_prefixes_is_that_of_all_masks_of_all_values(values):
+    longest = max(map(len, values))
+    paths = [
+        [value, *(value[:kept] + "*" * (longest - kept) for kept in range(longest - 1, 0, -1)), "*"]
+        for value in sorted(values, key=lambda text: text.ljust(longest, "\0"))
+    ]
+    try:
+        expected = Hierarchy.from_paths(paths)
+    except HierarchyError:
+        expected = None
+    if expected is None or "*" in values:
+        with pytest.raises(HierarchyError):
+            Hierarchy.prefix().build(values, "c")
+    else:
+        assert Hierarchy.prefix().build(values, "c") == expected
+
+
 @pytest.mark.parametrize(
     "value", ["2020-W01-1", "2020-W01", "2020-03-01x10:00", "20200301", "2020-3-1", "2020-02-30"]
 )

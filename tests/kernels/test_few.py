@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from examples import examples
 from incrowd.engines import engine_for
-from incrowd.kernels import counting, few, grouping, groups, jit, lines, mdav
+from incrowd.kernels import counting, few, grouping, groups, jit, lines, mdav, trees
 from incrowd.progress import Silent
 from incrowd.samples import hospital
 
@@ -235,3 +235,28 @@ def test_a_small_table_is_released_without_the_compiler(tmp_path, with_compiler)
         ),
     ).texts
     assert (tmp_path / "out.csv").read_text() == released.write_csv(quote_style="necessary")
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=40))
+def test_the_shape_of_a_tree_is_found_alike(steps):
+    # Most parents are near the last node, so some trees are in order and others are not.
+    parents = np.array([-1, *(max(node - step, 0) for node, step in enumerate(steps))], np.int32)
+    is_leaf = ~np.isin(np.arange(len(parents)), parents)
+    one = trees.by_kernel(parents, np.cumsum(is_leaf).astype(np.int32))
+    other = few.shape(parents, np.cumsum(is_leaf).astype(np.int32))
+    assert one[3] == other[3]
+    if one[3] < 0:
+        same(one[:3], other[:3])
+    above = {node: [] for node in range(len(parents))}
+    for node in range(1, len(parents)):
+        above[node] = [parent := int(parents[node]), *above[parent]]
+    # In order, the way to a node goes on from the node before, or from one above that.
+    wrong = [n for n in range(1, len(parents)) if parents[n] not in (n - 1, *above[n - 1])]
+    assert one[3] == min(wrong, default=-1)
+    if not wrong:
+        below = [[leaf for leaf in np.flatnonzero(is_leaf) if node in (leaf, *above[leaf])] for node in above]
+        assert one[0].tolist() == [len(above[node]) for node in above]
+        assert one[1].tolist() == [
+            max(len(above[leaf]) - len(above[node]) for leaf in below[node]) for node in above
+        ]
+        assert one[2].tolist() == [int(is_leaf[: leaves[-1] + 1].sum()) for leaves in below]

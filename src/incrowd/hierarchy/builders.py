@@ -232,10 +232,15 @@ class Prefix(Builder):
                 f"column {column!r}: the texts are up to {longest:,} characters long, and the prefixes of "
                 f"{len(values):,} distinct ones are too many; shorten the texts, or use another hierarchy"
             )
-        paths = []
         # Compare as padded with what sorts before every other character.
-        for value in sorted(values, key=lambda text: text.ljust(longest, "\0")):
-            masked = (_group(value[:kept] + "*" * (longest - kept)) for kept in range(longest - 1, 0, -1))
+        texts = sorted(values, key=lambda text: text.ljust(longest, "\0"))
+        labels, parents = _masked(texts, longest)
+        if len(set(labels)) == len(labels) > 1 and "" not in labels:
+            return Hierarchy(labels, parents)
+        # Something is wrong with the values, or a value is there twice.
+        paths = []
+        for value in texts:
+            masked = (_mask(value, kept, longest) for kept in range(longest - 1, 0, -1))
             paths.append([value, *masked, ROOT])
         return _tree(paths, column, self.name)
 
@@ -249,6 +254,32 @@ class Prefix(Builder):
         _extra(spec, ("prefix",))
         _true(spec, "prefix")
         return cls()
+
+
+def _mask(value: str, kept: int, longest: int) -> str:
+    return _group(value[:kept] + "*" * (longest - kept))
+
+
+def _masked(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
+    """Make the nodes of sorted texts and their masks in depth-first order: labels and parents.
+
+    What a text has in common with the one before is there already. Most of a long text is, so not all masks
+    of all texts are made.
+    """
+    labels, parents = [ROOT], [-1]
+    # The nodes from the root down to the text before.
+    way = [0] * (longest + 1)
+    before: str | None = None
+    for text in texts:
+        kept = 0
+        while before is not None and kept < longest - 1 and before[kept : kept + 1] == text[kept : kept + 1]:
+            kept += 1
+        for depth in range(kept + 1, longest + 1):
+            parents.append(way[depth - 1])
+            way[depth] = len(labels)
+            labels.append(text if depth == longest else _mask(text, depth, longest))
+        before = text
+    return labels, parents
 
 
 @dataclass(frozen=True)

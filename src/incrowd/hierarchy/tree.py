@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import HierarchyError
 from incrowd.io.addresses import file_path
+from incrowd.kernels.trees import shape_of
 
 if TYPE_CHECKING:
     from incrowd.hierarchy.builders import Dates, Flat, Intervals, Order, Prefix
@@ -185,38 +186,26 @@ class Hierarchy:
             raise HierarchyError("the first of the nodes must be the root, with parent -1")
         if (self.parents[1:] < 0).any() or (self.parents >= np.arange(nodes)).any():
             raise HierarchyError("every node but the root needs a parent that comes before it")
-        above = self.parents.tolist()
-        depth = [0] * nodes
         is_leaf = np.ones(nodes, np.bool_)
         is_leaf[self.parents[1:]] = False
-        way = [0]  # the nodes from the root down to the one before
-        for node in range(1, nodes):
-            steps = depth[above[node]]
-            if steps >= len(way) or way[steps] != above[node]:
-                raise HierarchyError(f"node {node} is not in depth-first order; put it below its parent")
-            depth[node] = steps + 1
-            del way[steps + 1 :]
-            way.append(node)
+        self.depths: NDArray[np.int32]
+        self.heights: NDArray[np.int32]
+        self.hi: NDArray[np.int32]
+        self.depths, self.heights, self.hi, wrong = shape_of(self.parents, is_leaf)
+        if wrong >= 0:
+            raise HierarchyError(f"node {wrong} is not in depth-first order; put it below its parent")
         if "" in self.labels:
             raise HierarchyError(f"the label of node {self.labels.index('')} is empty; name every node")
         if len(set(self.labels)) < nodes:
+            above: list[int] = self.parents.tolist()
             named: dict[str, int] = {}
             for node, label in enumerate(self.labels):
                 if named.get(label, above[node]) != above[node]:
                     raise HierarchyError(f"node {node} has the label of node {named[label]}; rename one")
                 named[label] = node
-        self.depths: NDArray[np.int32] = np.array(depth, np.int32)
         self.leaves: NDArray[np.int32] = np.flatnonzero(is_leaf).astype(np.int32)
         before: NDArray[np.int64] = np.cumsum(is_leaf) - is_leaf
         self.lo: NDArray[np.int32] = before.astype(np.int32)
-        last = (before + is_leaf).tolist()
-        heights = [0] * nodes
-        for node in range(nodes - 1, 0, -1):
-            parent = above[node]
-            last[parent] = max(last[parent], last[node])
-            heights[parent] = max(heights[parent], heights[node] + 1)
-        self.hi: NDArray[np.int32] = np.array(last, np.int32)
-        self.heights: NDArray[np.int32] = np.array(heights, np.int32)
         self.height: int = int(self.heights[0])
         self._climbed: dict[int, NDArray[np.int32]] = {}
 

@@ -26,8 +26,32 @@ __all__ = [
     "least_of",
     "propose",
     "scan",
+    "shape",
     "spans",
 ]
+
+
+def shape(
+    parents: NDArray[np.int32], last: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
+    """Find the shape of a tree; see `trees.shape_of`."""
+    above, covered = parents.tolist(), last.tolist()
+    depths, heights = [0] * len(above), [0] * len(above)
+    way = [0]  # the nodes from the root down to the one before
+    wrong = -1
+    for node in range(1, len(above)):
+        steps = depths[above[node]]
+        if steps >= len(way) or way[steps] != above[node]:
+            wrong = node
+            break
+        depths[node] = steps + 1
+        del way[steps + 1 :]
+        way.append(node)
+    for node in range(len(above) - 1, 0, -1):
+        parent = above[node]
+        covered[parent] = max(covered[parent], covered[node])
+        heights[parent] = max(heights[parent], heights[node] + 1)
+    return np.array(depths, np.int32), np.array(heights, np.int32), np.array(covered, np.int32), wrong
 
 
 def scan(data: bytes, mark: bytes, limit: int) -> tuple[int, int, int, int, int] | None:
