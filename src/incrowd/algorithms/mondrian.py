@@ -129,10 +129,11 @@ class _Runs(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[_Runs]) -> _Runs:
-        """Return the runs of all parts, one after the other."""
+        """Return the runs of all parts, one after the other; none of no parts."""
         import numpy as np
 
-        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        none = cls(*np.zeros((3, 0), np.int64))
+        return cls(*(np.concatenate(each) for each in zip(none, *parts, strict=True)))
 
 
 class _Search:
@@ -246,7 +247,7 @@ class _Search:
                 order_by_gain, _work(starts, stops), self.keys, parts, self.axes, self.target.keys, values,
                 self.least,
             )  # fmt: skip
-        found = [_Runs(*np.zeros((3, 0), np.int64))]
+        found: list[_Runs] = []
         uncut_starts, uncut_stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         while len(parts.starts):
             work = _work(parts.starts, parts.stops)
@@ -294,7 +295,7 @@ class _Search:
         from incrowd.kernels.jit import over_ranges
 
         cut = np.zeros(len(parts.starts), np.bool_)
-        found = [_Runs(*np.zeros((3, 0), np.int64))]
+        found: list[_Runs] = []
         waiting = np.arange(len(parts.starts))
         while len(waiting):
             sides = _sides(parts, waiting)

@@ -18,6 +18,7 @@ from incrowd.engines.grouped import (
     PeopleAsked,
     PeopleTold,
     TooManyKeysError,
+    added_up,
 )
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
@@ -116,9 +117,7 @@ class FetchedEngine(GroupedEngine):
             return self.raw_combinations(names)
         beside = [name for column in treated for name in column.columns]
         raw = self.raw_combinations(list(dict.fromkeys([*names, *beside])))
-        columns = columns_named(names)
-        made = raw.with_columns(column.of(raw) for column in treated)
-        return made.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+        return added_up(raw.with_columns(column.of(raw) for column in treated), names)
 
     def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Group the rows by some columns as they are and others as they are treated; see `combinations`.

@@ -35,6 +35,7 @@ __all__ = [
     "PeopleAsked",
     "PeopleTold",
     "TooManyKeysError",
+    "added_up",
     "smallest",
 ]
 
@@ -519,6 +520,12 @@ class GroupedEngine(Engine):
             tuple(ranks[place].astype(np.int32) for ranks in ranked),
             counts_per_key(key, combination, rows, keys, len(place)),
         )
+
+
+def added_up(found: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Group combinations that were counted by some of their columns: these and `ROWS`."""
+    columns = columns_named(names)
+    return found.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
 
 
 def smallest(size: int) -> type[pl.DataType]:

@@ -210,8 +210,9 @@ class ScanEngine(GroupedEngine):
         from incrowd.io.shuffle import ShuffledRows
         from incrowd.io.streams import usual_memory
 
-        known = self._applied is not None and self._applied[0] is released
-        rows, made = self._applied[1] if self._applied is not None and known else (released, None)
+        rows, made = released, None
+        if self._applied is not None and self._applied[0] is released:
+            rows, made = self._applied[1]
         return ShuffledRows(rows, order, usual_memory(), made).lazy()
 
     def type_of(self, column: str) -> pl.DataType | None:

@@ -40,16 +40,21 @@ class ToldRows(NamedTuple):
 
 
 @inner
-def _most(start, stop, indptr):
+def _room(start, stop, indptr):
+    """Make room for the items of any one of some groups, for the first place of each, and for a table."""
     most = 0
     for group in range(start, stop):
         most = max(most, indptr[group + 1] - indptr[group])
-    return most
+    return np.empty(most, np.uint64), np.empty(most, np.int64), tables_of(start, stop, indptr, _ENDLESS)
 
 
 @inner
-def _lead(group, size, own, lead, slots):
-    """Write down for each of the own items of a group the place of the first that is the same."""
+def _lead(group, indptr, members, items, own, lead, slots):
+    """Write down for each item of a group the place of the first that is the same; return how many it has."""
+    base = indptr[group]
+    size = indptr[group + 1] - base
+    for place in range(size):
+        own[place] = items[members[base + place]]
     if size <= _SMALL:
         for place in range(size):
             item, first = own[place], place
@@ -57,7 +62,7 @@ def _lead(group, size, own, lead, slots):
             for before in range(place - 1, -1, -1):
                 first = before if own[before] == item else first
             lead[place] = first
-        return
+        return size
     filled, held = slots
     mask = mask_of(size, _ENDLESS)
     for place in range(size):
@@ -68,36 +73,27 @@ def _lead(group, size, own, lead, slots):
             filled[slot] = group
             held[slot] = place
         lead[place] = held[slot]
+    return size
 
 
 @compiled
 def _lead_all(start, stop, indptr, members, items, leader):
     # Members of a group lie apart. Cores that wrote to them would wait for each other, so what is found
     # stands in the order of the groups.
-    most = _most(start, stop, indptr)
-    own, lead = np.empty(most, np.uint64), np.empty(most, np.int64)
-    slots = tables_of(start, stop, indptr, _ENDLESS)
+    own, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
-        size = indptr[group + 1] - base
-        for place in range(size):
-            own[place] = items[members[base + place]]
-        _lead(group, size, own, lead, slots)
+        size = _lead(group, indptr, members, items, own, lead, slots)
         for place in range(size):
             leader[base + place] = base + lead[place]
 
 
 @compiled
 def _tell(start, stop, indptr, members, words, nowhere, kinds):
-    most = _most(start, stop, indptr)
-    own, lead = np.empty(most, np.uint64), np.empty(most, np.int64)
-    slots = tables_of(start, stop, indptr, _ENDLESS)
+    own, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
-        size = indptr[group + 1] - base
-        for place in range(size):
-            own[place] = words[members[base + place]]
-        _lead(group, size, own, lead, slots)
+        size = _lead(group, indptr, members, words, own, lead, slots)
         live = 0
         for place in range(size):
             leads = lead[place] == place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,8 +152,6 @@ def _keys_of_rows(
 
     Rows in memory tell it sooner than cells do, and the cells are held against it.
     """
-    from incrowd.kernels.jit import at_once
-
     before, after = frequency.row_keys, released.row_keys
     if before is None or after is None or len(before) != len(after):
         return None
@@ -168,13 +165,11 @@ def _keys_of_rows(
     if not released.keys:
         return found
     gone = ~kept
-
-    def same_cells(codes: NDArray[np.integer], column: NDArray[np.int64]) -> bool:
+    for codes, column in zip(released.codes, cells, strict=True):
         # A key that is suppressed has number -1; what is looked up for it is no matter.
-        return bool(((codes[found] == column) | gone).all())
-
-    columns = zip(released.codes, cells, strict=True)
-    return found if all(at_once(len(found), *(partial(same_cells, *each) for each in columns))) else None
+        if not ((codes[found] == column) | gone).all():
+            return None
+    return found
 
 
 def _keys_of_cells(

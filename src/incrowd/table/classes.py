@@ -318,13 +318,14 @@ class EquivalenceClasses:
         """Count a sensitive attribute's values per class, given its position in the frequency table."""
         if attribute not in self._counts:
             from incrowd.kernels.counting import class_counts
+            from incrowd.kernels.people import add_distinct
 
             counted, spread = self.frequency.sensitive[attribute], self.frequency.spread
             where = self.indptr, self.members, counted.keys
             self._counts[attribute] = (
                 class_counts(*where, counted.domain.size)
                 if spread is None
-                else spread.counts(*where, attribute, counted.domain.size)
+                else add_distinct(*where, *spread.told(attribute, counted.domain.size))
             )
         return self._counts[attribute]
 
@@ -334,8 +335,11 @@ class EquivalenceClasses:
         if spread is None or attribute in self._counts or not len(self):
             counts = self.counts(attribute)
             return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes
+        from incrowd.kernels.people import most_distinct
+
         # The counts themselves take longer, and nobody else may ask for them.
-        return spread.largest(self.indptr, self.members, counted.keys, attribute, counted.domain.size)
+        where = self.indptr, self.members, counted.keys
+        return most_distinct(*where, *spread.told(attribute, counted.domain.size))
 
     def occurrences(self, attribute: int) -> NDArray[np.int64]:
         """Add up the counts of a sensitive attribute in each class: int64[classes].

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from incrowd.kernels.counting import Counts
     from incrowd.kernels.people import Entries
 
 __all__ = ["Alike", "Histories", "PersonGroups", "PersonRows", "Persons", "Spread", "Stories"]
@@ -279,43 +278,9 @@ class Spread:
     def _values(self) -> dict[int, NDArray[np.int32]]:
         return {}
 
-    def counts(
-        self,
-        indptr: NDArray[np.int64],
-        members: NDArray[np.int64],
-        alike: Counts,
-        attribute: int,
-        size: int,
-    ) -> Counts:
-        """Count the people of each class who have each value of a sensitive attribute.
-
-        Parameters
-        ----------
-        indptr, members
-            int64[classes + 1] and int64[...]: the keys of each class.
-        alike
-            Those of each key who are not listed.
-        attribute, size
-            Position of the attribute, and how many values it may have.
-        """
-        from incrowd.kernels.people import add_distinct
-
-        told = self.pairs_of_keys(attribute), self.values(attribute), size
-        return add_distinct(indptr, members, alike, *told)
-
-    def largest(
-        self,
-        indptr: NDArray[np.int64],
-        members: NDArray[np.int64],
-        alike: Counts,
-        attribute: int,
-        size: int,
-    ) -> NDArray[np.int64]:
-        """Return the largest of the `counts` of each class: int64[classes]."""
-        from incrowd.kernels.people import most_distinct
-
-        told = self.pairs_of_keys(attribute), self.values(attribute), size
-        return most_distinct(indptr, members, alike, *told)
+    def told(self, attribute: int, size: int) -> tuple[Entries, NDArray[np.int32], int]:
+        """Return what is counted of an attribute: people with values, values, how many there may be."""
+        return self.pairs_of_keys(attribute), self.values(attribute), size
 
     def people_of_values(self, attribute: int, size: int) -> NDArray[np.int64]:
         """Count the people who are told to have each value of a sensitive attribute: int64[size]."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import EngineSettings
 from incrowd.engines.fetched import FetchedEngine, PeopleFetched
-from incrowd.engines.grouped import PERSON, ROWS
+from incrowd.engines.grouped import PERSON, ROWS, added_up
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.people import NAME, NUMBER, ROWS_OF, UNNAMED, SparkPeople, named_person
@@ -120,7 +120,8 @@ class SparkEngine(FetchedEngine):
             with guarded(self._frame.sparkSession):
                 return self._fetch(_grouped(self._narrow(names)), names)
         if self._base_fetched is not None:
-            return self._of_fetched(names)
+            known = list(names) == self._base_names
+            return self._base_fetched if known else added_up(self._base_fetched, names)
         base = self._base
         if list(names) == self._base_names:
             self._check_keys(self._base_keys, names)
@@ -135,15 +136,6 @@ class SparkEngine(FetchedEngine):
         if self._base_keys <= self.settings.driver_keys:
             return self._fetched_as(grouped, names)
         return self._fetch(grouped, names)
-
-    def _of_fetched(self, names: Sequence[str]) -> pl.DataFrame:
-        """Group what was fetched by some columns."""
-        assert self._base_fetched is not None
-        if list(names) == self._base_names:
-            return self._base_fetched
-        columns = columns_named(names)
-        grouped = self._base_fetched.lazy().group_by(columns).agg(column_named(ROWS).sum())
-        return grouped.select(*columns, column_named(ROWS)).collect()
 
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema

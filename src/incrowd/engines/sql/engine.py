@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.fetched import NUMBER, FetchedEngine, PeopleFetched, joined_by
-from incrowd.engines.grouped import CELL, PERSON, ROWS
+from incrowd.engines.grouped import CELL, PERSON, ROWS, added_up
 from incrowd.engines.sql.databases import DatabaseTable
 from incrowd.engines.sql.dialects.base import Dialect, Upload, cast_all
 from incrowd.engines.sql.joins import Joins, parted_by_column
@@ -561,9 +561,7 @@ class RecodedEngine(FetchedEngine):
         keyed = table.keyed if quasi else []
         raw, made = table.engine.beside(keyed, passed)
         cells = [table.recoded(raw, quasi)] if quasi else []
-        columns = columns_named(names)
-        found = pl.concat([made, *cells], how="horizontal")
-        return found.group_by(columns).agg(column_named(ROWS).sum()).select(*columns, ROWS)
+        return added_up(pl.concat([made, *cells], how="horizontal"), names)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Leave the rows, as `SqlEngine.reordered` does."""
