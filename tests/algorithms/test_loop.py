@@ -168,7 +168,7 @@ def wide(columns: int) -> tuple[pl.DataFrame, ic.Schema]:
     return pl.DataFrame(digits, schema=names, orient="row"), ic.Schema(quasi=quasi)
 
 
-def test_levels_of_many_columns_take_several_words(calls):
+def test_a_lattice_may_have_many_columns(calls):
     frame, asked = wide(70)
     space, problem = search(frame, asked, [ic.KAnonymity(4)], 0.2)
     # What may be as good as the best is looked at one by one in the end.

@@ -7,7 +7,15 @@ import numpy as np
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
 
-__all__ = ["choose_nodes", "fill_box", "mark_too_small", "raise_box", "roll_up", "suppression_gaps"]
+__all__ = [
+    "choose_nodes",
+    "fill_box",
+    "lower_box",
+    "mark_too_small",
+    "raise_box",
+    "roll_up",
+    "suppression_gaps",
+]
 
 
 @compiled
@@ -163,6 +171,18 @@ def raise_box(values, low, high, strides, value):
     while run >= 0:
         for node in range(run, run + length):
             values[node] = max(values[node], value)
+        run = next_run(at, low, high, strides, run)
+
+
+@inner
+def lower_box(values, low, high, strides, value):
+    """Lower all nodes of a box to a value at most; see `next_run`."""
+    at = np.empty(low.size, np.int64)
+    run = first_run(at, low, strides)
+    length = high[-1] - low[-1] + 1
+    while run >= 0:
+        for node in range(run, run + length):
+            values[node] = min(values[node], value)
         run = next_run(at, low, high, strides, run)
 
 

@@ -6,15 +6,15 @@ import numpy as np
 
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
-from incrowd.kernels.lattice import choose_nodes, fill_box, raise_box
+from incrowd.kernels.lattice import choose_nodes, fill_box, lower_box, raise_box
 from incrowd.kernels.search_arrays import CLASSES
 from incrowd.kernels.search_splits import raise_below
 
-__all__ = ["ALIVE", "COUNTS", "search_nodes"]
+__all__ = ["ALIVE", "COUNTS", "NO_GROUPS", "search_nodes"]
 
-_TABLES, _KEPT, _REFUSED, _PLACE, _PLANNED, _MANY, ALIVE, COUNTS = range(8)
-"""Places in `Nodes.counts`: entries of tables, nodes kept, nodes refused, the place in the plan and its end,
-how many nodes were wanted, and how many were open."""
+_TABLES, _KEPT, _PLACE, _PLANNED, _MANY, ALIVE, COUNTS = range(7)
+"""Places in `Nodes.counts`: entries of tables, nodes kept, the place in the plan and its end, how many nodes
+were wanted, and how many were open."""
 
 _NODE, _GOOD, _FAILS, _GONE, _CLASSES, _SMALLEST = range(6)
 _SCORE, _BOUND, _FLOOR = range(3)
@@ -22,6 +22,12 @@ _SCORE, _BOUND, _FLOOR = range(3)
 
 _WORTH = 0.8
 """Groups are kept for the nodes above where they are fewer than this share of those they were made of."""
+
+_PLACES = 2**32
+"""What the groups of a node are multiplied with in `Kept.fewest`, so that its place can be added."""
+
+NO_GROUPS = 2**63 - 1
+"""In `Kept.fewest`: no groups were kept of a node below."""
 
 _DENSE = 8
 """Combinations of cells for each key that is grouped, up to which all are counted."""
@@ -45,7 +51,7 @@ def search_nodes(given, nodes, room, kept, found, most):
     """
     keys, cells, counts = given.keys, given.cells, nodes.counts
     levels = np.empty(nodes.shape.size, np.int64)
-    words = np.empty(kept.guards.size, np.uint64)
+    bottom = np.zeros(levels.size, np.int64)
     # A plain 0 would be a type of its own to the compiler, which would make what it is given to twice.
     looked = np.int64(0)
     while looked < most:
@@ -57,25 +63,24 @@ def search_nodes(given, nodes, room, kept, found, most):
         counts[_PLACE] += 1
         if served == 0 and (nodes.dead[node] or nodes.least[node] >= nodes.best[0]):
             continue
+        if served > 0 and kept.refused[node]:
+            continue
         for j in range(levels.size):
             levels[j] = node // nodes.strides[j] % nodes.shape[j]
-        _pack(levels, kept.fields, words)
-        if served > 0 and _is_refused(words, kept, counts[_REFUSED]):
-            continue
-        base = _base(words, kept, counts[_KEPT])
         members, weights = keys.each, keys.weights
-        if base >= 0:
+        if kept.fewest[node] != NO_GROUPS:
+            base = kept.fewest[node] % _PLACES
             members = kept.keys[kept.start[base] : kept.start[base + 1]]
             weights = kept.weights[kept.start[base] : kept.start[base + 1]]
         groups = _group(levels, keys.codes, members, weights, cells, nodes, room)
         if served > 0:
             if (members.size - groups) * served > members.size:
-                _keep(words, groups, room, kept, counts)
+                _keep(levels, groups, room, kept, nodes)
             else:
-                _refuse(words, kept, counts)
+                fill_box(kept.refused, bottom, levels, nodes.strides, True)
             continue
         if groups <= _WORTH * members.size:
-            _keep(words, groups, room, kept, counts)
+            _keep(levels, groups, room, kept, nodes)
         found.whole[looked, _NODE] = node
         _judge(levels, room.first[:groups], room.sums[:groups], given, found, looked)
         _learn(node, levels, given.limit.slack, nodes, found, looked)
@@ -166,73 +171,19 @@ def _divide(part, start, stop, nodes):
 
 
 @inner
-def _pack(levels, fields, words):
-    """Pack levels into words, each in a field with a guard bit above."""
-    for w in range(words.size):
-        words[w] = 0
-    for j in range(levels.size):
-        words[fields[j, 0]] |= np.uint64(levels[j]) << np.uint64(fields[j, 1])
-
-
-@inner
-def _is_above(words, others, guards):
-    """Say whether no level of one node is smaller than that of another; both are packed."""
-    above = True
-    for w in range(words.size):
-        # A field whose level is larger takes its guard away.
-        above = above and ((words[w] | guards[w]) - others[w]) & guards[w] == guards[w]
-    return above
-
-
-@inner
-def _is_refused(words, kept, refused):
-    """Say whether a node lies below one that joined too few groups."""
-    for place in range(min(refused, kept.refused.shape[0])):
-        if _is_above(kept.refused[place], words, kept.guards):
-            return True
-    return False
-
-
-@inner
-def _refuse(words, kept, counts):
-    """Remember a node that joins too few groups."""
-    place = counts[_REFUSED] % kept.refused.shape[0]
-    for w in range(words.size):
-        kept.refused[place, w] = words[w]
-    counts[_REFUSED] += 1
-
-
-@inner
-def _base(words, kept, nodes):
-    """Return the place of the fewest groups that were kept of a node below; -1 for the keys themselves."""
-    for rank in range(nodes):
-        if _is_above(words, kept.levels[kept.ranked[rank]], kept.guards):
-            return kept.ranked[rank]
-    return -1
-
-
-@inner
-def _keep(words, groups, room, kept, counts):
+def _keep(levels, groups, room, kept, nodes):
     """Keep the groups of a node for the nodes above, where there is room."""
-    place = counts[_KEPT]
+    place = nodes.counts[_KEPT]
     start = kept.start[place]
-    if place == kept.levels.shape[0] or start + groups > kept.keys.size:
+    if place == kept.start.size - 1 or start + groups > kept.keys.size:
         return
     for group in range(groups):
         kept.keys[start + group] = room.first[group]
         kept.weights[start + group] = room.sums[group]
-    for w in range(words.size):
-        kept.levels[place, w] = words[w]
     kept.start[place + 1] = start + groups
-    counts[_KEPT] = place + 1
-    rank = place
-    while rank > 0:
-        other = kept.ranked[rank - 1]
-        if kept.start[other + 1] - kept.start[other] <= groups:
-            break
-        kept.ranked[rank] = other
-        rank -= 1
-    kept.ranked[rank] = place
+    nodes.counts[_KEPT] = place + 1
+    top = nodes.shape - 1
+    lower_box(kept.fewest, levels, top, nodes.strides, np.int64(groups) * _PLACES + place)
 
 
 @inner

@@ -205,25 +205,18 @@ class Kept(NamedTuple):
     ----------
     keys, weights, start
         One key and the records of each group, those of one node after the other, and where each node starts.
-    levels
-        uint64[nodes, words]: the levels of each node, packed.
-    ranked
-        int32[nodes]: the places of the nodes, the fewest groups first.
+    fewest
+        int64[nodes of the lattice]: the fewest groups that were kept of a node below, and the place of that
+        node; see `kernels.search`.
     refused
-        The same as levels, of nodes that join too few groups to be worth keeping.
-    fields, guards
-        int64[attributes, 2] and uint64[words]: the word and the bit where each level starts, and the bits
-        above all levels.
+        bool[nodes of the lattice]: not worth keeping, as a node above joins too few groups.
     """
 
     keys: NDArray[np.int32]
     weights: Whole
     start: Whole
-    levels: NDArray[np.uint64]
-    ranked: NDArray[np.int32]
-    refused: NDArray[np.uint64]
-    fields: Whole
-    guards: NDArray[np.uint64]
+    fewest: Whole
+    refused: Truth
 
 
 class Found(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.node import SLACK, Node
-from incrowd.kernels.search import ALIVE, COUNTS, search_nodes
+from incrowd.kernels.search import ALIVE, COUNTS, NO_GROUPS, search_nodes
 from incrowd.kernels.search_arrays import Cells, Costs, Found, Given, Kept, Keys, Limit, Nodes, Room
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ _DIRECT = 2**16
 _KEPT_NODES = 4096
 _KEPT_GROUPS = 2**24
 """Nodes whose groups are kept, and groups of all together, 12 bytes each."""
-
-_REFUSED = 64
-"""Nodes that are remembered because they join too few groups."""
 
 
 class Loop:
@@ -74,7 +71,7 @@ class Loop:
         counts[ALIVE] = lattice.size
         self._nodes = Nodes(shape, lattice.strides, order, dead, scores, around, plan, counts, best)
         self._room = _room(len(given.keys.each), given.cells)
-        self._kept = _kept(len(given.keys.each), shape)
+        self._kept = _kept(len(given.keys.each), lattice.size)
         self._found = Found(np.zeros((_MOST, 6), np.int64), np.zeros((_MOST, 3)))
 
     @property
@@ -87,21 +84,13 @@ class Loop:
         looked: int = search_nodes(  # type: ignore[no-untyped-call]
             self._given, self._nodes, self._room, self._kept, self._found, min(most, _MOST)
         )
-        whole, real = self._found.whole[:looked].tolist(), self._found.real[:looked].tolist()
+        whole, real = self._found.whole[:looked], self._found.real[:looked].tolist()
+        lattice, shape = self._lattice, self._nodes.shape
+        levels = (whole[:, :1] // lattice.strides % shape + lattice.lows).tolist()
         return [
-            Node(
-                self._lattice.levels(number),
-                bool(good),
-                gone,
-                classes,
-                smallest,
-                score,
-                bool(fails),
-                bound,
-                floor,
-            )
-            for (number, good, fails, gone, classes, smallest), (score, bound, floor) in zip(
-                whole, real, strict=True
+            Node(tuple(at), bool(good), gone, classes, smallest, score, bool(fails), bound, floor)
+            for at, (good, fails, gone, classes, smallest), (score, bound, floor) in zip(
+                levels, whole[:, 1:].tolist(), real, strict=True
             )
         ]
 
@@ -189,31 +178,13 @@ def _room(keys: int, cells: Cells) -> Room:
     )
 
 
-def _kept(keys: int, shape: NDArray[np.int64]) -> Kept:
+def _kept(keys: int, nodes: int) -> Kept:
     """Make room for the groups of nodes."""
     groups = min(_KEPT_GROUPS, 1024 * max(keys, 1))
-    fields, guards = _fields(shape)
     return Kept(
         keys=np.empty(groups, np.int32),
         weights=np.empty(groups, np.int64),
         start=np.zeros(_KEPT_NODES + 1, np.int64),
-        levels=np.zeros((_KEPT_NODES, len(guards)), np.uint64),
-        ranked=np.empty(_KEPT_NODES, np.int32),
-        refused=np.zeros((_REFUSED, len(guards)), np.uint64),
-        fields=fields,
-        guards=guards,
+        fewest=np.full(nodes, NO_GROUPS, np.int64),
+        refused=np.zeros(nodes, np.bool_),
     )
-
-
-def _fields(shape: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Give each attribute's level a field in a word, with a guard bit above."""
-    fields, guards, used = [], [0], 0
-    for count in shape.tolist():
-        width = (count - 1).bit_length()
-        if used + width + 1 > 64:
-            guards.append(0)
-            used = 0
-        fields.append((len(guards) - 1, used))
-        guards[-1] |= 1 << (used + width)
-        used += width + 1
-    return np.array(fields, np.int64), np.array(guards, np.uint64)
