@@ -17,7 +17,6 @@ from incrowd.kernels.people import (
     classes_that_reach,
     distinct_entries,
     first_entries,
-    first_entries_below,
     items_within,
     most_distinct,
 )
@@ -66,11 +65,6 @@ def test_everybody_in_a_class_counts_once(many, rows, data):
     ends, listed = distinct_entries(*where, entries, np.arange(len(entries.items), dtype=np.int32))
     assert np.diff(ends).tolist() == [len(each) for each in people]
     assert listed.tolist() == [e for c in range(3) for e in entries_of(c, class_of, entries) if first[e]]
-    told, first, found = first_entries_below(*where, alike, entries, least)
-    assert (told + found >= least).tolist() == enough
-    assert [n for n, full in zip(found.tolist(), enough, strict=True) if not full] == [
-        len(each) for each, full in zip(people, enough, strict=True) if not full
-    ]
     values = (entries.items % 5).astype(np.int32)
     nothing = Counts(np.zeros(len(rows) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
     counts = add_distinct(*where, nothing, entries, values, 5)

@@ -69,7 +69,7 @@ class Incrowd:
 
     def risk(self, schema: Schema | Policy | Iterable[str], **settings: Any) -> dict[str, dict[str, float]]:
         """Return the figures of every risk model; parameters are those of `assess`."""
-        return self.assess(schema, **settings).risk
+        return dict(self.assess(schema, **settings).risk)
 
     def evaluate(self, released: Any, schema: Schema, **settings: Any) -> Evaluation:
         """Measure what a release of this frame lost, whoever made it, as `incrowd.evaluate` does."""

@@ -220,7 +220,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
             }
             for lost in release.utility.values()
         ],
-        "risk": {"before": before.risk, "after": after.risk},
+        "risk": {"before": dict(before.risk), "after": dict(after.risk)},
         "classes": {"before": before.size_entry(), "after": after.size_entry()},
         **people_entry(before=before.people, after=after.people),
         **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
 from incrowd.progress import in_job, with_bar
 from incrowd.risk import RISKS
+from incrowd.risk.figures import Risks
 from incrowd.table.documents import envelope
 from incrowd.table.wildcards import WILDCARD, wildcard_sentence
 
@@ -66,7 +67,7 @@ class Assessment:
     results
         What every privacy model measures, and whether the asked limits are met; `privacy` lists it.
     risk
-        Figures per risk model.
+        Figures per risk model; each is measured when it is first read.
     notes
         Sentences on what the values look like but were not taken for: missing values, numbers and dates.
     people
@@ -90,7 +91,7 @@ class Assessment:
     unique: int
     distribution: tuple[SizeBin, ...]
     results: Results = field(repr=False)
-    risk: dict[str, dict[str, float]]
+    risk: Mapping[str, dict[str, float]]
     notes: tuple[str, ...] = ()
     people: PeopleFigures | None = None
     estimates: Estimates | None = None
@@ -172,7 +173,7 @@ class Assessment:
                 model_entry(measured, cells=False) for measured in self.privacy if measured.limit is None
             ],
             "loss": [],
-            "risk": {"after": self.risk},
+            "risk": {"after": dict(self.risk)},
             "classes": {"after": self.size_entry()},
             **people_entry(after=self.people),
             **({} if self.estimates is None else {"estimated": self.estimates.to_dict()}),
@@ -240,7 +241,9 @@ class Assessment:
         """Charts of the table: ``plot.classes()`` and ``plot.risk()``; see `Release.plot`."""
         from incrowd.report.plots import AssessmentPlots
 
-        return AssessmentPlots({"classes": {"before": self.size_entry()}, "risk": {"before": self.risk}})
+        return AssessmentPlots(
+            {"classes": {"before": self.size_entry()}, "risk": {"before": dict(self.risk)}}
+        )
 
     def to_dict(self, *, cells: bool = True) -> dict[str, Any]:
         """Return plain data for JSON.
@@ -271,7 +274,7 @@ class Assessment:
             "unique": self.unique,
             **({} if self.people is None else {"people": self.people.to_dict()}),
             "privacy": [measured.to_dict(cells=cells) for measured in self.privacy],
-            "risk": self.risk,
+            "risk": dict(self.risk),
             **({} if self.estimates is None else {"estimated": self.estimates.to_dict()}),
             **({"notes": list(self.notes)} if self.notes else {}),
         }
@@ -407,7 +410,8 @@ def assess_classes(
     sizes = classes.sizes
     records = classes.records
     seen = matched(classes, wildcards)
-    risk = {risk.name: risk().measure(seen.counted) for risk in RISKS if risk().applies(seen.counted)}
+    counted = seen.counted
+    risk = Risks([risk() for risk in RISKS if risk().applies(counted)], counted)
     return Assessment(
         quasi=tuple(domain.name for domain in frequency.domains),
         sensitive=tuple(counts.name for counts in frequency.sensitive),

@@ -111,7 +111,7 @@ class Release:
         return self.table if self._texts is None else self._texts
 
     @property
-    def risk(self) -> dict[str, dict[str, float]]:
+    def risk(self) -> Mapping[str, dict[str, float]]:
         """Figures per risk model of the released table."""
         return self.privacy.risk
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimates", "estimates_of", "refuse_survey", "survey_sentences"]
 
-Risks = Mapping[str, Mapping[str, float]]
+RiskFigures = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Estimates:
         return {"by": self.column, "figures": list(self.figures)}
 
 
-def estimates_of(frequency: FrequencyTable, risk: Risks) -> Estimates | None:
+def estimates_of(frequency: FrequencyTable, risk: RiskFigures) -> Estimates | None:
     """Say what of a table is estimated; None where no column holds sampling weights."""
     if frequency.sampling is None:
         return None
@@ -52,7 +52,9 @@ def estimates_of(frequency: FrequencyTable, risk: Risks) -> Estimates | None:
     return Estimates(frequency.sampling.column, tuple(figures))
 
 
-def survey_sentences(estimates: Estimates | None, risk: Risks, before: Risks | None = None) -> list[str]:
+def survey_sentences(
+    estimates: Estimates | None, risk: RiskFigures, before: RiskFigures | None = None
+) -> list[str]:
     """Say how easily survey records and households are found; nothing where no column says so.
 
     Parameters
@@ -85,7 +87,7 @@ def survey_sentences(estimates: Estimates | None, risk: Risks, before: Risks | N
     return found
 
 
-def _before(before: Risks | None, model: str, figure: str) -> str:
+def _before(before: RiskFigures | None, model: str, figure: str) -> str:
     figures = {} if before is None else before.get(model, {})
     return f" (before: {percent(figures[figure])})" if figures else ""
 

@@ -17,7 +17,6 @@ __all__ = [
     "classes_that_reach",
     "distinct_entries",
     "first_entries",
-    "first_entries_below",
     "items_within",
     "list_entries",
     "most_distinct",
@@ -86,41 +85,6 @@ def _reach(start, stop, classes, alike, entries, least, reached):
                     total += 1
             position += 1
         reached[group] = total >= least
-
-
-@compiled
-def _below(start, stop, classes, alike, entries, least, sums, marks):
-    indptr, members = classes
-    offsets, items, many = entries
-    first, found = marks
-    # A class with enough people is left, so no table ever holds more of them.
-    mask = mask_of(least, many)
-    slots = table_of(mask, many)
-    for group in range(start, stop):
-        total = 0
-        position, last = indptr[group], indptr[group + 1]
-        while position < last and total < least:
-            total += alike[members[position]]
-            position += 1
-        distinct = 0
-        position = indptr[group]
-        while position < last and total + distinct < least:
-            key = members[position]
-            for entry in range(offsets[key], offsets[key + 1]):
-                if total + distinct >= least:
-                    break
-                if is_new(items[entry], group, mask, slots):
-                    first[entry] = True
-                    distinct += 1
-            position += 1
-        if total + distinct >= least:
-            # Enough: whoever was met need not be known above.
-            for met in range(indptr[group], position if distinct else indptr[group]):
-                key = members[met]
-                first[offsets[key] : offsets[key + 1]] = False
-            total, distinct = least, 0
-        sums[group] = total
-        found[group] = distinct
 
 
 @compiled
@@ -290,38 +254,6 @@ def classes_that_reach(
     reached = np.zeros(len(indptr) - 1, np.bool_)
     over_ranges(_reach, indptr, (indptr, members), alike, entries, least, reached)
     return reached
-
-
-def first_entries_below(
-    indptr: NDArray[np.int64],
-    members: NDArray[np.int64],
-    alike: NDArray[np.int64],
-    entries: Entries,
-    least: int,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Find the first entries of classes that have fewer people than are enough.
-
-    Parameters
-    ----------
-    indptr, members
-        As in `first_entries`.
-    alike
-        int64[keys]: people of each key who have no entry.
-    least
-        How many people are enough.
-
-    Returns
-    -------
-    sums
-        int64[classes]: people without an entry; at least `least` where a class has enough people.
-    first, found
-        As `first_entries` gives them; none of a class that has enough.
-    """
-    first = np.zeros(len(entries.items), np.bool_)
-    sums, found = np.zeros(len(indptr) - 1, np.int64), np.zeros(len(indptr) - 1, np.int64)
-    # Of a class no more entries are looked at than are enough, so its keys are its work.
-    over_ranges(_below, indptr, (indptr, members), alike, entries, least, sums, (first, found))
-    return sums, first, found
 
 
 def list_entries(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.people import Entries, first_entries_below, list_entries
+from incrowd.kernels.few_people import People, join_people
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
@@ -20,43 +20,41 @@ class FewPeople(NamedTuple):
 
     Attributes
     ----------
-    alike
-        int64[groups]: people whose rows are all alike; at least `least` where a group has enough people.
-    spread
-        The other people of each group that has not enough, each once.
+    people
+        The people of each group. Of one that has enough without them the others may not be listed. Under
+        a key of the table somebody may be listed several times, under a group once.
     least
         How many people are enough.
     """
 
-    alike: NDArray[np.int64]
-    spread: Entries
+    people: People
     least: int
 
     @classmethod
     def of(cls, people: FrequencyTable, least: int) -> FewPeople:
         """List the people of every key."""
         assert people.spread is not None
-        every = cls(people.weights, people.spread.people_of_keys, least)
-        return every.rolled(np.arange(people.keys + 1, dtype=np.int64), np.arange(people.keys))
+        return cls(People(people.weights, people.spread.people_of_keys), least)
 
     @property
     def failing(self) -> NDArray[np.bool_]:
-        """The groups that have not enough people: bool[groups]."""
-        return self.alike + np.diff(self.spread.indptr) < self.least
+        """The groups that have not enough people: bool[groups]; for groups of keys alone."""
+        return self.people.alike + np.diff(self.people.entries.indptr) < self.least
 
     @property
     def size(self) -> int:
         """Bytes in use."""
-        return self.alike.nbytes + self.spread.indptr.nbytes + self.spread.items.nbytes
+        alike, entries = self.people
+        return alike.nbytes + entries.indptr.nbytes + entries.items.nbytes
 
-    def rolled(self, indptr: NDArray[np.int64], members: NDArray[np.int64]) -> FewPeople:
-        """Return the people of classes of groups.
+    def rolled(self, ids: NDArray[np.int32], groups: int) -> FewPeople:
+        """Return the people of groups of these groups.
 
         Parameters
         ----------
-        indptr, members
-            int64[classes + 1] and int64[...]: the groups of each class.
+        ids
+            int32[groups below]: the group of each.
+        groups
+            How many there are now.
         """
-        alike, first, found = first_entries_below(indptr, members, self.alike, self.spread, self.least)
-        ends, listed = list_entries(indptr, members, self.spread.indptr, first, found)
-        return FewPeople(alike, Entries(ends, self.spread.items[listed], self.spread.many), self.least)
+        return FewPeople(join_people(ids, groups, self.people, self.least), self.least)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from incrowd.algorithms.lattice.few import FewPeople
 from incrowd.algorithms.lattice.rollup import Groups
 from incrowd.algorithms.lattice.whole_people import KeyGroups, Suppressed, WholePeople
-from incrowd.kernels.grouping import group_members
 from incrowd.recoding.population import recoded
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.table.frequency import smallest_codes
@@ -250,7 +249,7 @@ class Judge:
         failing = groups.weights < self.least
         if rolled.below.few is None:
             return failing, None
-        few = rolled.below.few.rolled(*group_members(rolled.ids, len(groups.keys)))
+        few = rolled.below.few.rolled(rolled.ids, len(groups.keys))
         return failing | few.failing, few
 
     def _suppressed(self, found: Suppressed) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ class DistributedRelease(InNotebooks):
         return self.table
 
     @property
-    def risk(self) -> dict[str, dict[str, float]]:
+    def risk(self) -> Mapping[str, dict[str, float]]:
         """Figures per risk model of the released table; none where its classes do not fit on the driver."""
         return self.privacy.risk
 

@@ -1,0 +1,118 @@
+"""People of groups that may have too few: nobody is looked up in a group that has enough without."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.kernels.jit import compiled, over_ranges
+from incrowd.kernels.met import is_new, mask_of, table_of
+from incrowd.kernels.people import Entries, list_entries
+
+__all__ = ["People", "join_people"]
+
+
+class People(NamedTuple):
+    """The people of each key.
+
+    Attributes
+    ----------
+    alike
+        int64[keys]: people who have no entry.
+    entries
+        The other people; the same one may be listed several times.
+    """
+
+    alike: NDArray[np.int64]
+    entries: Entries
+
+
+@compiled
+def _add(ids, alike, sums):
+    for key in range(ids.size):
+        sums[ids[key]] += alike[key]
+
+
+@compiled
+def _count(ids, offsets, sums, least, ends):
+    for key in range(ids.size):
+        group = ids[key]
+        if sums[group] < least and offsets[key + 1] > offsets[key]:
+            ends[group + 1] += 1
+
+
+@compiled
+def _fill(ids, offsets, sums, least, ends, members):
+    places = ends[:-1].copy()
+    for key in range(ids.size):
+        group = ids[key]
+        if sums[group] < least and offsets[key + 1] > offsets[key]:
+            members[places[group]] = key
+            places[group] += 1
+
+
+@compiled
+def _meet(start, stop, indptr, members, entries, least, sums, marks):
+    offsets, items, many = entries
+    first, found = marks
+    # A group with enough people is left, so no table ever holds more of them.
+    mask = mask_of(least, many)
+    slots = table_of(mask, many)
+    for group in range(start, stop):
+        enough = least - sums[group]
+        distinct = 0
+        position = indptr[group]
+        while position < indptr[group + 1] and distinct < enough:
+            key = members[position]
+            for entry in range(offsets[key], offsets[key + 1]):
+                if distinct >= enough:
+                    break
+                if is_new(items[entry], group, mask, slots):
+                    first[entry] = True
+                    distinct += 1
+            position += 1
+        if distinct >= enough:
+            # Whoever was met need not be known above.
+            for met in range(indptr[group], position):
+                key = members[met]
+                first[offsets[key] : offsets[key + 1]] = False
+            sums[group] = least
+            distinct = 0
+        found[group] = distinct
+
+
+def join_people(ids: NDArray[np.int32], groups: int, people: People, least: int) -> People:
+    """Return the people of groups of keys, each once, as far as they matter for a least size.
+
+    Parameters
+    ----------
+    ids
+        int32[keys]: the group of each key.
+    groups
+        Number of groups.
+    people
+        The people of the keys. A key may leave out its entries if it has enough people without.
+    least
+        How many people are enough.
+
+    Returns
+    -------
+    A group that has enough people has no entries, and at least `least` people without. The others have all
+    of theirs.
+    """
+    alike, entries = people
+    sums = np.zeros(groups, np.int64)
+    _add(ids, alike, sums)
+    # Only these may lack somebody, and only keys with entries can have them.
+    ends = np.zeros(groups + 1, np.int64)
+    _count(ids, entries.indptr, sums, least, ends)
+    indptr = np.cumsum(ends)
+    members = np.empty(int(indptr[-1]), np.int64)
+    _fill(ids, entries.indptr, sums, least, indptr, members)
+    first = np.zeros(len(entries.items), np.bool_)
+    found = np.zeros(groups, np.int64)
+    over_ranges(_meet, indptr, indptr, members, entries, least, sums, (first, found))
+    ends, listed = list_entries(indptr, members, entries.indptr, first, found)
+    return People(sums, Entries(ends, entries.items[listed], entries.many))
