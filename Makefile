@@ -47,6 +47,7 @@ lint: $(VENV)/.installed-dev ## check style, format and types
 bench: $(VENV)/.installed-test ## measure speed; see benchmarks/README.md
 	$(BIN)/python benchmarks/overview.py
 	$(BIN)/python benchmarks/first_run.py
+	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/small.py
 	$(BIN)/python benchmarks/mondrian.py
 	$(BIN)/python benchmarks/local.py

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import incrowd as ic
 from incrowd.engines import memory
-from incrowd.engines.memory import _by_table
 from incrowd.io.streams import Files
 
 ODD = {
@@ -55,17 +51,6 @@ def test_odd_columns_are_named(what, role, tmp_path):
     except ic.InputError as error:
         said.append(str(error))
     assert all("column 'odd'" in words and "ud800" not in words for words in said)
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64])
-@given(data=st.data())
-def test_places_are_those_of_a_search(kind, data):
-    limits = (0, 9) if kind is np.float64 else (np.iinfo(kind).min, np.iinfo(kind).max)
-    ends = st.sampled_from([limits[0], limits[0] + 1, limits[1] - 1, limits[1]])
-    drawn = data.draw(st.lists(ends | st.integers(1, 9), min_size=1, max_size=40))
-    rows = np.array(drawn, kind)
-    values = np.unique(rows)
-    assert _by_table(values, rows).tolist() == [sorted(set(drawn)).index(row) for row in drawn]
 
 
 def released(monkeypatch):

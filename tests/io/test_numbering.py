@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incrowd.io import numbering
 from incrowd.io.numbering import in_order_of_texts, numbered
 from incrowd.treatments.coded import Coded, Codes
 
@@ -55,10 +56,27 @@ def test_columns_are_numbered_once_and_sooner_where_somebody_knows_how():
     assert codes.texts("else", pl.Series(["c"])).rows().to_list() == ["c"]
 
 
-@given(st.text("ab\0é", max_size=4), st.lists(st.none() | st.text("ab\0é𝄞", max_size=20), max_size=20))
-def test_texts_are_put_in_the_order_of_python(start, texts):
+@pytest.mark.parametrize("piece", [1, 7, numbering._PIECE])
+@given(start=st.text("ab\0é", max_size=4), texts=st.lists(st.none() | st.text("ab\0é𝄞", max_size=20)))
+def test_texts_are_put_in_the_order_of_python(piece, start, texts):
     texts = [None if text is None else start + text for text in texts]
-    place = in_order_of_texts(pl.Series(texts, dtype=pl.String))
-    assert sorted(place.tolist()) == list(range(len(texts)))
-    expected = sorted(text for text in texts if text is not None)
-    assert [texts[number] for number in place] == [*expected, *[None] * (len(texts) - len(expected))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbering, "_PIECE", piece)
+        place = in_order_of_texts(pl.Series(texts, dtype=pl.String)).tolist()
+    assert len(set(place)) == len(place)
+    assert [texts[number] for number in place] == sorted(text for text in texts if text is not None)
+
+
+@given(data=st.data(), dtype=st.sampled_from([pl.Int8, pl.UInt8, pl.Int64, pl.UInt64, pl.Int128]))
+def test_missing_numbers_have_a_number_of_their_own(data, dtype):
+    """Also where the numbers reach to both ends of their type, so that no other one is free."""
+    kind = pl.Int64 if dtype == pl.Int128 else dtype
+    low, high = pl.select(low=kind.min(), high=kind.max()).row(0)
+    near = st.sampled_from([low, low + 1, high - 1, high, 5, None])
+    values = data.draw(st.lists(near, max_size=9) | st.just([None]) | st.just([*range(low, low + 256), None]))
+    if kind in (pl.Int8, pl.UInt8):
+        values = values + values
+    numbers, first = numbered(pl.DataFrame({"who": pl.Series(values, dtype=dtype)}))
+    met = list(dict.fromkeys(values))
+    assert numbers.tolist() == [met.index(value) for value in values]
+    assert first.tolist() == [values.index(value) for value in met]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.engines.memory import dictionary
+from incrowd.engines.distinct import dictionary
 from incrowd.kernels.jit import PARALLEL_FROM
 from incrowd.table.domain import Dictionary, Domain
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import Engine, EngineSettings
+from incrowd.engines.distinct import dictionary, require_countable
 from incrowd.engines.keyed_cells import KeyedCells
-from incrowd.engines.memory import dictionary, require_countable
 from incrowd.engines.row_keys import RowKeys, place_of
 from incrowd.engines.surveyed import Grouped, of_groups, of_survey
 from incrowd.errors import SchemaError, TableError, named

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from incrowd.engines.base import NOT_THE_SAME, Engine, EngineSettings
+from incrowd.engines.distinct import dictionary, require_countable
 from incrowd.engines.surveyed import of_rows
 from incrowd.errors import MissingExtraError, SchemaError, TableError
 from incrowd.io.columns import repeated_columns
-from incrowd.io.frames import without_negative_zero
 from incrowd.treatments.coded import Codes
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.recoding.cells import Cells
-    from incrowd.table.domain import Dictionary, Domain
+    from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute, Schema
     from incrowd.table.treated_columns import TreatedColumn
 
-__all__ = ["MemoryEngine", "dictionary", "number_persons", "require_countable"]
+__all__ = ["MemoryEngine", "number_persons"]
 
 
 _MANY = 3_000_000
@@ -361,157 +361,3 @@ def number_persons(
     numbers = np.full(len(frame), -1, np.int32)
     numbers[known], _ = numbered(frame[known])
     return numbers
-
-
-def require_countable(column: str, dtype: pl.DataType) -> None:
-    """Refuse columns of lists, bytes, times of day and the like.
-
-    Raises
-    ------
-    SchemaError
-        When the column is neither text, number nor date.
-    """
-    import polars as pl
-
-    texts = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
-    if not (dtype.is_numeric() or dtype in (*texts, pl.Date, pl.Datetime)):
-        raise SchemaError(
-            f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
-        )
-
-
-def dictionary(
-    series: pl.Series, column: str, null_values: tuple[str, ...]
-) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct values of a column, and each row's place among them (missing: the last).
-
-    Raises
-    ------
-    SchemaError
-        When the column is neither text, number nor date, or has infinite values.
-    """
-    import polars as pl
-
-    from incrowd.io.columns import nameless
-    from incrowd.table.domain import Dictionary
-    from incrowd.table.missing import null_values_of
-
-    series = nameless(series)
-    dtype = series.dtype
-    require_countable(column, dtype)
-    if dtype in (pl.Null, pl.Boolean):
-        series = series.cast(pl.String)
-    if series.dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
-        return _texts(series, null_values)
-    if null_values:
-        series = null_values_of(null_values).without(series)
-    kind: Literal["number", "date"] = "number" if dtype.is_numeric() else "date"
-    if kind == "number":
-        series, distinct, texts, numbers = _numbers(series, column)
-    else:
-        series, distinct, texts, numbers = _days(series)
-    found = Dictionary(texts, series.null_count() > 0, kind, numbers)
-    return found, _places(series, distinct)
-
-
-def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
-    """Find the distinct texts in order, and each row's place among them."""
-    import numpy as np
-    import polars as pl
-
-    from incrowd.io.numbering import in_order_of_texts, numbered
-    from incrowd.kernels.jit import PARALLEL_FROM
-    from incrowd.table.domain import Dictionary
-    from incrowd.table.missing import null_values_of
-
-    # Fewer rows are done before the loops of the other way are loaded.
-    if len(series) >= PARALLEL_FROM:
-        # Categories have numbers already.
-        ids, first = numbered(series.to_physical().to_frame())
-        met = series.gather(first).cast(pl.String)
-        met = null_values_of(null_values).without(met) if null_values else met
-        order = in_order_of_texts(met)
-        known = len(met) - met.null_count()
-        place = np.empty(len(met), np.min_scalar_type(len(met)))
-        place[order] = np.minimum(np.arange(len(met)), known)
-        texts = met.gather(order[:known]).to_list()
-        return Dictionary(texts, known < len(met), in_order=True), place[ids]
-    series = series.cast(pl.String)
-    series = null_values_of(null_values).without(series) if null_values else series
-    has_missing = series.null_count() > 0
-    distinct = series.drop_nulls().unique().sort()
-    codes = series.cast(pl.Enum(distinct)).to_physical()
-    if has_missing:
-        codes = codes.cast(pl.UInt32).fill_null(len(distinct))
-    return Dictionary(distinct.to_list(), has_missing, in_order=True), codes.to_numpy()
-
-
-def _numbers(series: pl.Series, column: str) -> tuple[pl.Series, pl.Series, list[str], NDArray[np.float64]]:
-    """Return the rows without NaN, their distinct numbers in order, with texts, and as doubles."""
-    import polars as pl
-
-    if series.dtype.is_float():
-        # Negative zero is the same number, and would be named by whichever comes first.
-        series = without_negative_zero(series.fill_nan(None))
-    distinct = series.drop_nulls().unique().sort()
-    if series.dtype.is_float() and distinct.is_infinite().any():
-        raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
-    texts = [_plain(text) for text in distinct.cast(pl.String)]
-    return series, distinct, texts, distinct.cast(pl.Float64).to_numpy()
-
-
-def _days(series: pl.Series) -> tuple[pl.Series, pl.Series, list[str], NDArray[np.float64]]:
-    """Return the rows without zone, their distinct dates or times in order, with texts, and as days."""
-    import polars as pl
-
-    if series.dtype == pl.Date:
-        distinct = series.drop_nulls().unique().sort()
-        days = distinct.cast(pl.Int32).cast(pl.Float64)
-        return series, distinct, distinct.dt.to_string("iso").to_list(), days.to_numpy()
-    series = series.dt.replace_time_zone(None)
-    distinct = series.drop_nulls().unique().sort()
-    whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
-    texts = distinct.dt.to_string("%Y-%m-%d" if whole_days else "%Y-%m-%dT%H:%M:%S%.f").to_list()
-    days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
-    return series, distinct, texts, days.to_numpy()
-
-
-def _by_table(values: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.integer]:
-    """Return the place of each row among ascending values; whole numbers that lie close have a table."""
-    import numpy as np
-
-    if len(values) and np.issubdtype(values.dtype, np.integer):
-        # Of Python, as the difference of two numbers may be more than their type holds.
-        least = int(values[0])
-        between = int(values[-1]) - least + 1
-        if between <= max(len(rows), 1 << 10):
-            if values.dtype.itemsize < 8:
-                values, rows = values.astype(np.int64), rows.astype(np.int64)
-            table = np.zeros(between, np.int32)
-            table[values - values[0]] = np.arange(len(values), dtype=np.int32)
-            return np.asarray(table[rows - values[0]])
-    return np.asarray(np.searchsorted(values, rows))
-
-
-def _places(series: pl.Series, distinct: pl.Series) -> NDArray[np.integer]:
-    """Return each row's place among the distinct values; missing ones come last."""
-    import polars as pl
-
-    if series.dtype.is_decimal() or str(series.dtype).endswith("Int128"):
-        # NumPy has no such integers; their texts are as good for finding places.
-        names = distinct.cast(pl.String)
-        enum = series.cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
-        wide: NDArray[np.integer] = enum.fill_null(len(distinct)).to_numpy()
-        return wide
-    values = distinct.to_physical().to_numpy()
-    rows = series.to_physical()
-    filled = rows.fill_null(values[0] if len(values) else 0).to_numpy()
-    places = _by_table(values, filled)
-    if series.null_count():
-        places[rows.is_null().to_numpy()] = len(distinct)
-    return places
-
-
-def _plain(text: str) -> str:
-    """Write a whole float as the integer that it is."""
-    return text[:-2] if text.endswith(".0") else text

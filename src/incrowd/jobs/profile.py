@@ -122,7 +122,7 @@ class Profile:
 
 def profile_of(series: pl.Series, name: str, null_values: tuple[str, ...]) -> Profile:
     """Look at the values of a column."""
-    from incrowd.engines.memory import dictionary
+    from incrowd.engines.distinct import dictionary
     from incrowd.table.domain import Domain
 
     rows = len(series)

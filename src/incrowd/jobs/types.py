@@ -71,7 +71,7 @@ def _type(labels: list[str | None], came: pl.DataType) -> pl.DataType | None:
     """Return the type in which every text reads back as it is; None where there is none."""
     import polars as pl
 
-    from incrowd.engines.memory import dictionary
+    from incrowd.engines.distinct import dictionary
     from incrowd.io.means import as_type, type_of_means
 
     kind = type_of_means(came)

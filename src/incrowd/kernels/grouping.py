@@ -85,6 +85,22 @@ def _renumber(codes, number):
 
 
 @compiled
+def _first_in_table(words, least, number):
+    """Do what `_first_ids` does, given a table of all words from the least on, which has -1 everywhere."""
+    ids = np.empty(words.size, np.int32)
+    first = np.empty(min(words.size, number.size), np.int64)
+    found = 0
+    for row in range(words.size):
+        place = words[row] - least
+        if number[place] < 0:
+            number[place] = found
+            first[found] = row
+            found += 1
+        ids[row] = number[place]
+    return ids, first[:found].copy()
+
+
+@compiled
 def _fill_members(group_of, starts):
     members = np.empty(starts[-1], np.int64)
     cursor = starts[:-1].copy()
@@ -150,8 +166,8 @@ def group_numbers(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDAr
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
     if so_few(len(words)) or high - low >= _DENSE * len(words):
         return _distinct(words)
-    ids, _ = renumbered((words - np.uint64(low % 2**_WORD)).astype(np.int32), high - low + 1)
-    return ids, np.flatnonzero(np.diff(np.maximum.accumulate(ids), prepend=-1))
+    ids, first = _first_in_table(words, np.uint64(low % 2**_WORD), np.full(high - low + 1, -1, np.int32))
+    return ids, first
 
 
 def packed(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], rows: int) -> NDArray[np.uint64]:

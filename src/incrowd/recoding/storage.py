@@ -159,17 +159,17 @@ class _Reader(Generic[R]):
         if places != ([] if entry.missing == -1 else [entry.missing]) or places not in ([], [size - 1]):
             self.refuse(f"{entry.name!r}: the missing value has another rank")
         numbers = np.array([np.nan if number is None else number for number in entry.numbers], np.float64)
-        tree = None
+        tree, known = None, size - len(places)
         if entry.hierarchy is not None:
             try:
                 tree = Hierarchy(entry.hierarchy.labels, entry.hierarchy.parents)
             except (HierarchyError, OverflowError):
                 self.refuse(f"{entry.name!r}: its hierarchy is no tree")
-            known = size - len(places)
             if tree.n_leaves != size or list(tree.values[:known]) != entry.values[:known]:
                 self.refuse(f"{entry.name!r}: the leaves of its hierarchy are not its values")
-        domain = Domain(entry.name, entry.kind, tuple(entry.values), tree, numbers, entry.missing)
-        known_numbers = numbers[: size - len(places)]
+        texts = [value for value in entry.values if value is not None]
+        domain = Domain(entry.name, entry.kind, texts, tree, numbers, entry.missing)
+        known_numbers = numbers[:known]
         if domain.ordered and not (known_numbers[1:] >= known_numbers[:-1]).all():
             self.refuse(f"{entry.name!r}: its values are not in order")
         return domain

@@ -42,7 +42,7 @@ def counts_of(table: Any, document: Mapping[str, Any], folder: Path, name: str) 
     import numpy as np
 
     from incrowd.engines import engine_for
-    from incrowd.engines.memory import dictionary
+    from incrowd.engines.distinct import dictionary
     from incrowd.jobs.treating import Treating
     from incrowd.table.domain import Domain
 

@@ -20,6 +20,7 @@ from incrowd.table.exact import Line, days_of, moment_of, number_of
 from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
 from incrowd.table.spellings import read_spelled
+from incrowd.table.texts import column_of, picked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +63,8 @@ class Dictionary:
     numbers
         float64[texts]: the numeric value of each text, where the column's type has one.
     in_order
-        Whether the texts are known to ascend.
+        Whether the values are known to ascend: by their numbers where the column's type has them, else by
+        their texts.
     """
 
     texts: Sequence[str]
@@ -89,8 +91,8 @@ class Domain:
         The column.
     kind
         ``number``, ``date`` or ``category``.
-    values
-        The text of each rank; None is the missing value.
+    texts
+        The text of each rank, without that of the missing value.
     hierarchy
         The tree over the ranks, where the column has one; the missing value is a leaf under its root.
     numbers
@@ -104,7 +106,7 @@ class Domain:
 
     name: str
     kind: Literal["number", "date", "category"]
-    values: tuple[str | None, ...]
+    texts: Sequence[str]
     hierarchy: Hierarchy | None
     numbers: NDArray[np.float64]
     missing: int
@@ -116,7 +118,12 @@ class Domain:
     @property
     def size(self) -> int:
         """Number of ranks."""
-        return len(self.values)
+        return len(self.texts) + (self.missing >= 0)
+
+    @cached_property
+    def values(self) -> tuple[str | None, ...]:
+        """The text of each rank; None is the missing value."""
+        return tuple(self.texts) if self.missing < 0 else (*self.texts, None)
 
     @cached_property
     def same_number(self) -> NDArray[np.int32] | None:
@@ -183,6 +190,7 @@ class Domain:
             else:
                 kind, numbers = "category", None
         if hierarchy is None:
+            values: Sequence[str]
             values, order = _ranked(found, numbers, kind)
             ranks[:count] = order
             by_rank = np.full(len(values), np.nan)
@@ -199,12 +207,11 @@ class Domain:
                     f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as "
                     "missing with " + null_values_setting("''")
                 )
-            tree = (
-                hierarchy.build(found.texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy
-            )
+            texts = list(found.texts)
+            tree = hierarchy.build(texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy
             known = tree.ranks
-            ranks[:count] = [known.get(text, -1) for text in found.texts]
-            unknown = [text for text, rank in zip(found.texts, ranks.tolist(), strict=False) if rank < 0]
+            ranks[:count] = [known.get(text, -1) for text in texts]
+            unknown = [text for text, rank in zip(texts, ranks.tolist(), strict=False) if rank < 0]
             if unknown:
                 raise HierarchyError(
                     f"column {attribute.name!r}: {len(unknown)} of {count} distinct values are not leaves of "
@@ -222,9 +229,8 @@ class Domain:
             ranks[count] = missing
             tree = tree.with_leaf(MISSING) if tree is not None else None
             by_rank = np.append(by_rank, np.nan)
-        texts = (*values, None) if found.has_missing else tuple(values)
         typed = found.kind is not None
-        return cls(attribute.name, kind, texts, tree, by_rank, missing, typed), ranks
+        return cls(attribute.name, kind, values, tree, by_rank, missing, typed), ranks
 
     @classmethod
     def _spelled(
@@ -374,7 +380,7 @@ def _kind(
         return found.kind, found.numbers
     import polars as pl
 
-    texts = pl.Series(found.texts, dtype=pl.String)
+    texts = column_of(found.texts)
     # One text that looks otherwise settles it, and the others need not be looked at.
     if asked == "number" or (asked == "auto" and _all_like(texts, NUMBER_PATTERN)):
         wrong = len(texts) - int(texts.str.contains(NUMBER_PATTERN).sum() or 0)
@@ -406,16 +412,17 @@ def _not_all(column: str, wrong: int, total: int, what: str) -> str:
 
 def _ranked(
     found: Dictionary, numbers: NDArray[np.float64] | None, kind: str
-) -> tuple[list[str], NDArray[np.int64]]:
+) -> tuple[Sequence[str], NDArray[np.int64]]:
     """Return what `rank_values` does of values that may be in order."""
-    if numbers is None and found.in_order:
-        return list(found.texts), np.arange(len(found.texts))
+    # Numbers that were read in texts, and texts of numbers, have another order.
+    if found.in_order and numbers is found.numbers:
+        return found.texts, np.arange(len(found.texts))
     return rank_values(found.texts, numbers, kind)
 
 
 def rank_values(
     texts: Sequence[str], numbers: NDArray[np.float64] | None, kind: str
-) -> tuple[list[str], NDArray[np.int64]]:
+) -> tuple[Sequence[str], NDArray[np.int64]]:
     """Sort distinct values by number, or without numbers by text.
 
     Parameters
@@ -437,14 +444,16 @@ def rank_values(
     count = len(texts)
     ranks = np.empty(count, np.int64)
     if numbers is None:
-        order = sorted(range(count), key=texts.__getitem__)
+        known = list(texts)
+        order = sorted(range(count), key=known.__getitem__)
         ranks[order] = np.arange(count)
-        return [texts[i] for i in order], ranks
+        return [known[i] for i in order], ranks
     by_value = np.argsort(numbers, kind="stable")
     sorted_numbers = numbers[by_value]
     if kind == "date" or count < 2 or not (sorted_numbers[1:] == sorted_numbers[:-1]).any():
         ranks[by_value] = np.arange(count)
-        return [texts[i] for i in by_value], ranks
+        return picked(texts, by_value), ranks
+    texts = list(texts)
     # Doubles cannot tell all big integers and long decimals apart: settle equal ones exactly.
     exact: dict[int, Decimal] = {}
     tied = np.zeros(count, np.bool_)

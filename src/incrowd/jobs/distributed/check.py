@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from incrowd.engines import SparkEngine, TooManyKeysError
-from incrowd.engines.memory import dictionary
+from incrowd.engines.distinct import dictionary
 from incrowd.engines.spark import all_suppressed, positional, to_polars
 from incrowd.engines.spark.errors import guarded
 from incrowd.errors import TableError

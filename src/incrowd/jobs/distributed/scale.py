@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.engines.memory import dictionary
+from incrowd.engines.distinct import dictionary
 from incrowd.engines.spark.errors import OTHER_VALUES
 from incrowd.io.frames import without_negative_zero
 from incrowd.kernels.counting import Counts

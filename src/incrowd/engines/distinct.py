@@ -1,0 +1,206 @@
+"""The distinct values of a column in memory, in order, and each row's place among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from incrowd.errors import SchemaError
+from incrowd.io.frames import without_negative_zero
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from incrowd.table.domain import Dictionary
+    from incrowd.table.texts import Texts
+
+__all__ = ["dictionary", "require_countable"]
+
+_HELD = 4
+"""How many times as many bytes as its distinct texts have a column may have, to be held in their place."""
+
+
+def require_countable(column: str, dtype: pl.DataType) -> None:
+    """Refuse columns of lists, bytes, times of day and the like.
+
+    Raises
+    ------
+    SchemaError
+        When the column is neither text, number nor date.
+    """
+    import polars as pl
+
+    texts = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+    if not (dtype.is_numeric() or dtype in (*texts, pl.Date, pl.Datetime)):
+        raise SchemaError(
+            f"column {column!r} is of type {dtype}, which is neither text, number nor date; convert it first"
+        )
+
+
+def dictionary(
+    series: pl.Series, column: str, null_values: tuple[str, ...]
+) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Find the distinct values of a column, and each row's place among them (missing: the last).
+
+    Raises
+    ------
+    SchemaError
+        When the column is neither text, number nor date, or has infinite values.
+    """
+    import polars as pl
+
+    from incrowd.io.columns import nameless
+    from incrowd.table.missing import null_values_of
+
+    series = nameless(series)
+    dtype = series.dtype
+    require_countable(column, dtype)
+    if dtype in (pl.Null, pl.Boolean):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        return _texts(series, null_values)
+    if null_values:
+        series = null_values_of(null_values).without(series)
+    return _numbers(series, column) if dtype.is_numeric() else _days(series)
+
+
+def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Find the distinct texts in order, and each row's place among them."""
+    import polars as pl
+
+    from incrowd.io.numbering import in_order_of_texts, numbered
+    from incrowd.kernels.jit import PARALLEL_FROM
+    from incrowd.table.domain import Dictionary
+    from incrowd.table.missing import null_values_of
+
+    # Fewer rows are done before the loops of the other way are loaded.
+    if len(series) >= PARALLEL_FROM:
+        # Categories have numbers already.
+        ids, first = numbered(series.to_physical().to_frame())
+        met = series.gather(first).cast(pl.String)
+        met = null_values_of(null_values).without(met) if null_values else met
+        order = in_order_of_texts(met)
+        texts = _alone(met.gather(order), series)
+        return Dictionary(texts, len(order) < len(met), in_order=True), _placed(ids, order, len(met))
+    series = series.cast(pl.String)
+    series = null_values_of(null_values).without(series) if null_values else series
+    has_missing = series.null_count() > 0
+    distinct = series.drop_nulls().unique().sort()
+    codes = series.cast(pl.Enum(distinct)).to_physical()
+    if has_missing:
+        codes = codes.cast(pl.UInt32).fill_null(len(distinct))
+    return Dictionary(distinct.to_list(), has_missing, in_order=True), codes.to_numpy()
+
+
+def _alone(distinct: pl.Series, series: pl.Series) -> Texts:
+    """Return distinct texts of a column; the column is not held in memory for them if it is much larger."""
+    import polars as pl
+
+    from incrowd.table.texts import Texts
+
+    if series.dtype == pl.String:
+        own, whole = (int(each.str.len_bytes().sum() or 0) for each in (distinct, series))
+        if whole > _HELD * own:
+            copied = pl.concat_str("text", pl.lit(""))
+            return Texts(pl.DataFrame({"text": distinct}).select(copied).to_series())
+    return Texts(distinct)
+
+
+def _placed(ids: NDArray[np.integer], order: NDArray[np.int64], count: int) -> NDArray[np.integer]:
+    """Return each row's place in the order of the distinct values; what is not in it comes last.
+
+    Parameters
+    ----------
+    ids
+        int[rows]: which of `count` values each row has.
+    order
+        The values in order.
+    """
+    import numpy as np
+
+    place = np.full(count, len(order), np.min_scalar_type(count))
+    place[order] = np.arange(len(order))
+    placed: NDArray[np.integer] = place[ids]
+    return placed
+
+
+def _typed(series: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
+    """Return the distinct values in order without the missing one, and each row's place; missing is last."""
+    import numpy as np
+
+    from incrowd.io.numbering import numbered
+    from incrowd.kernels.grouping import group_numbers
+
+    if series.dtype.is_float():
+        # Equal numbers have equal bits, and what is missing those of one that is none.
+        bits = series.to_numpy()
+        ids, first = group_numbers(bits.view(np.dtype(f"i{bits.itemsize}")))
+    else:
+        ids, first = numbered(series.to_physical().to_frame())
+    met = series.gather(first)
+    known = np.flatnonzero(met.is_not_null().to_numpy())
+    values = met.gather(known).to_physical()
+    # NumPy sorts numbers many times as fast, but does not know those of 128 bits.
+    wide = str(values.dtype).endswith("128")
+    order = known[values.arg_sort().to_numpy() if wide else np.argsort(values.to_numpy())]
+    return met.gather(order), _placed(ids, order, len(met))
+
+
+def _numbers(series: pl.Series, column: str) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Find the distinct numbers in order; NaN is missing."""
+    import polars as pl
+
+    from incrowd.table.texts import Texts
+
+    if series.dtype.is_float():
+        # Negative zero is the same number, and would be named by whichever comes first.
+        series = without_negative_zero(series.fill_nan(None))
+    distinct, places = _typed(series)
+    if series.dtype.is_float() and distinct.is_infinite().any():
+        raise SchemaError(f"column {column!r} has infinite values; replace them, or turn it into text")
+    numbers = distinct.cast(pl.Float64).to_numpy()
+    return _dictionary(Texts(distinct, _plain), series, "number", numbers), places
+
+
+def _days(series: pl.Series) -> tuple[Dictionary, NDArray[np.integer]]:
+    """Find the distinct dates or points of time in order; those have no zone."""
+    import polars as pl
+
+    from incrowd.table.texts import Texts
+
+    if series.dtype == pl.Date:
+        distinct, places = _typed(series)
+        days = distinct.cast(pl.Int32).cast(pl.Float64)
+        return _dictionary(Texts(distinct, _iso), series, "date", days.to_numpy()), places
+    series = series.dt.replace_time_zone(None)
+    distinct, places = _typed(series)
+    whole_days = bool((distinct == distinct.dt.truncate("1d")).all())
+    days = distinct.dt.epoch("us").cast(pl.Float64) / 86_400_000_000
+    texts = Texts(distinct, _iso if whole_days else _moments)
+    return _dictionary(texts, series, "date", days.to_numpy()), places
+
+
+def _dictionary(
+    texts: Texts, series: pl.Series, kind: Literal["number", "date"], numbers: NDArray[np.float64]
+) -> Dictionary:
+    from incrowd.table.domain import Dictionary
+
+    return Dictionary(texts, series.null_count() > 0, kind, numbers, in_order=True)
+
+
+def _plain(numbers: pl.Series) -> pl.Series:
+    """Write numbers; a whole float as the integer that it is."""
+    import polars as pl
+
+    return numbers.cast(pl.String).str.strip_suffix(".0")
+
+
+def _iso(days: pl.Series) -> pl.Series:
+    """Write dates, or points of time that are midnights."""
+    return days.dt.to_string("%Y-%m-%d")
+
+
+def _moments(moments: pl.Series) -> pl.Series:
+    """Write points of time."""
+    return moments.dt.to_string("%Y-%m-%dT%H:%M:%S%.f")
