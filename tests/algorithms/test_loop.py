@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,6 +17,7 @@ from incrowd.algorithms import SearchProblem, optimal
 from incrowd.algorithms.lattice import Explorer, loop
 from incrowd.engines import engine_for
 from incrowd.hierarchy.builders import Prefix
+from incrowd.kernels import jit
 from incrowd.samples import diagnosis_hierarchy, hospital
 from incrowd.utility import METRICS, STEERING
 from lattice_reading import LEAVES, close, every_node, schema, tables
@@ -30,8 +33,14 @@ def every_lattice_is_compiled(monkeypatch):
 def calls(monkeypatch) -> list[int]:
     """How many nodes each call of the compiled search looked at."""
     looked = []
-    work = loop.search_nodes
-    monkeypatch.setattr(loop, "search_nodes", lambda *given: looked.append(work(*given)) or looked[-1])
+    work = loop.Loop.look
+
+    def counting(self, most):
+        nodes = work(self, most)
+        looked.append(len(nodes))
+        return nodes
+
+    monkeypatch.setattr(loop.Loop, "look", counting)
     return looked
 
 
@@ -115,13 +124,13 @@ def test_no_node_scores_below_what_is_said_of_it(frame, k, limit, metric, low):
 
 def bounds_of(patch) -> list[np.ndarray]:
     """Keep what searches say of nodes, float64[nodes] each."""
-    kept, work = [], loop.search_nodes
+    kept, work = [], loop.plan_nodes
 
-    def keeping(given, nodes, *others):
+    def keeping(choice, nodes, most):
         kept.append(nodes.least)
-        return work(given, nodes, *others)
+        return work(choice, nodes, most)
 
-    patch.setattr(loop, "search_nodes", keeping)
+    patch.setattr(loop, "plan_nodes", keeping)
     return kept
 
 
@@ -144,17 +153,54 @@ def test_what_is_said_of_classes_of_many_parts_is_true(monkeypatch, metric):
     )
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_the_compiled_search_is_taken_and_does_not_depend_on_threads(calls, monkeypatch, threads):
-    """Without the first of these, nothing above would be tried."""
-    monkeypatch.setenv("INCROWD_THREADS", threads)
+def test_the_compiled_search_is_taken(calls):
+    """Without it, nothing above would be tried."""
     random = np.random.default_rng(3)
     frame = pl.DataFrame({name: random.choice(leaves, 90) for name, leaves in LEAVES.items()})
     frame = frame.with_columns(s=pl.lit("p"), r=pl.lit("k"))
     space, _ = search(frame, schema(), [ic.KAnonymity(5)], 0.1)
     assert 0 < sum(calls) <= len(space.nodes)
     assert calls[-1] == 0
-    assert [node.levels for node in space.nodes][:2] == [(2, 1, 1), (1, 1, 1)]
+    # What is learned first settles most, so few are chosen before.
+    assert calls[0] == 2
+
+
+def hospital_schema() -> ic.Schema:
+    """Eight quasi-identifiers of the sample."""
+    quasi = {
+        "age": ic.Hierarchy.intervals(5, 10, 20, 40),
+        "sex": ic.Hierarchy.flat(),
+        "zip": ic.Hierarchy.prefix(),
+        "marital_status": ic.Hierarchy.flat(),
+        "admission_date": ic.Hierarchy.dates(),
+        "admission_type": ic.Hierarchy.flat(),
+        "diagnosis": diagnosis_hierarchy(),
+        "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
+    }
+    return ic.Schema(quasi=quasi, unlisted="drop")
+
+
+def threads_of(patch) -> set[int]:
+    """Keep which threads look at nodes."""
+    began, work = set(), loop.look_at
+    patch.setattr(loop, "look_at", lambda *given: began.add(get_ident()) or work(*given))
+    return began
+
+
+@pytest.mark.parametrize("metric", ["loss", "average-class-size", "discernibility", "ambiguity"])
+def test_what_is_found_does_not_depend_on_threads(monkeypatch, metric):
+    """Scores to the last bit, and the order of the nodes."""
+    monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
+    table, asked = hospital(3_000), hospital_schema()
+    found = []
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("INCROWD_THREADS", threads)
+        with pytest.MonkeyPatch.context() as patch:
+            began = threads_of(patch)
+            space, _ = search(table, asked, [ic.KAnonymity(5)], 0.05, metric)
+        assert (len(began) > 1) == (threads != "1")
+        found.append((space.best, space.nodes))
+    assert found[0] == found[1] == found[2]
 
 
 def wide(columns: int) -> tuple[pl.DataFrame, ic.Schema]:
@@ -235,18 +281,7 @@ def test_nodes_settle_nodes_above_and_below(shared_data, metric, limit, most):
 
 def test_of_equals_that_were_looked_at_the_first_is_taken():
     """The node that was met first was taken, (5, 0, 5, 1, 1, 1, 3, 5)."""
-    table = hospital(20_000)
-    quasi = {
-        "age": ic.Hierarchy.intervals(5, 10, 20, 40),
-        "sex": ic.Hierarchy.flat(),
-        "zip": ic.Hierarchy.prefix(),
-        "marital_status": ic.Hierarchy.flat(),
-        "admission_date": ic.Hierarchy.dates(),
-        "admission_type": ic.Hierarchy.flat(),
-        "diagnosis": diagnosis_hierarchy(),
-        "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
-    }
-    asked = ic.Schema(quasi=quasi, unlisted="drop")
+    table, asked = hospital(20_000), hospital_schema()
     space, _ = search(table, asked, [ic.KAnonymity(100)], 0.02, "average-class-size")
     equals = [node.levels for node in space.nodes if node.score == space.best.score]
     assert len(equals) > 1

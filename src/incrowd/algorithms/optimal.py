@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import math
 import re
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,9 +36,6 @@ _AT_ONCE = 2
 
 _COMPILED = 4096
 """Nodes of a lattice that is worth a search without Python between nodes, which takes seconds to compile."""
-
-_BREATH = 0.05
-"""Seconds after which the compiled search says how far it is."""
 
 _PROPOSED = 8
 """Nodes that are looked at because they are guessed to be good, before the next are guessed."""
@@ -227,12 +223,10 @@ class _Search:
     def _run(self, loop: Loop) -> bool:
         from incrowd.algorithms.lattice import better
 
-        many = 1
         while True:
             if self._spent():
                 return False
-            begun = time.monotonic()
-            nodes = loop.look(min(many, self.deadline.left(self.explorer.looked)))
+            nodes = loop.look(self.deadline.left(self.explorer.looked))
             if not nodes:
                 return True
             self.explorer.note(nodes)
@@ -240,8 +234,6 @@ class _Search:
                 if node.anonymous and better(node, self.best):
                     self.best = node
             self.progress.advance(self.lattice.size - loop.open, self.lattice.size)
-            # Which node comes next does not depend on how many come at once.
-            many = 2 * many if time.monotonic() - begun < _BREATH else max(many // 2, 1)
 
     def _look(self, chosen: list[int]) -> bool:
         """Look at nodes that are not settled in the meantime, until the budget is spent (False)."""

@@ -6,15 +6,11 @@ import numpy as np
 
 from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
-from incrowd.kernels.lattice import choose_nodes, fill_box, lower_box, raise_box
-from incrowd.kernels.search_arrays import CLASSES
+from incrowd.kernels.lattice import fill_box, lower_box, raise_box
+from incrowd.kernels.search_arrays import CLASSES, EVERY, PLACES
 from incrowd.kernels.search_splits import raise_below
 
-__all__ = ["ALIVE", "COUNTS", "NO_GROUPS", "search_nodes"]
-
-_TABLES, _KEPT, _PLACE, _PLANNED, _MANY, ALIVE, COUNTS = range(7)
-"""Places in `Nodes.counts`: entries of tables, nodes kept, the place in the plan and its end, how many nodes
-were wanted, and how many were open."""
+__all__ = ["look_at"]
 
 _NODE, _GOOD, _FAILS, _GONE, _CLASSES, _SMALLEST = range(6)
 _SCORE, _BOUND, _FLOOR = range(3)
@@ -23,61 +19,51 @@ _SCORE, _BOUND, _FLOOR = range(3)
 _WORTH = 0.8
 """Groups are kept for the nodes above where they are fewer than this share of those they were made of."""
 
-_PLACES = 2**32
-"""What the groups of a node are multiplied with in `Kept.fewest`, so that its place can be added."""
-
-NO_GROUPS = 2**63 - 1
-"""In `Kept.fewest`: no groups were kept of a node below."""
-
 _DENSE = 8
 """Combinations of cells for each key that is grouped, up to which all are counted."""
 
 
 @compiled
-def search_nodes(given, nodes, room, kept, found, most):
-    """Look at nodes until all is settled, or so many were looked at; the next call goes on.
+def look_at(plan, given, nodes, room, kept, found):
+    """Look at the nodes of a plan that are not settled meanwhile, and learn from each; see `plan_nodes`.
 
     Parameters
     ----------
+    plan
+        int64[..., 2]: nodes, and how many others are to be made of each; 0 where it is to be judged.
     given, nodes, room, kept, found
         See `kernels.search_arrays`.
-    most
-        How many nodes may be looked at.
 
     Returns
     -------
     int
-        How many were looked at; 0 when all is settled.
+        How many were looked at.
     """
-    keys, cells, counts = given.keys, given.cells, nodes.counts
+    keys, cells = given.keys, given.cells
     levels = np.empty(nodes.shape.size, np.int64)
     bottom = np.zeros(levels.size, np.int64)
     # A plain 0 would be a type of its own to the compiler, which would make what it is given to twice.
     looked = np.int64(0)
-    while looked < most:
-        if counts[_PLACE] == counts[_PLANNED]:
-            _plan(nodes)
-            if counts[_PLANNED] == 0:
-                break
-        node, served = nodes.plan[counts[_PLACE], 0], nodes.plan[counts[_PLACE], 1]
-        counts[_PLACE] += 1
+    for place in range(plan.shape[0]):
+        node, served = plan[place, 0], plan[place, 1]
         if served == 0 and (nodes.dead[node] or nodes.least[node] >= nodes.best[0]):
             continue
-        if served > 0 and kept.refused[node]:
+        if served > 0 and nodes.refused[node]:
             continue
         for j in range(levels.size):
             levels[j] = node // nodes.strides[j] % nodes.shape[j]
         members, weights = keys.each, keys.weights
-        if kept.fewest[node] != NO_GROUPS:
-            base = kept.fewest[node] % _PLACES
-            members = kept.keys[kept.start[base] : kept.start[base + 1]]
-            weights = kept.weights[kept.start[base] : kept.start[base + 1]]
-        groups = _group(levels, keys.codes, members, weights, cells, nodes, room)
+        base = nodes.fewest[node] % PLACES
+        if base != EVERY:
+            start = kept.start[base]
+            stop = start + nodes.fewest[node] // PLACES
+            members, weights = kept.keys[start:stop], kept.weights[start:stop]
+        groups = _group(levels, keys.codes, members, weights, cells, nodes.shape, room)
         if served > 0:
             if (members.size - groups) * served > members.size:
                 _keep(levels, groups, room, kept, nodes)
             else:
-                fill_box(kept.refused, bottom, levels, nodes.strides, True)
+                fill_box(nodes.refused, bottom, levels, nodes.strides, True)
             continue
         if groups <= _WORTH * members.size:
             _keep(levels, groups, room, kept, nodes)
@@ -92,107 +78,27 @@ def search_nodes(given, nodes, room, kept, found, most):
 
 
 @inner
-def _plan(nodes):
-    """Choose the next nodes, few at first; before them come nodes that lie below several of them."""
-    counts = nodes.counts
-    # What is settled stays settled, so the order forgets it.
-    alive = 0
-    for place in range(counts[ALIVE]):
-        node = nodes.order[place]
-        nodes.order[alive] = node
-        alive += not nodes.dead[node] and nodes.least[node] < nodes.best[0]
-    counts[ALIVE] = alive
-    most = nodes.plan.shape[0] // 3
-    counts[_MANY] = max(min(2 * counts[_MANY], most), 2)
-    part = np.empty(most, np.int64)
-    chosen = choose_nodes(nodes.order[:alive], nodes.shape, nodes.strides, nodes.around, counts[_MANY], part)
-    # What lies below many comes before what lies below some of them; both before what they serve.
-    waiting = np.empty((2 * chosen + 2, 2), np.int64)
-    waiting[0, 0] = 0
-    waiting[0, 1] = chosen
-    left = 1
-    planned = 0
-    order = np.empty(chosen, np.int64)
-    for place in range(chosen):
-        order[place] = part[place]
-    while left > 0:
-        left -= 1
-        start, stop = waiting[left, 0], waiting[left, 1]
-        # A node more pays for itself where three or more are made of it.
-        if stop - start < 3:
-            continue
-        meet, middle = _divide(part, start, stop, nodes)
-        nodes.plan[planned, 0] = meet
-        nodes.plan[planned, 1] = stop - start
-        planned += 1
-        if start < middle < stop:
-            waiting[left, 0], waiting[left, 1] = start, middle
-            waiting[left + 1, 0], waiting[left + 1, 1] = middle, stop
-            left += 2
-    for place in range(chosen):
-        nodes.plan[planned, 0] = order[place]
-        nodes.plan[planned, 1] = 0
-        planned += 1
-    counts[_PLACE] = 0
-    counts[_PLANNED] = planned
-
-
-@inner
-def _divide(part, start, stop, nodes):
-    """Part some nodes where they differ most; return the node below all of them, and the place of the cut."""
-    widest = -1.0
-    axis = 0
-    cut = 0.0
-    meet = 0
-    for j in range(nodes.shape.size):
-        low = nodes.shape[j]
-        total = 0.0
-        squares = 0.0
-        for place in range(start, stop):
-            level = part[place] // nodes.strides[j] % nodes.shape[j]
-            low = min(low, level)
-            total += level
-            squares += level * level
-        meet += low * nodes.strides[j]
-        mean = total / (stop - start)
-        spread = (squares / (stop - start) - mean * mean) / max(nodes.shape[j] - 1, 1) ** 2
-        if spread > widest:
-            widest = spread
-            axis = j
-            cut = mean
-    middle = start
-    for place in range(start, stop):
-        if part[place] // nodes.strides[axis] % nodes.shape[axis] <= cut:
-            other = part[middle]
-            part[middle] = part[place]
-            part[place] = other
-            middle += 1
-    return meet, middle
-
-
-@inner
 def _keep(levels, groups, room, kept, nodes):
     """Keep the groups of a node for the nodes above, where there is room."""
-    place = nodes.counts[_KEPT]
-    start = kept.start[place]
-    if place == kept.start.size - 1 or start + groups > kept.keys.size:
+    place, places, start, stop = kept.free
+    if place == places or start + groups > stop:
         return
     for group in range(groups):
         kept.keys[start + group] = room.first[group]
         kept.weights[start + group] = room.sums[group]
-    kept.start[place + 1] = start + groups
-    nodes.counts[_KEPT] = place + 1
-    top = nodes.shape - 1
-    lower_box(kept.fewest, levels, top, nodes.strides, np.int64(groups) * _PLACES + place)
+    kept.start[place] = start
+    kept.free[0] = place + 1
+    kept.free[2] = start + groups
+    lower_box(nodes.fewest, levels, nodes.shape - 1, nodes.strides, np.int64(groups) * PLACES + place)
 
 
 @inner
-def _group(levels, codes, members, weights, cells, nodes, room):
+def _group(levels, codes, members, weights, cells, shape, room):
     """Group keys, or groups that were kept, by the cells of a node; return how many groups there are."""
     columns = cells.columns.shape[0] - 1
     starts = np.empty(columns, np.int64)
     factors = np.empty(columns, np.uint64)
-    combinations = _tables(levels, cells, nodes, room, starts, factors)
+    combinations = _tables(levels, cells, shape, room, starts, factors)
     # Words first: where it cannot be foretold whether a key is the first of its group, less is done in vain.
     for i in range(members.size):
         key = members[i]
@@ -252,28 +158,27 @@ def _group_many(members, weights, room):
 
 
 @inner
-def _tables(levels, cells, nodes, room, starts, factors):
+def _tables(levels, cells, shape, room, starts, factors):
     """Find or make the numbered cells of every column of codes; return how many combinations there may be."""
-    counts = nodes.counts
     needed = 0
     for c in range(starts.size):
         combination = 0
         for j in range(cells.columns[c, 0], cells.columns[c + 1, 0]):
-            combination = combination * nodes.shape[j] + levels[j]
+            combination = combination * shape[j] + levels[j]
         starts[c] = cells.columns[c, 2] + combination
         if room.table_of[starts[c]] < 0:
             needed += cells.columns[c, 1]
-    if counts[_TABLES] + needed > room.tables.size:
+    if room.made[0] + needed > room.tables.size:
         for place in range(room.table_of.size):
             room.table_of[place] = -1
-        counts[_TABLES] = 0
+        room.made[0] = 0
     factor = np.uint64(1)
     combinations = 1.0
     for c in range(starts.size):
         place = starts[c]
         if room.table_of[place] < 0:
-            room.table_of[place] = counts[_TABLES]
-            counts[_TABLES] += cells.columns[c, 1]
+            room.table_of[place] = room.made[0]
+            room.made[0] += cells.columns[c, 1]
             _fill_table(c, levels, cells, room.tables, room.table_of[place])
         starts[c] = room.table_of[place]
         factors[c] = factor

@@ -7,10 +7,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CELLS", "CLASSES", "Cells", "Costs", "Found", "Given", "Kept", "Keys", "Limit", "Nodes", "Room"]
+__all__ = [
+    "CELLS",
+    "CLASSES",
+    "EVERY",
+    "PLACES",
+    "Cells",
+    "Choice",
+    "Costs",
+    "Found",
+    "Given",
+    "Kept",
+    "Keys",
+    "Limit",
+    "Nodes",
+    "Room",
+]
 
 CELLS, CLASSES = range(2)
 """What a score adds up: costs of cells, or figures of classes."""
+
+PLACES = 2**32
+EVERY = PLACES - 1
+"""Places in `Kept` that can be told apart in `Nodes.fewest`, and the one that stands for every key."""
 
 Whole = NDArray[np.int64]
 Real = NDArray[np.float64]
@@ -66,39 +85,58 @@ class Cells(NamedTuple):
     parts: Real
 
 
+class Choice(NamedTuple):
+    """Which nodes come next.
+
+    Attributes
+    ----------
+    order
+        int64[nodes]: the most promising first; those that are not settled come to the front.
+    around
+        int32[1, nodes] or int32[2, nodes]: scratch; see `choose_nodes`.
+    plan, planned
+        int64[2, ..., 2] and int64[2]: nodes that come next on each side, and how many others are to be made
+        of each, 0 where it is to be judged; and how many they are.
+    counts
+        int64[...]; see the names in `kernels.search_plan`.
+    """
+
+    order: Whole
+    around: NDArray[np.int32]
+    plan: Whole
+    planned: Whole
+    counts: Whole
+
+
 class Nodes(NamedTuple):
-    """The nodes of a lattice, and what is settled.
+    """The nodes of a lattice, and what one side of the search knows of them.
+
+    What another side knows can be added in any order.
 
     Attributes
     ----------
     shape, strides
         int64[attributes].
-    order
-        int64[nodes]: the most promising first; those that are not settled come to the front.
     dead
         bool[nodes]: settled.
     least
         float64[nodes]: what a node cannot fall below.
-    around
-        int32[1, nodes] or int32[2, nodes]: scratch; see `choose_nodes`.
-    plan
-        int64[..., 2]: nodes that come next, and how many others are to be made of each; 0 where it is to be
-        judged.
-    counts
-        int64[...]; see the names in `kernels.search`.
     best
         float64[1]: what a score must stay below to beat the best so far.
+    fewest
+        int64[nodes]: the fewest groups that are kept of a node below, times `PLACES`, and the place of that
+        node in `Kept`; all keys, and the place `EVERY`, where there is none.
+    refused
+        bool[nodes]: not worth keeping, as a node above joins too few groups.
     """
 
     shape: Whole
     strides: Whole
-    order: Whole
     dead: Truth
     least: Real
-    around: NDArray[np.int32]
-    plan: Whole
-    counts: Whole
     best: Real
+    fewest: Whole
+    refused: Truth
 
 
 class Limit(NamedTuple):
@@ -177,6 +215,8 @@ class Room(NamedTuple):
     tables, table_of
         Tables of numbered cells that were made, and where the one of each combination of levels stands; -1
         where there is none.
+    made
+        int64[1]: entries of tables that were made.
     packed
         The cells of each key that is grouped, as one number.
     records, key_of
@@ -189,6 +229,7 @@ class Room(NamedTuple):
 
     tables: NDArray[np.uint64]
     table_of: Whole
+    made: Whole
     packed: NDArray[np.uint64]
     records: Whole
     key_of: NDArray[np.int32]
@@ -205,18 +246,14 @@ class Kept(NamedTuple):
     ----------
     keys, weights, start
         One key and the records of each group, those of one node after the other, and where each node starts.
-    fewest
-        int64[nodes of the lattice]: the fewest groups that were kept of a node below, and the place of that
-        node; see `kernels.search`.
-    refused
-        bool[nodes of the lattice]: not worth keeping, as a node above joins too few groups.
+    free
+        int64[4]: the next place of a node and the end of places, the next place of a group and their end.
     """
 
     keys: NDArray[np.int32]
     weights: Whole
     start: Whole
-    fewest: Whole
-    refused: Truth
+    free: Whole
 
 
 class Found(NamedTuple):

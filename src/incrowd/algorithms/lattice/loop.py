@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.lattice.node import SLACK, Node
-from incrowd.kernels.search import ALIVE, COUNTS, NO_GROUPS, search_nodes
-from incrowd.kernels.search_arrays import Cells, Costs, Found, Given, Kept, Keys, Limit, Nodes, Room
+from incrowd.kernels.jit import at_once
+from incrowd.kernels.search import look_at
+from incrowd.kernels.search_arrays import (
+    EVERY,
+    PLACES,
+    Cells,
+    Choice,
+    Costs,
+    Found,
+    Given,
+    Kept,
+    Keys,
+    Limit,
+    Nodes,
+    Room,
+)
+from incrowd.kernels.search_plan import ALIVE, COUNTS, plan_nodes, share_nodes
 
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice.cells import LevelCells
@@ -23,11 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "given_to_loop"]
 
-_CHOSEN = 16
+_CHOSEN = 64
 """Nodes that are chosen in one walk over the lattice."""
-
-_MOST = 256
-"""Nodes that are looked at in one call."""
 
 _TABLES = 2**20
 """Entries of tables of packed cells that are kept, 8 bytes each."""
@@ -37,7 +49,7 @@ _DIRECT = 2**16
 
 _KEPT_NODES = 4096
 _KEPT_GROUPS = 2**24
-"""Nodes whose groups are kept, and groups of all together, 12 bytes each."""
+"""Nodes whose groups are kept on each side, and groups of all together, 12 bytes each."""
 
 
 class Loop:
@@ -66,33 +78,69 @@ class Loop:
         self._given = given
         shape = np.array(lattice.shape, np.int64)
         around = np.empty((2 if given.costs.by_class else 1, lattice.size), np.int32)
-        plan = np.zeros((3 * _CHOSEN, 2), np.int64)
-        counts, best = np.zeros(COUNTS, np.int64), np.array([np.inf])
+        plan, counts = np.zeros((2, 2 * _CHOSEN, 2), np.int64), np.zeros(COUNTS, np.int64)
         counts[ALIVE] = lattice.size
-        self._nodes = Nodes(shape, lattice.strides, order, dead, scores, around, plan, counts, best)
-        self._room = _room(len(given.keys.each), given.cells)
-        self._kept = _kept(len(given.keys.each), lattice.size)
-        self._found = Found(np.zeros((_MOST, 6), np.int64), np.zeros((_MOST, 3)))
+        self._choice = Choice(order, around, plan, np.zeros(2, np.int64), counts)
+        keys = len(given.keys.each)
+        self._sides = [
+            _Side(
+                Nodes(
+                    shape,
+                    lattice.strides,
+                    settled,
+                    least,
+                    np.array([np.inf]),
+                    np.full(lattice.size, keys * PLACES + EVERY, np.int64),
+                    np.zeros(lattice.size, np.bool_),
+                ),
+                _room(keys, given.cells),
+                kept,
+                Found(np.zeros((_CHOSEN, 6), np.int64), np.zeros((_CHOSEN, 3))),
+            )
+            for settled, least, kept in zip(
+                (dead, dead.copy()), (scores, scores.copy()), _kept(keys), strict=True
+            )
+        ]
 
     @property
     def open(self) -> int:
         """Nodes that were not settled when the last ones were chosen."""
-        return int(self._nodes.counts[ALIVE])
+        return int(self._choice.counts[ALIVE])
 
     def look(self, most: int) -> list[Node]:
         """Look at the next nodes, so many at most; none are left when none come."""
-        looked: int = search_nodes(  # type: ignore[no-untyped-call]
-            self._given, self._nodes, self._room, self._kept, self._found, min(most, _MOST)
-        )
-        whole, real = self._found.whole[:looked], self._found.real[:looked].tolist()
-        lattice, shape = self._lattice, self._nodes.shape
-        levels = (whole[:, :1] // lattice.strides % shape + lattice.lows).tolist()
+        first, second = (side.nodes for side in self._sides)
+        work = plan_nodes(self._choice, first, most)  # type: ignore[no-untyped-call]
+        if not self._choice.planned.any():
+            return []
+        # Each side goes on by what it finds itself, whether the other one is ahead or behind.
+        found = at_once(work, lambda: self._side(0), lambda: self._side(1))
+        share_nodes(first, second)  # type: ignore[no-untyped-call]
+        return [node for nodes in found for node in nodes]
+
+    def _side(self, place: int) -> list[Node]:
+        """Look at the nodes of one side's plan."""
+        side = self._sides[place]
+        plan = self._choice.plan[place, : self._choice.planned[place]]
+        looked = look_at(plan, self._given, *side)  # type: ignore[no-untyped-call]
+        whole, real = side.found.whole[:looked], side.found.real[:looked].tolist()
+        lattice = self._lattice
+        levels = (whole[:, :1] // lattice.strides % side.nodes.shape + lattice.lows).tolist()
         return [
             Node(tuple(at), bool(good), gone, classes, smallest, score, bool(fails), bound, floor)
             for at, (good, fails, gone, classes, smallest), (score, bound, floor) in zip(
                 levels, whole[:, 1:].tolist(), real, strict=True
             )
         ]
+
+
+class _Side(NamedTuple):
+    """One of two searches that look at nodes at the same time, and then tell each other what they learned."""
+
+    nodes: Nodes
+    room: Room
+    kept: Kept
+    found: Found
 
 
 def given_to_loop(
@@ -168,6 +216,7 @@ def _room(keys: int, cells: Cells) -> Room:
     return Room(
         tables=np.empty(max(int(cells.columns[:, 1].sum()), min(whole, _TABLES)), np.uint64),
         table_of=np.full(int(combinations[-1]), -1, np.int64),
+        made=np.zeros(1, np.int64),
         packed=np.empty(max(keys, 1), np.uint64),
         records=np.zeros(_DIRECT, np.int64),
         key_of=np.empty(_DIRECT, np.int32),
@@ -178,13 +227,19 @@ def _room(keys: int, cells: Cells) -> Room:
     )
 
 
-def _kept(keys: int, nodes: int) -> Kept:
-    """Make room for the groups of nodes."""
-    groups = min(_KEPT_GROUPS, 1024 * max(keys, 1))
-    return Kept(
-        keys=np.empty(groups, np.int32),
-        weights=np.empty(groups, np.int64),
-        start=np.zeros(_KEPT_NODES + 1, np.int64),
-        fewest=np.full(nodes, NO_GROUPS, np.int64),
-        refused=np.zeros(nodes, np.bool_),
-    )
+def _kept(keys: int) -> list[Kept]:
+    """Make room for the groups of nodes: each side writes to its half, and reads both."""
+    groups = min(_KEPT_GROUPS, 1024 * max(keys, 1)) // 2
+    each, weights = np.empty(2 * groups, np.int32), np.empty(2 * groups, np.int64)
+    start = np.zeros(2 * _KEPT_NODES, np.int64)
+    return [
+        Kept(
+            each,
+            weights,
+            start,
+            np.array(
+                [side * _KEPT_NODES, (side + 1) * _KEPT_NODES, side * groups, (side + 1) * groups], np.int64
+            ),
+        )
+        for side in range(2)
+    ]
