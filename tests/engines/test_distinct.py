@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from incrowd.engines import distinct
 from incrowd.engines.distinct import dictionary
 from incrowd.errors import SchemaError
 from incrowd.kernels import jit
 from incrowd.table.domain import Dictionary, Domain
+from incrowd.table.texts import column_of
 
 MARKS = "ab\0é€𝄞🙂"
 ODD = ["", "\0", "a", "a\0", "é", "🙂", "same begin 1", "same begin 2", "same beg", "z" * 40, "z" * 41, "?"]
@@ -25,7 +27,8 @@ DAY = dt.datetime(2020, 1, 1)
 
 @pytest.fixture(params=[0, 10**9], ids=["as many rows", "as few rows"])
 def rows_are_many(request, monkeypatch):
-    """Take the way of many rows, or that of few."""
+    """Take the way of many rows and texts, or that of few."""
+    monkeypatch.setattr(distinct, "_FEW", request.param)
     monkeypatch.setattr(jit, "PARALLEL_FROM", request.param)
 
 
@@ -120,11 +123,13 @@ def test_zero_has_one_sign_and_what_is_no_number_is_missing():
         dictionary(pl.Series([1.0, float("inf")]), "c", ())
 
 
-def test_a_large_column_is_not_held_for_its_few_texts(monkeypatch):
+@pytest.mark.parametrize("few", [0, 20])
+def test_a_large_column_is_not_held_for_its_few_texts(monkeypatch, few):
     """Its texts are longer than those that stand in a view, so the distinct ones would share its buffers."""
     monkeypatch.setattr(jit, "PARALLEL_FROM", 0)
+    monkeypatch.setattr(distinct, "_FEW", few)
     texts = [f"a long text that is number {number}" for number in range(20)]
     series = pl.Series(texts * 50)
-    column = dictionary(series, "c", ())[0].texts.column()
+    column = column_of(dictionary(series, "c", ())[0].texts)
     assert column.to_list() == sorted(texts)
     assert column.estimated_size() < series.estimated_size() / 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,6 +25,52 @@ def test_parts_say_what_one_pass_says(pieces):
     for parts in (1, 2, 3, 7):
         found = lines._scan_in_parts(data, np.uint8(44), parts)
         assert found is None or tuple(int(each) for each in found) == one
+
+
+def byte_by_byte(data: bytes, limit: int) -> tuple[int, int, int, int, int]:
+    """Scan as `lines.scan` does. A quote opens a field at its first byte alone."""
+    expected, records, blank, line, began, fields = -1, 0, 0, 1, 1, 1
+    quoted, fresh, empty, i = False, True, True, 0
+    while i < len(data) or (i == len(data) and not quoted):
+        byte, after = data[i : i + 1] or b"\n", data[i + 1 : i + 2]
+        if quoted:
+            if byte == after == b'"':
+                i += 1
+            elif byte == b'"':
+                quoted = False
+            line += byte == b"\n"
+        elif byte == b"\n":
+            if empty:
+                blank += i < len(data)
+            elif expected >= 0 and fields != expected:
+                return expected, records, began, fields, blank
+            else:
+                expected, records = fields, records + 1
+                if records == limit:
+                    break
+            line, fields, fresh, empty = line + 1, 1, True, True
+            began = line
+        elif byte != b"\r" or after not in (b"\n", b""):
+            quoted = byte == b'"' and fresh
+            fields, fresh, empty = fields + (byte == b","), byte == b",", False
+        i += 1
+    if quoted:
+        return expected, records, began, -1, blank
+    return expected, records, 0, 0, blank
+
+
+ODD = (",", ",", "\n", "\r\n", '"', '""', "\r", "é", "12345678", "a long field,", "\x80", '"q, and ""l"""')
+ALIKE = ("1,2\n", '"a,b",3\r\n', 'é,"x\ny"\n', "a field of many bytes,5\n", '",""",z\n', ",\n", "\n")
+
+
+@pytest.mark.parametrize("pieces", [ODD, ALIKE])
+def test_words_of_bytes_say_what_single_bytes_do(pieces):
+    drawn = random.Random(7)
+    for _ in range(3000):
+        data = "".join(drawn.choices(pieces, k=drawn.randint(0, 25))).encode()
+        limit = drawn.choice([-1, -1, 1, 2])
+        found = lines._scan(np.frombuffer(data, np.uint8), np.uint8(44), limit)
+        assert tuple(int(each) for each in found) == byte_by_byte(data, limit)
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n1,2"])

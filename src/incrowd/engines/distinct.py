@@ -8,6 +8,8 @@ from incrowd.errors import SchemaError
 from incrowd.io.frames import without_negative_zero
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from incrowd.table.texts import Texts
 
 __all__ = ["dictionary", "require_countable"]
+
+_FEW = 1000
+"""Texts that become texts of Python at once."""
 
 _HELD = 4
 """How many times as many bytes as its distinct texts have a column may have, to be held in their place."""
@@ -93,12 +98,14 @@ def _texts(series: pl.Series, null_values: tuple[str, ...]) -> tuple[Dictionary,
     return Dictionary(distinct.to_list(), has_missing, in_order=True), codes.to_numpy()
 
 
-def _alone(distinct: pl.Series, series: pl.Series) -> Texts:
+def _alone(distinct: pl.Series, series: pl.Series) -> Sequence[str]:
     """Return distinct texts of a column; the column is not held in memory for them if it is much larger."""
     import polars as pl
 
     from incrowd.table.texts import Texts
 
+    if len(distinct) <= _FEW:
+        return distinct.to_list()
     if series.dtype == pl.String:
         own, whole = (int(each.str.len_bytes().sum() or 0) for each in (distinct, series))
         if whole > _HELD * own:

@@ -180,7 +180,8 @@ def _read_csv(data: bytes, path: Path, asked: CsvFormat) -> tuple[pl.DataFrame, 
     from incrowd.kernels.lines import without_blank_lines
 
     data = _as_utf8(data, path, asked.encoding)
-    if not data.strip():
+    # Neither of these copies the file.
+    if not data or data.isspace():
         raise TableError(f"{path}: the file is empty")
     if b"\x00" in data:
         raise no_text(path)
@@ -282,6 +283,9 @@ def _as_utf8(data: bytes, path: Path, encoding: str) -> bytes:
     # Programs that add a byte order mark to a file that has one leave two.
     while data[:3] == codecs.BOM_UTF8:
         data = data[3:]
+    # ASCII is UTF-8, and this is said ten times as fast as it is decoded.
+    if _is_utf8(encoding) and data.isascii():
+        return data
     try:
         text = data.decode(encoding)
     except (UnicodeDecodeError, UnicodeError) as error:

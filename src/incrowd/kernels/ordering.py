@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, inner
+from incrowd.kernels.words import WORD, first_weighs_most
 
 __all__ = ["order_of_texts"]
-
-_WORD = 8
-"""Bytes of a text that are compared at once."""
 
 _SKIPPED = 4
 """Bytes in common from which on it is worth while to read the words behind them."""
@@ -20,25 +18,16 @@ _FEW = 12
 
 
 @inner
-def _byte(data, start, place):
-    """Return a byte of a word, shifted to its place; the first one weighs most."""
-    # An index without a sign is not looked at. So the compiler makes one instruction of eight bytes.
-    return np.uint64(data[start + np.uint64(place)]) << np.uint64(8 * (_WORD - 1 - place))
-
-
-@inner
 def _word_at(data, start, stop):
     """Read a word; zeros stand for what is behind the end."""
-    at = np.uint64(start)
-    first = _byte(data, at, 0) | _byte(data, at, 1) | _byte(data, at, 2) | _byte(data, at, 3)
-    last = _byte(data, at, 4) | _byte(data, at, 5) | _byte(data, at, 6) | _byte(data, at, 7)
+    word = first_weighs_most(data, start)
     length = stop - start
-    if length >= _WORD:
-        return first | last
+    if length >= WORD:
+        return word
     if length <= 0:
         return np.uint64(0)
-    behind = np.uint64(8 * (_WORD - length))
-    return ((first | last) >> behind) << behind
+    behind = np.uint64(8 * (WORD - length))
+    return (word >> behind) << behind
 
 
 @inner
@@ -50,8 +39,8 @@ def _is_before(data, indptr, one, other, depth):
         word, against = _word_at(data, own, own_end), _word_at(data, its, its_end)
         if word != against:
             return word < against
-        own += _WORD
-        its += _WORD
+        own += WORD
+        its += WORD
     # What ended has only zeros behind it in a word, as a text with zeros may have.
     return own_end - indptr[one] < its_end - indptr[other]
 
@@ -60,7 +49,7 @@ def _is_before(data, indptr, one, other, depth):
 def _read_run(place, start, stop, depth, data, indptr, words):
     """Write the words of a run at a depth; return how many of their bytes all texts have in common."""
     differ = np.uint64(0)
-    shortest = _WORD
+    shortest = WORD
     for position in range(start, stop):
         text = place[position]
         word = _word_at(data, indptr[text] + depth, indptr[text + 1])
@@ -68,7 +57,7 @@ def _read_run(place, start, stop, depth, data, indptr, words):
         differ |= word ^ words[0]
         shortest = min(shortest, indptr[text + 1] - indptr[text] - depth)
     common = 0
-    while common < shortest and differ >> np.uint64(8 * (_WORD - 1 - common)) == 0:
+    while common < shortest and differ >> np.uint64(8 * (WORD - 1 - common)) == 0:
         common += 1
     return common
 
@@ -80,7 +69,7 @@ def _read(runs, place, data, indptr, words, run_of):
     for run in range(len(runs)):
         start, stop, depth = runs[run]
         own = words[read : read + stop - start]
-        common = _WORD
+        common = WORD
         while common >= _SKIPPED:
             common = _read_run(place, start, stop, depth, data, indptr, own)
             if common >= _SKIPPED:
@@ -134,18 +123,18 @@ def _ended_first(place, start, stop, indptr, depth):
 
     Behind their end the word is zero, as are the bytes of those that are longer.
     """
-    cursor = np.zeros(_WORD + 3, np.int64)
+    cursor = np.zeros(WORD + 3, np.int64)
     for position in range(start, stop):
         length = indptr[place[position] + 1] - indptr[place[position]]
-        cursor[min(length - depth, _WORD + 1) + 1] += 1
-    for length in range(_WORD + 2):
+        cursor[min(length - depth, WORD + 1) + 1] += 1
+    for length in range(WORD + 2):
         cursor[length + 1] += cursor[length]
     members = place[start:stop].copy()
     for text in members:
-        length = min(indptr[text + 1] - indptr[text] - depth, _WORD + 1)
+        length = min(indptr[text + 1] - indptr[text] - depth, WORD + 1)
         place[start + cursor[length]] = text
         cursor[length] += 1
-    return cursor[_WORD]
+    return cursor[WORD]
 
 
 @compiled
@@ -166,7 +155,7 @@ def _split(runs, words, place, data, indptr):
                 ended = _ended_first(place, position, position + size, indptr, depth)
                 if size - ended > 1:
                     found[count, 0], found[count, 1] = position + ended, position + size
-                    found[count, 2] = depth + _WORD
+                    found[count, 2] = depth + WORD
                     count += 1
             position += size
             read += size
