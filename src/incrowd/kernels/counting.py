@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.kernels import few
-from incrowd.kernels.jit import compiled, inner, over_ranges, so_few
+from incrowd.kernels.jit import compiled, inlined, over_ranges, so_few
 from incrowd.kernels.sorting import sort_run
 
 __all__ = [
@@ -38,7 +38,7 @@ class Counts(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@inner
+@inlined
 def take_out(tally, codes, counts, base, touched):
     """Sort the codes that were tallied, from a place on, write their counts, and leave the tally empty."""
     sort_run(codes, base, base + touched)

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from incrowd.progress import check
 
-__all__ = ["at_once", "compiled", "each_on_a_core", "inner", "over_ranges", "so_few", "thread_count"]
+__all__ = [
+    "at_once",
+    "compiled",
+    "each_on_a_core",
+    "inlined",
+    "inner",
+    "over_ranges",
+    "so_few",
+    "thread_count",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -80,6 +89,18 @@ def compiled(function: F) -> F:
 def inner(function: F) -> F:
     """Make a part of kernels, which only kernels call: nothing is made for calls from Python."""
     return cast(F, _Kernel(function, kept=False, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+
+
+def inlined(function: F) -> F:
+    """Make a small part of kernels that becomes a piece of each.
+
+    A part that is called counts the references to its arrays. Where that happens for each group, cores wait
+    for each other.
+    """
+    return cast(
+        F,
+        _Kernel(function, kept=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True),
+    )
 
 
 def so_few(rows: int) -> bool:

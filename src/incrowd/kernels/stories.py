@@ -50,22 +50,13 @@ def _room(start, stop, indptr):
 
 @inner
 def _lead(group, indptr, members, items, own, lead, slots):
-    """Write down for each item of a group the place of the first that is the same; return how many it has."""
+    """Write down for each item of a large group the place of the first that is the same."""
     base = indptr[group]
     size = indptr[group + 1] - base
-    for place in range(size):
-        own[place] = items[members[base + place]]
-    if size <= _SMALL:
-        for place in range(size):
-            item, first = own[place], place
-            # Nothing leaves the loop early, so nothing has to be guessed.
-            for before in range(place - 1, -1, -1):
-                first = before if own[before] == item else first
-            lead[place] = first
-        return size
     filled, held = slots
     mask = mask_of(size, _ENDLESS)
     for place in range(size):
+        own[place] = items[members[base + place]]
         slot = slot_for(own[place]) & mask
         while filled[slot] == group and own[held[slot]] != own[place]:
             slot = (slot + 1) & mask
@@ -73,7 +64,6 @@ def _lead(group, indptr, members, items, own, lead, slots):
             filled[slot] = group
             held[slot] = place
         lead[place] = held[slot]
-    return size
 
 
 @compiled
@@ -83,9 +73,20 @@ def _lead_all(start, stop, indptr, members, items, leader):
     own, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
-        size = _lead(group, indptr, members, items, own, lead, slots)
+        size = indptr[group + 1] - base
+        if size > _SMALL:
+            _lead(group, indptr, members, items, own, lead, slots)
+            for place in range(size):
+                leader[base + place] = base + lead[place]
+            continue
         for place in range(size):
-            leader[base + place] = base + lead[place]
+            own[place] = items[members[base + place]]
+        for place in range(size):
+            item, first = own[place], place
+            # Nothing leaves the loop early, so nothing has to be guessed.
+            for before in range(place - 1, -1, -1):
+                first = before if own[before] == item else first
+            leader[base + place] = base + first
 
 
 @compiled
@@ -93,16 +94,27 @@ def _tell(start, stop, indptr, members, words, nowhere, kinds):
     own, lead, slots = _room(start, stop, indptr)
     for group in range(start, stop):
         base = indptr[group]
-        size = _lead(group, indptr, members, words, own, lead, slots)
+        size = indptr[group + 1] - base
         live = 0
-        for place in range(size):
-            leads = lead[place] == place
-            kinds[base + place] = _ALONE * leads
-            live += leads
-        if nowhere.size:
+        if size > _SMALL:
+            _lead(group, indptr, members, words, own, lead, slots)
             for place in range(size):
-                if lead[place] == place and nowhere[members[base + place]]:
-                    kinds[base + place] = _NOWHERE
+                leads = lead[place] == place
+                kinds[base + place] = _ALONE * leads
+                live += leads
+        else:
+            for place in range(size):
+                own[place] = words[members[base + place]]
+            for place in range(size):
+                item, leads = own[place], True
+                for before in range(place):
+                    leads &= own[before] != item
+                kinds[base + place] = _ALONE * leads
+                live += leads
+        if nowhere.size:
+            for place in range(base, base + size):
+                if kinds[place] == _ALONE and nowhere[members[place]]:
+                    kinds[place] = _NOWHERE
                     live -= 1
         if live > 1:
             for place in range(base, base + size):
