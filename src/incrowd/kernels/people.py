@@ -103,19 +103,31 @@ def _list(start, stop, indptr, members, entries, first, ends, listed):
 
 
 @compiled
-def _gather(start, stop, classes, entries, told, room, found):
-    indptr, members, work = classes
-    offsets, items, many = entries
+def _lay_out(class_of, entries, told, work, items, room):
+    offsets, item_of, _ = entries
+    cursor = work[:-1].copy()
+    for key in range(class_of.size):
+        group = class_of[key]
+        if group < 0:
+            continue
+        place = cursor[group]
+        for entry in range(offsets[key], offsets[key + 1]):
+            items[place] = item_of[entry]
+            room[place] = told[entry]
+            place += 1
+        cursor[group] = place
+
+
+@compiled
+def _thin_out(start, stop, work, items, many, room, found):
     slots = tables_of(start, stop, work, many)
     for group in range(start, stop):
         mask = mask_of(work[group + 1] - work[group], many)
         place = work[group]
-        for position in range(indptr[group], indptr[group + 1]):
-            key = members[position]
-            for entry in range(offsets[key], offsets[key + 1]):
-                if is_new(items[entry], group, mask, slots):
-                    room[place] = told[entry]
-                    place += 1
+        for entry in range(work[group], work[group + 1]):
+            if is_new(items[entry], group, mask, slots):
+                room[place] = room[entry]
+                place += 1
         found[group] = place - work[group]
 
 
@@ -304,8 +316,13 @@ def distinct_entries(
         int32[...]: what is told of class c is ``listed[indptr[c]:indptr[c + 1]]``.
     """
     work = entries_before(indptr, members, entries.indptr)
-    room, found = np.empty(work[-1], np.int32), np.zeros(len(indptr) - 1, np.int64)
-    over_ranges(_gather, work, (indptr, members, work), entries, told, room, found)
+    class_of = np.full(len(entries.indptr) - 1, -1, np.int32)
+    class_of[members] = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    # Keys of a class lie apart. In the order of the keys all is read once, and near what was read before.
+    items, room = np.empty(work[-1], np.int32), np.empty(work[-1], np.int32)
+    _lay_out(class_of, entries, told, work, items, room)
+    found = np.zeros(len(indptr) - 1, np.int64)
+    over_ranges(_thin_out, work, work, items, entries.many, room, found)
     ends = np.zeros(len(indptr), np.int64)
     np.cumsum(found, out=ends[1:])
     if ends[-1] == work[-1]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from incrowd.table.exact import moment_of, number_of
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
     from incrowd.recoding.base import Recoding
+    from incrowd.recoding.cells import Cells
+    from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
 __all__ = ["carry_people", "carry_sensitive", "same_values"]
@@ -126,54 +130,85 @@ def _released_keys(
         Whether each row has a key before and the released key of that key. That is sooner looked at than what
         follows from it for each class. False where rows are not in memory.
     """
-    cells = []
-    starred = recoding.suppressed.copy()
-    everywhere = np.ones(frequency.keys, np.bool_)
-    for domain, column in zip(released.domains, recoding.cells, strict=True):
+    columns = [
+        _Released.of(domain, column) for domain, column in zip(released.domains, recoding.cells, strict=True)
+    ]
+    starred = np.ones(frequency.keys, np.bool_)
+    for column in columns:
+        if not starred.any():
+            break
+        starred &= column.starred[column.codes]
+    kept = ~(recoding.suppressed | starred)
+    found = _keys_of_rows(released, frequency, columns, kept)
+    if found is not None:
+        return found, True
+    return _keys_of_cells(released, [column.ranks[column.codes] for column in columns], kept), False
+
+
+class _Released(NamedTuple):
+    """What a quasi-identifier's values become in a release.
+
+    Attributes
+    ----------
+    codes
+        int[keys]: which value each key has.
+    ranks
+        int32[values]: the rank of each value's cell in the released table; -1 for none, as of a cell that stands
+        in suppressed rows alone.
+    starred
+        bool[values]: whether its cell is ``*``.
+    """
+
+    codes: NDArray[np.integer]
+    ranks: NDArray[np.int32]
+    starred: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, domain: Domain, column: Cells) -> _Released:
+        """Look up the cells in the domain of the released column."""
         positions, labels = column.released
         place = {text: rank for rank, text in enumerate(domain.values)}
-        # What stands in suppressed rows alone has no rank in the released table.
-        rank_of = np.array([place.get(label, -1) for label in labels], np.int64)
-        cells.append(rank_of[positions][column.codes])
-        if everywhere.any():
-            everywhere &= np.array([label == "*" for label in labels], np.bool_)[positions][column.codes]
-    kept = ~(starred | everywhere)
-    found = _keys_of_rows(released, frequency, cells, kept)
-    return (_keys_of_cells(released, cells, kept), False) if found is None else (found, True)
+        ranks = np.array([place.get(label, -1) for label in labels], np.int32)
+        return cls(column.codes, ranks[positions], np.array([label == "*" for label in labels])[positions])
 
 
 def _keys_of_rows(
     released: FrequencyTable,
     frequency: FrequencyTable,
-    cells: list[NDArray[np.int64]],
+    columns: Sequence[_Released],
     kept: NDArray[np.bool_],
 ) -> NDArray[np.integer] | None:
     """Return the released key of each key by the rows that have both; None if the rows are not the same.
 
     Rows in memory tell it sooner than cells do, and the cells are held against it.
     """
+    from incrowd.kernels.jit import at_once
+
     before, after = frequency.row_keys, released.row_keys
     if before is None or after is None or len(before) != len(after):
         return None
     # Rows without a key have number -1, which picks the entry that is appended here.
-    found = np.full(frequency.keys + 1, -1, np.int32)
-    found[before] = after
-    found[-1] = -1
-    if not np.array_equal(found[before], after) or not np.array_equal(found[:-1] >= 0, kept):
+    every = np.full(frequency.keys + 1, -1, np.int32)
+    every[before] = after
+    every[-1] = -1
+    found = every[:-1]
+    if not np.array_equal(found >= 0, kept):
         return None
-    found = found[:-1]
-    if not released.keys:
-        return found
-    gone = ~kept
-    for codes, column in zip(released.codes, cells, strict=True):
+    gone = None if kept.all() else ~kept
+
+    def same_cells(codes: NDArray[np.integer], column: _Released) -> bool:
         # A key that is suppressed has number -1; what is looked up for it is no matter.
-        if not ((codes[found] == column) | gone).all():
-            return None
-    return found
+        same = codes[found] == column.ranks[column.codes]
+        return bool((same if gone is None else same | gone).all())
+
+    tasks = [lambda: np.array_equal(every[before], after)]
+    if released.keys:
+        tasks += [partial(same_cells, *each) for each in zip(released.codes, columns, strict=True)]
+    return found if all(at_once(len(before), *tasks)) else None
 
 
 def _keys_of_cells(
-    released: FrequencyTable, cells: list[NDArray[np.int64]], kept: NDArray[np.bool_]
+    released: FrequencyTable, cells: Sequence[NDArray[np.int32]], kept: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return the released key of each key by the cells of both.
 
