@@ -13,6 +13,9 @@ from incrowd.kernels.people import Entries, list_entries
 
 __all__ = ["People", "join_people"]
 
+_FEW = 32
+"""People of a group who are looked through sooner than looked up."""
+
 
 class People(NamedTuple):
     """The people of each key.
@@ -30,9 +33,40 @@ class People(NamedTuple):
 
 
 @compiled
-def _add(ids, alike, sums):
+def _add(ids, alike, offsets, sums, others):
     for key in range(ids.size):
         sums[ids[key]] += alike[key]
+        others[ids[key]] += offsets[key + 1] - offsets[key]
+
+
+@compiled
+def _look_through(ids, entries, least, sums, starts, listed, found):
+    offsets, items, _ = entries
+    for key in range(ids.size):
+        group = ids[key]
+        start = starts[group]
+        stop = start + found[group]
+        enough = start + least - sums[group]
+        if stop >= enough:
+            continue
+        for entry in range(offsets[key], offsets[key + 1]):
+            place = start
+            while place < stop and listed[place] != items[entry]:
+                place += 1
+            if place == stop:
+                listed[stop] = items[entry]
+                stop += 1
+                if stop == enough:
+                    break
+        found[group] = stop - start
+
+
+@compiled
+def _close_up(starts, ends, room, listed):
+    for group in range(starts.size - 1):
+        gap = starts[group] - ends[group]
+        for place in range(ends[group], ends[group + 1]):
+            listed[place] = room[place + gap]
 
 
 @compiled
@@ -103,16 +137,42 @@ def join_people(ids: NDArray[np.int32], groups: int, people: People, least: int)
     of theirs.
     """
     alike, entries = people
-    sums = np.zeros(groups, np.int64)
-    _add(ids, alike, sums)
+    sums, others = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
+    _add(ids, alike, entries.indptr, sums, others)
+    if least <= _FEW:
+        return _listed(ids, entries, least, sums, others)
+    return _looked_up(ids, entries, least, sums)
+
+
+def _listed(
+    ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64], others: NDArray[np.int64]
+) -> People:
+    """Go through the keys in order, so that what is read lies near what was read before."""
+    starts = np.zeros(len(sums) + 1, np.int64)
+    np.cumsum(np.minimum(others, least), out=starts[1:])
+    room = np.empty(int(starts[-1]), np.int32)
+    found = np.zeros(len(sums), np.int64)
+    _look_through(ids, entries, least, sums, starts, room, found)
+    full = sums + found >= least
+    sums[full] = np.maximum(sums[full], least)
+    found[full] = 0
+    ends = np.zeros(len(sums) + 1, np.int64)
+    np.cumsum(found, out=ends[1:])
+    listed = np.empty(int(ends[-1]), np.int32)
+    _close_up(starts, ends, room, listed)
+    return People(sums, Entries(ends, listed, entries.many))
+
+
+def _looked_up(ids: NDArray[np.int32], entries: Entries, least: int, sums: NDArray[np.int64]) -> People:
+    """Go through the groups on all cores, with a table for the people who were met."""
     # Only these may lack somebody, and only keys with entries can have them.
-    ends = np.zeros(groups + 1, np.int64)
+    ends = np.zeros(len(sums) + 1, np.int64)
     _count(ids, entries.indptr, sums, least, ends)
     indptr = np.cumsum(ends)
     members = np.empty(int(indptr[-1]), np.int64)
     _fill(ids, entries.indptr, sums, least, indptr, members)
     first = np.zeros(len(entries.items), np.bool_)
-    found = np.zeros(groups, np.int64)
+    found = np.zeros(len(sums), np.int64)
     over_ranges(_meet, indptr, indptr, members, entries, least, sums, (first, found))
     ends, listed = list_entries(indptr, members, entries.indptr, first, found)
     return People(sums, Entries(ends, entries.items[listed], entries.many))

@@ -153,8 +153,8 @@ class _Released(NamedTuple):
     codes
         int[keys]: which value each key has.
     ranks
-        int32[values]: the rank of each value's cell in the released table; -1 for none, as of a cell that stands
-        in suppressed rows alone.
+        int32[values]: the rank of each value's cell in the released table; -1 for none, as of a cell that
+        stands in suppressed rows alone.
     starred
         bool[values]: whether its cell is ``*``.
     """
@@ -219,7 +219,7 @@ def _keys_of_cells(
     """
     from incrowd.kernels.grouping import group_columns
 
-    columns = [
+    columns: list[NDArray[np.int64]] = [
         np.concatenate((codes.astype(np.int64), column[kept]))
         for codes, column in zip(released.codes, cells, strict=True)
     ]

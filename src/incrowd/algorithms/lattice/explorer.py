@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from incrowd.algorithms.lattice.bases import below_several
 from incrowd.algorithms.lattice.cells import numbered
 from incrowd.algorithms.lattice.few import FewPeople
-from incrowd.algorithms.lattice.judge import Judge
+from incrowd.algorithms.lattice.judge import Judge, TooSmall
 from incrowd.algorithms.lattice.limits import Limits
 from incrowd.algorithms.lattice.memory import Memory
 from incrowd.algorithms.lattice.node import Node
@@ -34,6 +34,15 @@ __all__ = ["Explorer"]
 
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""
+
+
+class _Best(NamedTuple):
+    """The best node that was looked at with the group of every key: what is asked of it next is there."""
+
+    levels: tuple[int, ...]
+    rolled: Rolled
+    too_small: TooSmall
+    score: float
 
 
 class Explorer:
@@ -76,6 +85,7 @@ class Explorer:
         few = FewPeople.of(people, least) if people is not None and least > 1 else None
         whole = Groups(each, problem.frequency.weights, problem.frequency, few)
         self._memory = Memory(whole, len(self.lattice.shape))
+        self._best: _Best | None = None
 
     @property
     def lattice(self) -> Lattice:
@@ -116,8 +126,8 @@ class Explorer:
         for start in range(0, len(new), _AT_ONCE):
             check(self.problem.progress)
             some = new[start : start + _AT_ONCE]
-            for node, rolled in zip(some, each_on_a_core(self._rolled, some), strict=True):
-                nodes[node] = self._known(node, rolled)
+            for node, grouped in zip(some, each_on_a_core(self._grouped, some), strict=True):
+                nodes[node] = self._known(node, *grouped)
         return [nodes[node] for node in levels]
 
     def terms(self) -> Terms | None:
@@ -189,13 +199,17 @@ class Explorer:
         """Return the groups with the group of every key."""
         return self._rollup.roll(levels, self._memory.whole)
 
-    def _known(self, levels: tuple[int, ...], rolled: Rolled) -> Node:
+    def _grouped(self, levels: tuple[int, ...]) -> tuple[Rolled, TooSmall]:
+        rolled = self._rolled(levels)
+        return rolled, self._judge.too_small(rolled)
+
+    def _known(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> Node:
         """Judge and score a node."""
         groups = rolled.groups
         leaves = self._score.leaves(levels, groups)
         # Classes that lose some of their records may cost less than whole ones.
         bound = 0.0 if self._judge.whole_people else self._score.bound(groups, leaves)
-        found = self._judge.verdict(levels, rolled, lambda: self._whole(levels))
+        found = self._judge.verdict(levels, rolled, too_small, lambda: self._whole(levels))
         if found.known and self._memory.wants(groups, rolled.below):
             self._memory.keep(levels, found.groups(groups))
         if not found.anonymous:
@@ -203,6 +217,8 @@ class Explorer:
                 self._memory.rare[levels] = int(groups.keys[groups.weights.argmin()])
             return Node(levels, False, found.suppressed, 0, 0, np.inf, found.fails_below, bound)
         score = self._score.of(levels, groups, found.lost, leaves)
+        if rolled.below is self._memory.whole and (self._best is None or score < self._best.score):
+            self._best = _Best(levels, rolled, too_small, score)
         sizes = (groups.weights - found.lost)[found.lost < groups.weights]
         floor = 0.0
         if self.settles and not found.starred:
@@ -231,7 +247,10 @@ class Explorer:
 
     def suppressed_keys(self, levels: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return which keys are suppressed at a node: bool[keys]."""
-        return self._judge.suppressed(levels, self._whole(levels))
+        if self._best is not None and self._best.levels == levels:
+            return self._judge.suppressed(*self._best[:3])
+        rolled = self._whole(levels)
+        return self._judge.suppressed(levels, rolled, self._judge.too_small(rolled))
 
     def class_sizes(self, levels: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the sizes of a node's classes, none suppressed but those of ``*`` throughout."""

@@ -64,6 +64,21 @@ class Verdict(NamedTuple):
         return groups._replace(counted=counted, few=self.few)
 
 
+class TooSmall(NamedTuple):
+    """Groups that have too few records or people.
+
+    Attributes
+    ----------
+    groups
+        bool[groups]
+    few
+        The people of those with too few; None where people are not counted, or need not be.
+    """
+
+    groups: NDArray[np.bool_]
+    few: FewPeople | None = None
+
+
 class _Asked(NamedTuple):
     """A node of which some groups are suppressed already.
 
@@ -155,23 +170,28 @@ class Judge:
         """Whether the number of its records says all about a class."""
         return self.settles and not self.counting and self._frequency.people is None
 
-    def verdict(self, levels: tuple[int, ...], rolled: Rolled, whole: Callable[[], Rolled]) -> Verdict:
+    def verdict(
+        self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall, whole: Callable[[], Rolled]
+    ) -> Verdict:
         """Judge a node.
 
         Parameters
         ----------
         rolled
             Its groups, made from any kept ones.
+        too_small
+            Which of them have too few records or people.
         whole
             Makes them from the group of every key.
         """
         groups, allowed = rolled.groups, self._limits.allowed
-        small, few = self._too_small(rolled)
+        small, few = too_small
         found = Suppressed.groups(groups, small)
         suppressed = self._suppressed(found)
         if suppressed > allowed:
             # Classes below are no larger, whatever the other models are.
-            return Verdict(False, suppressed, found.lost, True, False, not self.counting, few=few)
+            known = not self.counting and (few is not None or rolled.below.few is None)
+            return Verdict(False, suppressed, found.lost, True, False, known, few=few)
         fails_below = False
         classes = None
         failing = small
@@ -197,17 +217,17 @@ class Judge:
 
     def counted(self, levels: tuple[int, ...], rolled: Rolled) -> Groups:
         """Return the groups with all that models look at, not judged."""
-        _, few = self._too_small(rolled)
+        _, few = self._with_people(rolled)
         counted = None
         if self.counting:
             assert rolled.below.counted is not None, "where models count, so do all groups that are kept"
             counted = self._classes(rolled.below.counted, levels, rolled).as_keys()
         return rolled.groups._replace(counted=counted, few=few)
 
-    def suppressed(self, levels: tuple[int, ...], rolled: Rolled) -> NDArray[np.bool_]:
+    def suppressed(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> NDArray[np.bool_]:
         """Return which keys an anonymous node suppresses, given groups of all keys: bool[keys]."""
         groups = rolled.groups
-        small, _ = self._too_small(rolled)
+        small = too_small.groups
         failing = small
         classes = None
         if self._of_classes or self.whole_people:
@@ -243,14 +263,27 @@ class Judge:
             if result.holds is False and result.value is not None
         ]
 
-    def _too_small(self, rolled: Rolled) -> tuple[NDArray[np.bool_], FewPeople | None]:
+    def too_small(self, rolled: Rolled) -> TooSmall:
+        """Find the groups with too few records or people, as far as a verdict needs them.
+
+        People are listed only where the groups with too few records are not too many already.
+        """
+        failing = rolled.groups.weights < self.least
+        if rolled.below.few is None or self._too_many(rolled.groups, failing):
+            return TooSmall(failing)
+        return self._with_people(rolled)
+
+    def _with_people(self, rolled: Rolled) -> TooSmall:
         """Find the groups with too few records or people, and list the people of those."""
         groups = rolled.groups
         failing = groups.weights < self.least
         if rolled.below.few is None:
-            return failing, None
+            return TooSmall(failing)
         few = rolled.below.few.rolled(rolled.ids, len(groups.keys))
-        return failing | few.failing, few
+        return TooSmall(failing | few.failing, few)
+
+    def _too_many(self, groups: Groups, failing: NDArray[np.bool_]) -> bool:
+        return int(groups.weights[failing].sum()) + self._limits.before > self._limits.allowed
 
     def _suppressed(self, found: Suppressed) -> int:
         return found.records + self._limits.before
