@@ -33,14 +33,14 @@ def probable_fillers(domain: Domain, totals: NDArray[np.integer]) -> list[tuple[
         int64[size]: the records of each value of `domain`.
     """
     records = max(int(totals.sum()), 1)
-    rank = {text: place for place, text in enumerate(domain.values) if text is not None}
+    # Of all values, only a few can have so large a share, and of them alone the texts are needed.
+    often = np.flatnonzero(totals >= _SHARE * records).tolist()
+    rank = {domain.values[place]: place for place in often}
     known = {"category": MISSING_TEXTS, "number": _NUMBERS, "date": _DAYS}[domain.kind]
     found = []
     for text in known:
         place = rank.get(text)
-        if place is None or totals[place] < _SHARE * records:
-            continue
-        if _stands_out(text, place, domain):
+        if place is not None and _stands_out(text, place, domain):
             found.append((text, int(totals[place]) / records))
     return found
 
