@@ -127,8 +127,9 @@ def _leaders(
 ) -> NDArray[np.int32]:
     """Find for each place in the list of members the place of the first of its class with the same item."""
     leader = np.empty(len(members), np.int32)
-    # One kind of number is one kernel to compile.
-    over_ranges(_lead_all, indptr, indptr, members, items.astype(np.uint64, copy=False), leader)
+    # Each kind of number is one more kernel to compile.
+    items = items if items.dtype == np.int32 else items.astype(np.uint64, copy=False)
+    over_ranges(_lead_all, indptr, indptr, members, items, leader)
     return leader
 
 
