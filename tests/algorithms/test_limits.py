@@ -68,3 +68,18 @@ def test_what_is_spent_of_a_budget_is_what_progress_tells(monkeypatch):
     assert by_time.reached(10**9) == (750, 1000)
     now[0] = 121.0
     assert [by_time.reached(0), by_nodes.reached(41)] == [(1000, 1000)] * 2
+
+
+def test_as_many_nodes_are_looked_at_at_once_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each took so far is the guess, a few begin, and a budget of nodes is kept by the node."""
+    now = 100.0
+    monkeypatch.setattr("incrowd.algorithms.lattice.limits.time.monotonic", lambda: now)
+    deadline = Budget.of("10s").begin()
+    assert 1 <= deadline.left(0) < 64
+    now = 102.0
+    # 20 nodes in two seconds: 80 in the eight that are left.
+    assert deadline.left(20) == 80
+    now = 109.99
+    assert deadline.left(20) == 1
+    assert Budget.of("500").begin().left(480) == 20
+    assert Budget().begin().left(10**6) == 2**31

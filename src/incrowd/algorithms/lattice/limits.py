@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Budget", "Deadline", "Limits"]
 
+_FIRST = 8
+"""Nodes to begin with, while nobody knows how long one takes."""
+
+_TICK = 1e-9
+"""Seconds; less have not passed."""
+
 _STEPS = 1_000
 """Parts of a budget that progress counts."""
 
@@ -53,8 +59,15 @@ class Deadline:
         return time.monotonic() - self.start
 
     def left(self, looked: int) -> int:
-        """Return how many nodes may still be looked at, as far as they are counted."""
-        return int(min(self.nodes - looked, 2**31))
+        """Return how many nodes may still be looked at: those that are left, and that the time is enough for.
+
+        Nodes to come take as long as those before did, it is supposed, and at least one may be looked at.
+        """
+        left = min(self.nodes - looked, 2**31)
+        if self.timed:
+            at_once = (self.end - time.monotonic()) * looked / max(self.passed, _TICK) if looked else _FIRST
+            left = min(left, max(at_once, 1))
+        return int(left)
 
 
 @dataclass(frozen=True, slots=True)
