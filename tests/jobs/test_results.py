@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 import incrowd as ic
 from incrowd.engines import MemoryEngine
+from incrowd.jobs.assess import assess_classes
 from incrowd.jobs.results import Results
 from incrowd.privacy import TCloseness
 from incrowd.samples import hospital
@@ -102,3 +104,23 @@ def test_a_measure_that_was_stopped_is_taken_again():
         results.all  # noqa: B018
     assert results.all == ()
     assert not given
+
+
+def test_the_table_before_waits_where_sizes_are_all_that_is_asked(monkeypatch):
+    """Other models may refuse a table, so they are asked before anything is released."""
+    measured = []
+
+    def noting(classes, *arguments, **settings):
+        measured.append(classes.frequency.keys)
+        return assess_classes(classes, *arguments, **settings)
+
+    monkeypatch.setattr("incrowd.jobs.anonymize.assess_classes", noting)
+    table = pl.DataFrame({"age": [20, 21, 31, 32], "ill": ["a", "b", "a", "b"]})
+    schema = ic.Schema({"age": ic.Hierarchy.intervals(10)}, ["ill"])
+    release = ic.anonymize(table, schema, [ic.KAnonymity(2)], "optimal")
+    assert measured == []
+    assert pickle.loads(pickle.dumps(release.before)).to_dict() == release.before.to_dict()
+    assert (release.before.classes, release.privacy.classes) == (4, 2)
+    assert measured == [4]
+    ic.anonymize(table, schema, [ic.KAnonymity(2), ic.LDiversity(2)], "optimal")
+    assert measured == [4, 4]

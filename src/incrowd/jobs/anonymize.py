@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
+    from incrowd.jobs.assess import Assessment
     from incrowd.privacy import PrivacyModel
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
@@ -160,16 +161,13 @@ def _released(
     start: Started, policy: Policy, clock: Clock, driver_keys: int, *, force: bool = False
 ) -> Release:
     """Search a recoding of a counted table, apply it, and judge what leaves."""
-    from incrowd.table.classes import EquivalenceClasses
-
     engine = start.engine
     leaving = policy.schema.after_treatment()
     telling: Sequence[str] = ()
     if policy.keep_order:
         telling = telling_columns(engine, leaving, start.frequency, force=force)
     with clock.stage("assess"):
-        classes = EquivalenceClasses.of_keys(start.frequency)
-        before = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
+        before = _before(start.frequency, policy)
     start = start.prepared(policy)
     frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
@@ -197,7 +195,6 @@ def _released(
         table=table,
         policy=policy,
         recoding=recoding,
-        before=before,
         privacy=after,
         utility=measure_all(frequency, recoding),
         seconds=clock.seconds,
@@ -210,8 +207,28 @@ def _released(
         order=order if engine.in_order else None,
         telling=tuple(telling),
         notes=tuple(repeated_ids(engine, policy.schema)),
+        _measure_before=before,
         _texts=None if table is released else released,
     )
+
+
+def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
+    """Return what measures the table before, by which nothing is decided.
+
+    It waits until somebody looks where sizes are all that models ask for: other models may refuse a table,
+    and that is said before anything is released.
+    """
+    from incrowd.table.classes import EquivalenceClasses
+
+    def measured() -> Assessment:
+        classes = EquivalenceClasses.of_keys(frequency)
+        return assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
+
+    waits = all(model.size_only for model in policy.models) and policy.wildcards == "value"
+    if waits and not policy.schema.joined and not policy.algorithm.by_record:
+        return measured
+    found = measured()
+    return lambda: found
 
 
 def _recoding(start: Started, policy: Policy, clock: Clock) -> tuple[Recoding, SolutionSpace | None]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
@@ -52,8 +53,6 @@ class Release:
         What it had to satisfy.
     recoding
         What was decided; it knows values of the table before recoding.
-    before
-        The table as it came in.
     privacy
         The released table, measured anew.
     utility
@@ -83,7 +82,6 @@ class Release:
     table: Any
     policy: Policy
     recoding: Recoding
-    before: Assessment = field(repr=False)
     privacy: Assessment
     utility: Mapping[str, MetricResult]
     seconds: dict[str, float]
@@ -96,6 +94,7 @@ class Release:
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
     notes: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
@@ -104,6 +103,16 @@ class Release:
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
             "every model holds)"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what was measured of the table before, not how to."""
+        before = self.before
+        return self.__dict__ | {"before": before, "_measure_before": None}
+
+    @cached_property
+    def before(self) -> Assessment:
+        """The table as it came in: measured when this is first read where models ask for sizes alone."""
+        return self._measure_before()
 
     @property
     def texts(self) -> Any:
