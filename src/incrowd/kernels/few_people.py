@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.kernels.jit import compiled, over_ranges
 from incrowd.kernels.met import is_new, mask_of, table_of
-from incrowd.kernels.people import Entries, list_entries
+from incrowd.kernels.people import Entries, closed_up, list_entries
 
 __all__ = ["People", "join_people"]
 
@@ -59,14 +59,6 @@ def _look_through(ids, entries, least, sums, starts, listed, found):
                 if stop == enough:
                     break
         found[group] = stop - start
-
-
-@compiled
-def _close_up(starts, ends, room, listed):
-    for group in range(starts.size - 1):
-        gap = starts[group] - ends[group]
-        for place in range(ends[group], ends[group + 1]):
-            listed[place] = room[place + gap]
 
 
 @compiled
@@ -156,10 +148,7 @@ def _listed(
     full = sums + found >= least
     sums[full] = np.maximum(sums[full], least)
     found[full] = 0
-    ends = np.zeros(len(sums) + 1, np.int64)
-    np.cumsum(found, out=ends[1:])
-    listed = np.empty(int(ends[-1]), np.int32)
-    _close_up(starts, ends, room, listed)
+    ends, listed = closed_up(starts, found, room)
     return People(sums, Entries(ends, listed, entries.many))
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "Entries",
     "add_distinct",
     "classes_that_reach",
+    "closed_up",
     "distinct_entries",
     "first_entries",
     "items_within",
@@ -323,12 +324,34 @@ def distinct_entries(
     _lay_out(class_of, entries, told, work, items, room)
     found = np.zeros(len(indptr) - 1, np.int64)
     over_ranges(_thin_out, work, work, items, entries.many, room, found)
-    ends = np.zeros(len(indptr), np.int64)
+    return closed_up(work, found, room)
+
+
+def closed_up(
+    starts: NDArray[np.int64], found: NDArray[np.int64], room: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return lists without the room that was not needed.
+
+    Parameters
+    ----------
+    starts, found
+        int64[classes + 1] and int64[classes]: where the room of each class begins, and how much it took.
+    room
+        int32[...]
+
+    Returns
+    -------
+    indptr
+        int64[classes + 1]
+    listed
+        int32[...]: what stands in the room of class c is ``listed[indptr[c]:indptr[c + 1]]``.
+    """
+    ends = np.zeros(len(starts), np.int64)
     np.cumsum(found, out=ends[1:])
-    if ends[-1] == work[-1]:
+    if ends[-1] == starts[-1]:
         return ends, room
     listed = np.empty(ends[-1], np.int32)
-    over_ranges(_close_up, ends, work, ends, room, listed)
+    over_ranges(_close_up, ends, starts, ends, room, listed)
     return ends, listed
 
 
