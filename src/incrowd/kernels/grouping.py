@@ -73,18 +73,6 @@ def _first_ids(words):
 
 
 @compiled
-def _renumber(codes, number):
-    ids = np.empty(codes.size, np.int32)
-    found = 0
-    for i in range(codes.size):
-        if number[codes[i]] < 0:
-            number[codes[i]] = found
-            found += 1
-        ids[i] = number[codes[i]]
-    return ids, found
-
-
-@compiled
 def _first_in_table(words, least, number):
     """Do what `_first_ids` does, given a table of all words from the least on, which has -1 everywhere."""
     ids = np.empty(words.size, np.int32)
@@ -221,8 +209,8 @@ def renumbered(codes: NDArray[np.integer], size: int) -> tuple[NDArray[np.int32]
 
     As `group_columns` of one column whose codes are few.
     """
-    ids, found = _renumber(codes, np.full(size, -1, np.int32))
-    return ids, int(found)
+    ids, first = _first_in_table(codes, codes.dtype.type(0), np.full(size, -1, np.int32))
+    return ids, len(first)
 
 
 def group_members(group_of: NDArray[np.integer], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

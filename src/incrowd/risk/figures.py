@@ -24,9 +24,9 @@ class Risks(Mapping[str, dict[str, float]]):
         What they are measured of; it may not change any more.
     """
 
-    def __init__(self, models: Iterable[RiskModel] = (), classes: EquivalenceClasses | None = None) -> None:
+    def __init__(self, models: Iterable[RiskModel], classes: EquivalenceClasses) -> None:
         self._models = {model.name: model for model in models}
-        self._classes = classes
+        self._classes: EquivalenceClasses | None = classes
         self._found: dict[str, dict[str, float]] = {}
 
     def __getitem__(self, name: str) -> dict[str, float]:

@@ -217,12 +217,11 @@ class Judge:
 
     def counted(self, levels: tuple[int, ...], rolled: Rolled) -> Groups:
         """Return the groups with all that models look at, not judged."""
-        _, few = self._with_people(rolled)
         counted = None
         if self.counting:
             assert rolled.below.counted is not None, "where models count, so do all groups that are kept"
             counted = self._classes(rolled.below.counted, levels, rolled).as_keys()
-        return rolled.groups._replace(counted=counted, few=few)
+        return rolled.groups._replace(counted=counted, few=_few(rolled))
 
     def suppressed(self, levels: tuple[int, ...], rolled: Rolled, too_small: TooSmall) -> NDArray[np.bool_]:
         """Return which keys an anonymous node suppresses, given groups of all keys: bool[keys]."""
@@ -269,18 +268,9 @@ class Judge:
         People are listed only where the groups with too few records are not too many already.
         """
         failing = rolled.groups.weights < self.least
-        if rolled.below.few is None or self._too_many(rolled.groups, failing):
-            return TooSmall(failing)
-        return self._with_people(rolled)
-
-    def _with_people(self, rolled: Rolled) -> TooSmall:
-        """Find the groups with too few records or people, and list the people of those."""
-        groups = rolled.groups
-        failing = groups.weights < self.least
-        if rolled.below.few is None:
-            return TooSmall(failing)
-        few = rolled.below.few.rolled(rolled.ids, len(groups.keys))
-        return TooSmall(failing | few.failing, few)
+        asked = rolled.below.few is not None and not self._too_many(rolled.groups, failing)
+        few = _few(rolled) if asked else None
+        return TooSmall(failing if few is None else failing | few.failing, few)
 
     def _too_many(self, groups: Groups, failing: NDArray[np.bool_]) -> bool:
         return int(groups.weights[failing].sum()) + self._limits.before > self._limits.allowed
@@ -432,3 +422,9 @@ class Judge:
         for star, codes in zip(stars, self._frequency.codes, strict=True):
             starred &= star[codes[keys]]
         return starred if starred.any() else None
+
+
+def _few(rolled: Rolled) -> FewPeople | None:
+    """List the people of groups that may have too few; None where people are not counted."""
+    below = rolled.below.few
+    return None if below is None else below.rolled(rolled.ids, len(rolled.groups.keys))
