@@ -18,6 +18,7 @@ from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.lattice import Explorer
 from incrowd.algorithms.lattice.bases import below_several
 from incrowd.engines import engine_for
+from incrowd.kernels.search import look_at
 from incrowd.table.classes import EquivalenceClasses
 from incrowd.utility import METRICS
 from lattice_reading import LEAVES, TREES, explorer, path_of, tables
@@ -41,17 +42,31 @@ def test_a_class_too_small_is_found_at_every_node_at_once(frame, k, data):
     dead = np.zeros(lattice.lattice.size, np.bool_)
     lattice.mark_too_small(levels, dead)
     sizes = Counter(classes(levels))
+    # The compiled search marks the node, too, whatever it finds.
+    compiled = _marked_without_python(lattice, levels)
     if min(sizes.values()) >= k:
         assert not dead.any()
+        assert compiled == {levels}
         return
     assert not node.anonymous
     marked = {lattice.lattice.levels(number) for number in np.flatnonzero(dead)}
     rows = [row for row, name in enumerate(classes(levels)) if sizes[name] == min(sizes.values())]
     # The smallest class is not the only one of its size; whichever was taken, the nodes are just those.
-    assert any(
-        marked == {at for at in np.ndindex(4, 3, 3) if Counter(names := classes(at))[names[row]] < k}
-        for row in rows
-    )
+    expected = [
+        {at for at in np.ndindex(4, 3, 3) if Counter(names := classes(at))[names[row]] < k} for row in rows
+    ]
+    assert marked in expected
+    assert compiled in expected
+
+
+def _marked_without_python(explorer: Explorer, levels: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """Look at one node in the compiled search; return the nodes that are settled then."""
+    lattice = explorer.lattice
+    dead = np.zeros(lattice.size, np.bool_)
+    loop = explorer.loop(np.arange(lattice.size), dead, np.zeros(lattice.size))
+    [side, _] = loop._sides
+    assert look_at(np.array([[lattice.node(levels), 0]]), loop._given, *side) == 1
+    return {lattice.levels(number) for number in np.flatnonzero(dead)}
 
 
 def test_nothing_is_marked_where_records_may_be_suppressed():

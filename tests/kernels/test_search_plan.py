@@ -41,9 +41,15 @@ def choice_of(nodes: Nodes, many: int) -> Choice:
 
 @examples(60)
 @given(
-    shape=SHAPES, seed=st.integers(0, 99), many=st.sampled_from([2, 8, 64]), most=st.sampled_from([1, 3, 99])
+    shape=SHAPES,
+    seed=st.integers(0, 99),
+    many=st.sampled_from([2, 8, 64]),
+    most=st.sampled_from([1, 3, 99]),
+    shared=st.booleans(),
 )
-def test_each_chosen_node_is_planned_once_and_what_lies_below_several_comes_before(shape, seed, many, most):
+def test_each_chosen_node_is_planned_once_and_what_lies_below_several_comes_before(
+    shape, seed, many, most, shared
+):
     nodes = nodes_of(shape, seed)
     choice = choice_of(nodes, many)
     wanted, rounds = 2, 0
@@ -59,13 +65,14 @@ def test_each_chosen_node_is_planned_once_and_what_lies_below_several_comes_befo
         expected = expected[
             : choose_nodes(order, nodes.shape, nodes.strides, around, len(expected), expected)
         ]
-        plan_nodes(choice, nodes, most)
+        plan_nodes(choice, nodes, most, shared)
         assert choice.counts[ALIVE] == len(still)
         planned = [choice.plan[side, : choice.planned[side]].tolist() for side in range(2)]
         judged = [node for side in planned for node, served in side if not served]
         assert sorted(judged) == sorted(expected.tolist())
         for side in planned:
             _check_served(side, nodes)
+            assert shared or not any(served for _, served in side)
         if not judged:
             break
         assert len(judged) < 2 or all(side for side in planned)

@@ -207,8 +207,7 @@ class _Search:
         return left if self.best is None else min(left, self.best.score)
 
     def _settle(self) -> bool:
-        suppresses = self.explorer.limits.suppresses
-        if suppresses and self.lattice.size >= _COMPILED:
+        if self.lattice.size >= _COMPILED:
             # Elsewhere a few nodes settle all, and that is not worth compiling a search.
             loop = self.explorer.loop(self.order, self.dead, self.least)
             if loop is not None:

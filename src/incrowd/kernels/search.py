@@ -8,6 +8,7 @@ from incrowd.kernels.hashing import slot_of
 from incrowd.kernels.jit import compiled, inner
 from incrowd.kernels.lattice import fill_box, lower_box, raise_box
 from incrowd.kernels.search_arrays import CLASSES, EVERY, PLACES
+from incrowd.kernels.search_meeting import mark_smallest
 from incrowd.kernels.search_splits import raise_below
 
 __all__ = ["look_at"]
@@ -70,6 +71,8 @@ def look_at(plan, given, nodes, room, kept, found):
         found.whole[looked, _NODE] = node
         _judge(levels, room.first[:groups], room.sums[:groups], given, found, looked)
         _learn(node, levels, given.limit.slack, nodes, found, looked)
+        if found.whole[looked, _FAILS] and not given.limit.suppresses:
+            mark_smallest(room.first[:groups], room.sums[:groups], given, nodes, room)
         # What lies below a node that fails is settled already.
         if given.costs.adds == CLASSES and not found.whole[looked, _FAILS]:
             raise_below(levels, room.sums[:groups], given, nodes)

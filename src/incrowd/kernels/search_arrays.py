@@ -146,6 +146,8 @@ class Limit(NamedTuple):
     ----------
     least
         Records below which a class is suppressed.
+    suppresses
+        Whether any record may be suppressed, besides those before.
     allowed, before
         Records that may be suppressed, and that were before.
     rows, kept
@@ -155,6 +157,7 @@ class Limit(NamedTuple):
     """
 
     least: int
+    suppresses: bool
     allowed: int
     before: int
     rows: int
@@ -225,6 +228,8 @@ class Room(NamedTuple):
         Of the hash table.
     first, sums
         One key and the records of each group of the node.
+    meeting
+        For each code of every column: where it meets one key; see `kernels.search_meeting`.
     """
 
     tables: NDArray[np.uint64]
@@ -237,6 +242,7 @@ class Room(NamedTuple):
     words: NDArray[np.uint64]
     first: NDArray[np.int32]
     sums: Whole
+    meeting: Whole
 
 
 class Kept(NamedTuple):

@@ -21,7 +21,7 @@ _PAYS = 3
 
 
 @compiled
-def plan_nodes(choice, nodes, most):
+def plan_nodes(choice, nodes, most, shared):
     """Choose the next nodes, few at first, and divide them among two; before them come nodes below several.
 
     Chosen nodes are parted where they differ most, until lots of few are left. All nodes of a lot go to one
@@ -33,6 +33,9 @@ def plan_nodes(choice, nodes, most):
         See `kernels.search_arrays`; what the plan was before is forgotten.
     most
         How many nodes may be chosen.
+    shared
+        Whether nodes below several come before them. That is work in vain where most of these are settled
+        before their turn comes.
 
     Returns
     -------
@@ -70,19 +73,19 @@ def plan_nodes(choice, nodes, most):
             continue
         side = int(work[1] < work[0])
         work[side] += nodes.fewest[meet] // PLACES * (_PAYS + stop - start) // _PAYS
-        _put(part, start, stop, nodes, choice, side)
+        _put(part, start, stop, nodes, choice, side, shared)
     return work.sum()
 
 
 @inner
-def _put(part, start, stop, nodes, choice, side):
-    """Add a lot to the plan of a side: what lies below all of it and below some, then the nodes."""
+def _put(part, start, stop, nodes, choice, side, shared):
+    """Add a lot to the plan of a side: what lies below all of it and below some, if asked, then the nodes."""
     plan = choice.plan[side]
     planned = choice.planned[side]
     waiting = np.empty((stop - start + 2, 2), np.int64)
     waiting[0, 0] = start
     waiting[0, 1] = stop
-    left = 1
+    left = int(shared)
     while left > 0:
         left -= 1
         first, last = waiting[left, 0], waiting[left, 1]

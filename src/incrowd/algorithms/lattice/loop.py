@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "given_to_loop"]
 
-_CHOSEN = 64
-"""Nodes that are chosen in one walk over the lattice."""
+_CHOSEN = 8, 64
+"""Nodes that are chosen in one walk over the lattice: where nothing may be suppressed, and elsewhere.
+
+Where nothing may be suppressed, a node that fails settles so many others that a long plan is soon outdated.
+"""
 
 _TABLES = 2**20
 """Entries of tables of packed cells that are kept, 8 bytes each."""
@@ -50,6 +53,12 @@ _DIRECT = 2**16
 _KEPT_NODES = 4096
 _KEPT_GROUPS = 2**24
 """Nodes whose groups are kept on each side, and groups of all together, 12 bytes each."""
+
+_KEPT_SHARES = 16, 1024
+"""The most groups that are kept for each key, in the same two cases.
+
+The fewer nodes there are, the more it costs to touch memory for the first time.
+"""
 
 
 class Loop:
@@ -78,7 +87,8 @@ class Loop:
         self._given = given
         shape = np.array(lattice.shape, np.int64)
         around = np.empty((2 if given.costs.by_class else 1, lattice.size), np.int32)
-        plan, counts = np.zeros((2, 2 * _CHOSEN, 2), np.int64), np.zeros(COUNTS, np.int64)
+        many = _CHOSEN[given.limit.suppresses]
+        plan, counts = np.zeros((2, 2 * many, 2), np.int64), np.zeros(COUNTS, np.int64)
         counts[ALIVE] = lattice.size
         self._choice = Choice(order, around, plan, np.zeros(2, np.int64), counts)
         keys = len(given.keys.each)
@@ -95,10 +105,13 @@ class Loop:
                 ),
                 _room(keys, given.cells),
                 kept,
-                Found(np.zeros((_CHOSEN, 6), np.int64), np.zeros((_CHOSEN, 3))),
+                Found(np.zeros((many, 6), np.int64), np.zeros((many, 3))),
             )
             for settled, least, kept in zip(
-                (dead, dead.copy()), (scores, scores.copy()), _kept(keys), strict=True
+                (dead, dead.copy()),
+                (scores, scores.copy()),
+                _kept(keys * _KEPT_SHARES[given.limit.suppresses]),
+                strict=True,
             )
         ]
 
@@ -110,7 +123,7 @@ class Loop:
     def look(self, most: int) -> list[Node]:
         """Look at the next nodes, so many at most; none are left when none come."""
         first, second = (side.nodes for side in self._sides)
-        work = plan_nodes(self._choice, first, most)  # type: ignore[no-untyped-call]
+        work = plan_nodes(self._choice, first, most, self._given.limit.suppresses)  # type: ignore[no-untyped-call]
         if not self._choice.planned.any():
             return []
         # Each side goes on by what it finds itself, whether the other one is ahead or behind.
@@ -159,7 +172,7 @@ def given_to_loop(
     """
     ranks = np.column_stack([codes.astype(np.uint32) for codes in frequency.codes])
     keys = Keys(rollup.codes, ranks, frequency.weights, np.arange(frequency.keys, dtype=np.int32))
-    limit = Limit(least, limits.allowed, limits.before, limits.rows, limits.kept, SLACK)
+    limit = Limit(least, limits.suppresses, limits.allowed, limits.before, limits.rows, limits.kept, SLACK)
     return Given(keys, _flat(cells, limits.lattice, rollup.columns), costs, limit)
 
 
@@ -224,12 +237,13 @@ def _room(keys: int, cells: Cells) -> Room:
         words=np.empty(max(keys, 1), np.uint64),
         first=np.empty(keys + 1, np.int32),
         sums=np.empty(keys + 1, np.int64),
+        meeting=np.empty(int(cells.columns[:, 1].sum()), np.int64),
     )
 
 
-def _kept(keys: int) -> list[Kept]:
-    """Make room for the groups of nodes: each side writes to its half, and reads both."""
-    groups = min(_KEPT_GROUPS, 1024 * max(keys, 1)) // 2
+def _kept(most: int) -> list[Kept]:
+    """Make room for the groups of nodes, so many at most: each side writes to its half, and reads both."""
+    groups = max(min(_KEPT_GROUPS, most), 2) // 2
     each, weights = np.empty(2 * groups, np.int32), np.empty(2 * groups, np.int64)
     start = np.zeros(2 * _KEPT_NODES, np.int64)
     return [
