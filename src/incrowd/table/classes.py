@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import ParameterError, setting
-from incrowd.table.frequency import FrequencyTable, PopulationCounts
+from incrowd.table.class_counts import ClassCounts
+from incrowd.table.frequency import FrequencyTable
 from incrowd.table.joint import split_by_others
-from incrowd.table.people import Histories
-from incrowd.table.quasi_values import QuasiValues
-from incrowd.table.survey import UNIT
-
-if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
 
 __all__ = ["EquivalenceClasses", "Singles"]
 
@@ -45,15 +39,13 @@ class Singles(NamedTuple):
         return f"Singles({len(self.classes):,} classes)"
 
 
-class EquivalenceClasses:
-    """The equivalence classes of a table under some recoding.
+class EquivalenceClasses(ClassCounts):
+    """The equivalence classes of a table under some recoding: their cells, and what is made of them.
 
     Parameters
     ----------
-    frequency
-        The keys.
-    indptr, members
-        int64[classes + 1] and int64[...]: the keys of each class; a key that is in none is suppressed.
+    frequency, indptr, members
+        The keys, and those of each class; see `ClassCounts`.
 
     Attributes
     ----------
@@ -72,8 +64,6 @@ class EquivalenceClasses:
 
     Notes
     -----
-    Counts per class are made when first asked for. With nearly unique keys they are as long as the data.
-
     Where people may have several rows, `counted` has the same classes with their people: sizes and counts are
     of distinct people. Models and risks look at those. Losses and limits of suppression look at records.
     """
@@ -81,19 +71,12 @@ class EquivalenceClasses:
     def __init__(
         self, frequency: FrequencyTable, indptr: NDArray[np.int64], members: NDArray[np.int64]
     ) -> None:
-        self.frequency = frequency
-        self.indptr = indptr
-        self.members = members
+        super().__init__(frequency, indptr, members)
         self.codes: tuple[NDArray[np.unsignedinteger], ...] | None = None
         self.code_sizes: tuple[int, ...] = ()
         self.names = tuple(domain.name for domain in frequency.domains)
         self.known: tuple[int, ...] | None = None
         self.rows: EquivalenceClasses | None = None
-        self._people: tuple[NDArray[np.int64], int] | None = None
-        self._counts: dict[int, Counts] = {}
-        self._occurrences: dict[int, NDArray[np.int64]] = {}
-        self._quasi: dict[int, QuasiValues] = {}
-        self._effective: dict[int, NDArray[np.float64]] = {}
 
     @classmethod
     def of_keys(cls, frequency: FrequencyTable) -> EquivalenceClasses:
@@ -104,15 +87,6 @@ class EquivalenceClasses:
             classes._counts = {j: counts.keys for j, counts in enumerate(frequency.sensitive)}
         classes.set_codes(frequency.codes, [domain.size for domain in frequency.domains])
         return classes
-
-    @classmethod
-    def from_assignment(
-        cls, frequency: FrequencyTable, class_of_key: NDArray[np.integer], classes: int
-    ) -> EquivalenceClasses:
-        """Group keys by a class number each: int[keys], -1 for a suppressed key."""
-        from incrowd.kernels.grouping import group_members
-
-        return cls(frequency, *group_members(class_of_key, classes))
 
     @classmethod
     def from_codes(
@@ -155,9 +129,6 @@ class EquivalenceClasses:
         self.codes = tuple(codes)
         self.code_sizes = tuple(sizes)
 
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
     def __repr__(self) -> str:
         return f"EquivalenceClasses({len(self)} classes, {self.records} records)"
 
@@ -178,198 +149,6 @@ class EquivalenceClasses:
         """The classes by their cells alone: themselves, unless cells match others; see `WildcardClasses`."""
         return self
 
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """Records of each class, or its people: int64[classes]."""
-        from incrowd.kernels.counting import class_sums
-
-        sums = class_sums(self.indptr, self.members, self.frequency.weights)
-        return sums if self.frequency.spread is None else sums + self._met[1]
-
-    def reach(self, least: int) -> NDArray[np.bool_]:
-        """Say which classes have at least so many records, or people: bool[classes]."""
-        from incrowd.kernels.people import classes_that_reach
-
-        spread = self.frequency.spread
-        if spread is None or "sizes" in self.__dict__:
-            return self.sizes >= least
-        where = self.indptr, self.members
-        return classes_that_reach(*where, self.frequency.weights, spread.people_of_keys, least)
-
-    @cached_property
-    def _met(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which entries of the spread people are the first in their class, and how many in each class."""
-        from incrowd.kernels.people import first_entries
-
-        assert self.frequency.spread is not None
-        return first_entries(self.indptr, self.members, self.frequency.spread.people_of_keys)
-
-    @cached_property
-    def alike(self) -> NDArray[np.int64]:
-        """People of each class whose rows are all alike: int64[classes]."""
-        return self.sizes if self.frequency.spread is None else self.sizes - self._met[1]
-
-    def histories(self) -> Histories:
-        """List the classes that each of the other people has rows in."""
-        from incrowd.kernels.grouping import group_members
-
-        spread = self.frequency.spread
-        none = np.zeros(0, np.int64)
-        if spread is None:
-            return Histories(none, np.zeros(1, np.int64), none)
-        first, _ = self._met
-        place = spread.classes_of_entries(self.indptr, self.members)[first]
-        entries = spread.people_of_keys
-        _, by_class = group_members(place, len(self))
-        indptr, order = group_members(entries.items[first][by_class], entries.many)
-        people = np.flatnonzero(np.diff(indptr))
-        return Histories(people, np.append(indptr[people], indptr[-1]), place[by_class][order])
-
-    @property
-    def represented(self) -> NDArray[np.float64] | None:
-        """People whom the records of each class stand for by their sampling weights, an estimate.
-
-        float64[classes]; None where no column holds such weights.
-        """
-        from incrowd.kernels.counting import class_sums
-
-        sampling = self.frequency.sampling
-        return None if sampling is None else class_sums(self.indptr, self.members, sampling.keys) / UNIT
-
-    def of_key(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give each key the value of its class, 0 where it is in none: float64[keys]."""
-        found = np.zeros(self.frequency.keys)
-        found[self.members] = np.repeat(values, np.diff(self.indptr))
-        return found
-
-    @cached_property
-    def records(self) -> int:
-        """Records that are in a class, or people who have one there."""
-        return self.within(np.ones(len(self), np.bool_))
-
-    def within(self, chosen: NDArray[np.bool_]) -> int:
-        """Return the records in some of the classes, or the people who have one there.
-
-        Parameters
-        ----------
-        chosen
-            bool[classes]
-        """
-        from incrowd.kernels.people import items_within
-
-        spread = self.frequency.spread
-        if spread is None:
-            return int(self.sizes[chosen].sum())
-        if not chosen.any():
-            return 0
-        listed = spread.people
-        if len(self.members) < self.frequency.keys or not chosen.all():
-            listed = items_within(self.indptr, self.members, spread.people_of_keys, chosen)
-        return int(self.alike[chosen].sum()) + listed
-
-    def _worst(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each spread person in a class the largest value of their classes, 0 for none."""
-        from incrowd.kernels.people import worst_of_items
-
-        spread = self.frequency.spread
-        assert spread is not None
-        return worst_of_items(self.indptr, self.members, spread.people_of_keys, values)
-
-    def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:
-        """Return the mean over all records of a value of their class.
-
-        Over people it is the mean of the largest value that a class of theirs has.
-
-        Parameters
-        ----------
-        values
-            float64[classes], each >= 0.
-        sums
-            Each value times the class's records, exact where that can be: int64[classes] or float64[classes].
-        """
-        if self.frequency.spread is None:
-            return float(sums.sum().item() / self.records)
-        return self.mean_and_share(values, sums, np.inf)[0]
-
-    def mean_and_share(
-        self, values: NDArray[np.float64], sums: NDArray[Any], above: float
-    ) -> tuple[float, float]:
-        """Return the `mean` of a value of classes, and the share of records, or people, above a limit.
-
-        Parameters
-        ----------
-        values, sums
-            As in `mean`.
-        above
-            The limit, at least 0; over people for the largest value that a class of theirs has.
-        """
-        if self.frequency.spread is None:
-            return self.mean(values, sums), self.within(values > above) / self.records
-        worst = self._worst(values)
-        many = int(self.alike[values > above].sum()) + int(np.count_nonzero(worst > above))
-        return float(values @ self.alike + worst.sum()) / self.records, many / self.records
-
-    @property
-    def suppressed(self) -> int:
-        """Records that are in no class."""
-        return self.frequency.rows - self.records
-
-    def counts(self, attribute: int) -> Counts:
-        """Count a sensitive attribute's values per class, given its position in the frequency table."""
-        if attribute not in self._counts:
-            from incrowd.kernels.counting import class_counts
-            from incrowd.kernels.people import add_distinct
-
-            counted, spread = self.frequency.sensitive[attribute], self.frequency.spread
-            where = self.indptr, self.members, counted.keys
-            self._counts[attribute] = (
-                class_counts(*where, counted.domain.size)
-                if spread is None
-                else add_distinct(*where, *spread.told(attribute, counted.domain.size))
-            )
-        return self._counts[attribute]
-
-    def most_frequent(self, attribute: int) -> NDArray[np.int64]:
-        """Return how often the most frequent value of a sensitive attribute occurs: int64[classes]."""
-        counted, spread = self.frequency.sensitive[attribute], self.frequency.spread
-        if spread is None or attribute in self._counts or not len(self):
-            counts = self.counts(attribute)
-            return np.maximum.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else self.sizes
-        from incrowd.kernels.people import most_distinct
-
-        # The counts themselves take longer, and nobody else may ask for them.
-        where = self.indptr, self.members, counted.keys
-        return most_distinct(*where, *spread.told(attribute, counted.domain.size))
-
-    def occurrences(self, attribute: int) -> NDArray[np.int64]:
-        """Add up the counts of a sensitive attribute in each class: int64[classes].
-
-        That is the size of the class. With people it may be more: somebody with two values counts for each.
-        """
-        if self.frequency.spread is None:
-            return self.sizes
-        if attribute not in self._occurrences:
-            counts, none = self.counts(attribute), np.zeros(0, np.int64)
-            found = np.add.reduceat(counts.counts, counts.indptr[:-1]) if len(self) else none
-            self._occurrences[attribute] = found
-        return self._occurrences[attribute]
-
-    def quasi_values(self, position: int) -> QuasiValues:
-        """Look at the values of a quasi-identifier in each class, given its position."""
-        if position not in self._quasi:
-            from incrowd.kernels.counting import Counts, class_counts
-
-            frequency = self.frequency
-            each = np.arange(frequency.keys + 1, dtype=np.int64)
-            single = Counts(each, frequency.codes[position].astype(np.int32), frequency.weights)
-            counts = class_counts(self.indptr, self.members, single, frequency.domains[position].size)
-            start, stop = counts.indptr[:-1], counts.indptr[1:]
-            most = np.maximum.reduceat(counts.counts, start)
-            self._quasi[position] = QuasiValues(
-                counts.codes[start], counts.codes[stop - 1], most, stop - start
-            )
-        return self._quasi[position]
-
     def only(self, kept: NDArray[np.bool_]) -> EquivalenceClasses:
         """Return some of the classes, with their cells and people; the keys of the others are suppressed.
 
@@ -388,57 +167,6 @@ class EquivalenceClasses:
             covered, outside = self._people
             left.set_population(covered[kept], outside + int(covered[~kept].sum()))
         return left
-
-    def effective_values(self, attribute: int) -> NDArray[np.float64]:
-        """Exponential of the Shannon entropy of a sensitive attribute in each class: float64[classes]."""
-        if attribute not in self._effective:
-            from incrowd.kernels.diversity import effective_values
-
-            self._effective[attribute] = effective_values(self.counts(attribute), self.occurrences(attribute))
-        return self._effective[attribute]
-
-    def set_population(self, covered: NDArray[np.int64], outside: int) -> None:
-        """Say how many people of the population each class covers, and how many are in none."""
-        self._people = covered, outside
-
-    @property
-    def outside(self) -> int:
-        """People of the population who are in no class."""
-        if self._people is not None:
-            return self._people[1]
-        population = self._counted_population()
-        gone = np.ones(self.frequency.keys, np.bool_)
-        gone[self.members] = False
-        return population.outside + int(population.covered[gone].sum())
-
-    @property
-    def population(self) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Records of the population that each class's keys cover: int64[classes].
-
-        An estimate by sampling weights is float64[classes].
-
-        A class may join several keys. Then people between the keys are not counted, unless the caller of
-        `set_population` counted them. So the figure is exact for a table as it stands, and a lower bound
-        otherwise.
-        """
-        weights = None if self.frequency.population is None else self.frequency.population.weights
-        return self._covered if weights is None else self._covered / UNIT
-
-    @cached_property
-    def _covered(self) -> NDArray[np.int64]:
-        from incrowd.kernels.counting import class_sums
-
-        if self._people is not None:
-            return self._people[0]
-        return class_sums(self.indptr, self.members, self._counted_population().covered)
-
-    def _counted_population(self) -> PopulationCounts:
-        if self.frequency.population is None:
-            raise ParameterError(
-                "these classes know no population to compare with; give one with "
-                + setting("population=", "--population")
-            )
-        return self.frequency.population
 
     def joined(self, attribute: int) -> tuple[EquivalenceClasses, NDArray[np.int64]]:
         """Split the classes further by the values of all sensitive attributes but one.
@@ -581,22 +309,3 @@ class EquivalenceClasses:
     def singles(self, attribute: int) -> Singles | None:
         """Return records that count alone although their class has more; see `WildcardClasses`."""
         return None
-
-    def lifts(self, attribute: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compare each class's values with the whole table.
-
-        Returns
-        -------
-        lift
-            float64[entries]: for each entry of `counts` the value's share of the class over its share of
-            the whole table, suppressed records included.
-        share
-            float64[entries]: the value's share of the whole table.
-        """
-        counts = self.counts(attribute)
-        counted = self.frequency.sensitive[attribute]
-        size = np.repeat(self.sizes, np.diff(counts.indptr)).astype(np.float64)
-        whole = counted.totals[counts.codes].astype(np.float64)
-        rows = float(counted.everybody)
-        # Products of whole numbers are exact up to 2**53, so simple ratios come out as their nearest double.
-        return counts.counts * rows / (size * whole), whole / rows
