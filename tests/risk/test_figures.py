@@ -65,9 +65,9 @@ def test_copies_hold_figures_and_no_classes() -> None:
     figures = dict(ic.assess(TABLE, SCHEMA).risk)
     for each in (pickle.loads(pickle.dumps(assessment)), copy.deepcopy(assessment)):
         assert each.risk == figures
-        assert vars(each.risk)["_classes"] is None
+        assert vars(each.risk)["_source"] is None
     assert repr(assessment.risk) == repr(figures)
-    assert vars(assessment.risk)["_classes"] is None
+    assert vars(assessment.risk)["_source"] is None
     assert json.loads(json.dumps(assessment.to_dict()))["risk"] == figures
 
 

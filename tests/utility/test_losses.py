@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import polars as pl
 from hypothesis import given
@@ -27,6 +30,17 @@ def test_a_metric_is_measured_when_it_is_read_and_once(monkeypatch):
     assert measured == [1]
     assert release.to_dict()["utility"][0]["metric"] == "loss"
     assert measured == [1]
+
+
+def test_copies_hold_losses_and_no_table():
+    """The keys and the recoding are the table in short, so they are not in a file."""
+    release = ic.anonymize(TABLE, SCHEMA, [ic.KAnonymity(3)], algorithm=ic.Mondrian())
+    kept = vars(release.utility)["_source"]
+    assert kept[0] is release.frequency
+    for each in (pickle.loads(pickle.dumps(release.utility)), copy.deepcopy(release.utility)):
+        assert vars(each)["_source"] is None
+        assert each == release.utility
+        assert list(each) == list(release.utility)
 
 
 def test_only_metrics_that_apply_are_there():

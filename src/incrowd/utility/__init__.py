@@ -52,4 +52,4 @@ STEERING = tuple(metric.name for metric in METRICS if issubclass(metric, SteersB
 
 def measure_all(frequency: FrequencyTable, recoding: Recoding) -> Losses:
     """Return what a recoding of the keys of `frequency` loses by every metric that applies."""
-    return Losses((metric() for metric in METRICS if metric().applies(frequency)), frequency, recoding)
+    return Losses((metric() for metric in METRICS if metric().applies(frequency)), (frequency, recoding))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from incrowd.table.measured import Measured
 from incrowd.utility.base import Metric, MetricResult
 
 if TYPE_CHECKING:
@@ -15,50 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["Losses"]
 
 
-class Losses(Mapping[str, MetricResult]):
-    """The results of the metrics by name, in the order of the metrics; none is measured before it is read.
+class Losses(Measured[Metric, "tuple[FrequencyTable, Recoding]", MetricResult]):
+    """The results of the metrics that apply to keys, of what becomes of the keys; see `Measured`."""
 
-    Parameters
-    ----------
-    metrics
-        Metrics that apply to the table.
-    frequency, recoding
-        The keys and what becomes of them; neither may change any more.
-    """
-
-    def __init__(self, metrics: Iterable[Metric], frequency: FrequencyTable, recoding: Recoding) -> None:
-        self._metrics = {metric.name: metric for metric in metrics}
-        self._frequency = frequency
-        self._recoding = recoding
-        self._found: dict[str, MetricResult] = {}
-
-    def __getitem__(self, name: str) -> MetricResult:
-        if name not in self._found:
-            self._found[name] = self._measured(self._metrics[name])
-        return self._found[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._metrics
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._metrics)
-
-    def __len__(self) -> int:
-        return len(self._metrics)
+    def _measure(self, entry: Metric, source: tuple[FrequencyTable, Recoding]) -> MetricResult:
+        lost = entry.measure(*source)
+        # Parting records that look alike makes classes smaller than those of the table as it was.
+        normalized = max(entry.normalized(lost, source[0]), 0.0)
+        return replace(lost, normalized=normalized, weighted=_weighted(entry, *source))
 
     def __repr__(self) -> str:
-        return f"Losses({', '.join(self._metrics)})"
+        return f"Losses({', '.join(self)})"
 
-    def _measured(self, metric: Metric) -> MetricResult:
-        lost = metric.measure(self._frequency, self._recoding)
-        # Parting records that look alike makes classes smaller than those of the table as it was.
-        normalized = max(metric.normalized(lost, self._frequency), 0.0)
-        return replace(lost, normalized=normalized, weighted=self._weighted(metric))
 
-    def _weighted(self, metric: Metric) -> float | None:
-        """Return what is lost by a person of the population, by weights; None where there are none."""
-        sampling = self._frequency.sampling
-        if sampling is None:
-            return None
-        each = metric.per_record(self._frequency, self._recoding)
-        return None if each is None else sampling.mean(each, 1.0)
+def _weighted(metric: Metric, frequency: FrequencyTable, recoding: Recoding) -> float | None:
+    """Return what is lost by a person of the population, by weights; None where there are none."""
+    if frequency.sampling is None:
+        return None
+    each = metric.per_record(frequency, recoding)
+    return None if each is None else frequency.sampling.mean(each, 1.0)
