@@ -21,7 +21,8 @@ import incrowd as ic
 from incrowd.algorithms import SearchProblem
 from incrowd.algorithms.full_domain import FullDomainAlgorithm
 from incrowd.engines import engine_for
-from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import hospital
+from incrowd.samples.policies import hospital_schema
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
 from mondrian import median_of
@@ -95,23 +96,6 @@ def adult(folder: Path, repeat: int) -> list[dict[str, Any]]:
                 rows.append(row)
     os.environ.pop("INCROWD_THREADS")
     return rows
-
-
-def hospital_schema() -> ic.Schema:
-    """Return eight quasi-identifiers that tell nearly every record of the sample apart."""
-    return ic.Schema(
-        quasi={
-            "age": ic.Hierarchy.intervals(5, 10, 20, 40),
-            "sex": ic.Hierarchy.flat(),
-            "zip": ic.Hierarchy.prefix(),
-            "marital_status": ic.Hierarchy.flat(),
-            "admission_date": ic.Hierarchy.dates(),
-            "admission_type": ic.Hierarchy.flat(),
-            "diagnosis": diagnosis_hierarchy(),
-            "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
-        },
-        unlisted="drop",
-    )
 
 
 def million(rows: int, repeat: int) -> list[dict[str, Any]]:

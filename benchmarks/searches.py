@@ -22,9 +22,10 @@ import incrowd as ic
 from incrowd.algorithms import SearchProblem
 from incrowd.engines import engine_for
 from incrowd.samples import hospital
+from incrowd.samples.policies import hospital_schema
 from incrowd.table.frequency import FrequencyTable
 from incrowd.table.schema import Schema
-from lattice import hospital_schema, read_adult
+from lattice import read_adult
 
 METRICS = ("loss", "precision", "non-uniform-entropy", "discernibility", "average-class-size")
 LIMITS = (0.0, 0.02, 0.05)

@@ -18,7 +18,8 @@ from incrowd.algorithms.lattice import Explorer, loop
 from incrowd.engines import engine_for
 from incrowd.hierarchy.builders import Prefix
 from incrowd.kernels import jit
-from incrowd.samples import diagnosis_hierarchy, hospital
+from incrowd.samples import hospital
+from incrowd.samples.policies import hospital_schema
 from incrowd.utility import METRICS, STEERING
 from lattice_reading import LEAVES, close, every_node, schema, tables
 from test_published import read
@@ -161,21 +162,6 @@ def test_the_compiled_search_is_taken(calls):
     assert calls[-1] == 0
     # What is learned first settles most, so few are chosen before.
     assert calls[0] == 2
-
-
-def hospital_schema() -> ic.Schema:
-    """Eight quasi-identifiers of the sample."""
-    quasi = {
-        "age": ic.Hierarchy.intervals(5, 10, 20, 40),
-        "sex": ic.Hierarchy.flat(),
-        "zip": ic.Hierarchy.prefix(),
-        "marital_status": ic.Hierarchy.flat(),
-        "admission_date": ic.Hierarchy.dates(),
-        "admission_type": ic.Hierarchy.flat(),
-        "diagnosis": diagnosis_hierarchy(),
-        "length_of_stay": ic.Hierarchy.intervals(2, 4, 8, 16),
-    }
-    return ic.Schema(quasi=quasi, unlisted="drop")
 
 
 def threads_of(patch) -> set[int]:

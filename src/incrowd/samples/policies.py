@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
+    from incrowd.table.schema import Schema
 
-__all__ = ["hospital_policy"]
+__all__ = ["hospital_policy", "hospital_schema"]
 
 
 def hospital_policy(k: int = 5, l: int = 2, max_suppression: float = 0.02) -> Policy:  # noqa: E741
@@ -39,3 +40,25 @@ def hospital_policy(k: int = 5, l: int = 2, max_suppression: float = 0.02) -> Po
         insensitive=["admission_type"],
     )
     return Policy(schema, (KAnonymity(k), LDiversity(l)), max_suppression=max_suppression)
+
+
+def hospital_schema() -> Schema:
+    """Return eight quasi-identifiers of the hospital table that tell nearly every record apart.
+
+    Each has a hierarchy, so the lattice of full-domain recodings is large. Other columns are left out.
+    """
+    from incrowd.hierarchy import Hierarchy
+    from incrowd.samples.hospital import diagnosis_hierarchy
+    from incrowd.table.schema import Schema
+
+    quasi = {
+        "age": Hierarchy.intervals(5, 10, 20, 40),
+        "sex": Hierarchy.flat(),
+        "zip": Hierarchy.prefix(),
+        "marital_status": Hierarchy.flat(),
+        "admission_date": Hierarchy.dates(),
+        "admission_type": Hierarchy.flat(),
+        "diagnosis": diagnosis_hierarchy(),
+        "length_of_stay": Hierarchy.intervals(2, 4, 8, 16),
+    }
+    return Schema(quasi=quasi, unlisted="drop")
