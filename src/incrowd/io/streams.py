@@ -122,7 +122,7 @@ def damaged(files: Files, names: Sequence[str]) -> Path | None:
         files = files.kept
     for source, stored in zip(files.sources, files.stored or (), strict=False):
         try:
-            frame = pl.scan_parquet(stored, hive_partitioning=False, glob=False)
+            frame = _rows_of(stored)
             wanted = columns_named(name for name in frame.collect_schema().names() if name in names)
             # Hashes make sure that pages are read, where statistics might tell the rest.
             frame.select(column.hash().max() for column in wanted).collect(engine="streaming")
@@ -216,45 +216,20 @@ def scan(
     csvs = [file for file in found if not _holds_parquet(file)]
     if csvs and len(csvs) < len(found):
         raise TableError(f"{path}: Parquet and CSV files lie there together; name one kind by a pattern")
-    kept = None
-    stored = found
+    kept, stored = None, found
     if csvs:
         kept = PrivateFolder()
-        folder = kept.path
-        stored, first = [], csv_format or CsvFormat()
-        for number, file in enumerate(found):
-            copy = folder / f"{number:06}.parquet"
-            used = _stage(file, copy, folder, first)
-            if not written:
-                rows = pl.scan_parquet(copy, hive_partitioning=False, glob=False)
-                refuse_second_names(rows, str(file), named=bool(used.names))
-            # Every file is read as the first was.
-            first = first if number else used
-            stored.append(copy)
-            (progress or Silent()).advance(number + 1, len(found))
-        csv_format = first
+        stored, csv_format = _staged(found, kept.path, csv_format or CsvFormat(), progress, written=written)
     else:
         csv_format = None
     partitions = _partitions(text, found)
-    frames = []
     try:
-        for number, file in enumerate(stored):
-            frame = pl.scan_parquet(file, hive_partitioning=False, glob=False)
-            names = frame.collect_schema().names()
-            told = {name: values[number] for name, values in partitions.items() if name not in names}
-            frames.append(
-                frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in told.items())
-            )
-            if number and frames[0].collect_schema() != frames[-1].collect_schema():
-                raise TableError(f"{found[number]}: its columns are not those of {found[0]}")
+        frames = _rows_of_each(found, stored, partitions)
     except (pl.exceptions.PolarsError, OSError):
         raise TableError(f"{path}: not readable Parquet files") from None
-    own = pl.scan_parquet(stored[0], hive_partitioning=False, glob=False).collect_schema().names()
+    own = _rows_of(stored[0]).collect_schema().names()
     partitions = {name: values for name, values in partitions.items() if name not in own}
-    if partitions:
-        whole = pl.concat(frames)
-    else:
-        whole = pl.scan_parquet(list(stored), hive_partitioning=False, glob=False)
+    whole = pl.concat(frames) if partitions else _rows_of(list(stored))
     return Files(
         whole, tuple(frames), tuple(stored), partitions, csv_format, limit, kept, sources=tuple(found)
     )
@@ -305,7 +280,50 @@ def _partitions(text: str, found: Sequence[Path]) -> dict[str, tuple[str | None,
     return {name: tuple(values[name] for values in told) for name in told[0]}
 
 
+def _rows_of(stored: Path | list[Path]) -> pl.LazyFrame:
+    """Return the rows of Parquet files as they stand, without columns that folders tell."""
+    import polars as pl
+
+    return pl.scan_parquet(stored, hive_partitioning=False, glob=False)
+
+
+def _rows_of_each(
+    found: Sequence[Path], stored: Sequence[Path], partitions: dict[str, tuple[str | None, ...]]
+) -> list[pl.LazyFrame]:
+    """Return the rows of each file with the columns that its folders tell; refuse unlike columns."""
+    import polars as pl
+
+    frames: list[pl.LazyFrame] = []
+    for number, file in enumerate(stored):
+        frame = _rows_of(file)
+        names = frame.collect_schema().names()
+        told = {name: values[number] for name, values in partitions.items() if name not in names}
+        frames.append(
+            frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in told.items())
+        )
+        if number and frames[0].collect_schema() != frames[-1].collect_schema():
+            raise TableError(f"{found[number]}: its columns are not those of {found[0]}")
+    return frames
+
+
 # --- CSV ---------------------------------------------------------------------------------------------
+
+
+def _staged(
+    found: Sequence[Path], folder: Path, asked: CsvFormat, progress: Progress | None, *, written: bool
+) -> tuple[list[Path], CsvFormat]:
+    """Copy CSV files into Parquet files in a folder; return these, and the format of the first."""
+    stored, first = [], asked
+    for number, file in enumerate(found):
+        copy = folder / f"{number:06}.parquet"
+        used = _stage(file, copy, folder, first)
+        if not written:
+            refuse_second_names(_rows_of(copy), str(file), named=bool(used.names))
+        # Every file is read as the first was.
+        first = first if number else used
+        stored.append(copy)
+        (progress or Silent()).advance(number + 1, len(found))
+    return stored, first
 
 
 def _stage(file: Path, copy: Path, folder: Path, asked: CsvFormat) -> CsvFormat:

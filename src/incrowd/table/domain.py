@@ -178,8 +178,6 @@ class Domain:
         if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
             return cls._spelled(attribute, found, null_values)
         kind, numbers = _kind(attribute, found)
-        count = len(found.texts)
-        ranks = np.full(count + 1, -1, np.int64)
         hierarchy = attribute.hierarchy
         if attribute.output in ("range", "mean") and hierarchy is not None:
             # Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy
@@ -189,40 +187,22 @@ class Domain:
                 hierarchy = None
             else:
                 kind, numbers = "category", None
+        count = len(found.texts)
+        ranks = np.full(count + 1, -1, np.int64)
+        values: Sequence[str]
         if hierarchy is None:
-            values: Sequence[str]
-            values, order = _ranked(found, numbers, kind)
-            ranks[:count] = order
-            by_rank = np.full(len(values), np.nan)
-            if numbers is not None:
-                by_rank[order] = numbers
             tree = None
+            values, ranks[:count] = _ranked(found, numbers, kind)
         elif isinstance(hierarchy, Builder) and not found.texts:
             # Every value is missing, so there is nothing to make a tree of; the missing leaf joins below.
-            values, by_rank = [], np.empty(0)
-            tree = Hierarchy(["*"], [-1])
+            values, tree = [], Hierarchy(["*"], [-1])
         else:
-            if isinstance(hierarchy, Builder) and "" in found.texts:
-                raise HierarchyError(
-                    f"column {attribute.name!r}: the empty text has no place in a hierarchy; name it as "
-                    "missing with " + null_values_setting("''")
-                )
-            texts = list(found.texts)
-            tree = hierarchy.build(texts, attribute.name) if isinstance(hierarchy, Builder) else hierarchy
-            known = tree.ranks
-            ranks[:count] = [known.get(text, -1) for text in texts]
-            unknown = [text for text, rank in zip(texts, ranks.tolist(), strict=False) if rank < 0]
-            if unknown:
-                raise HierarchyError(
-                    f"column {attribute.name!r}: {len(unknown)} of {count} distinct values are not leaves of "
-                    "its hierarchy; add them to it, or name those that mean missing with "
-                    + null_values_setting()
-                    + read_as_labels(tree.values, unknown)
-                )
+            tree = _tree(attribute.name, hierarchy, found.texts)
             values = list(tree.values)
-            by_rank = np.full(len(values), np.nan)
-            if numbers is not None:
-                by_rank[ranks[:count]] = numbers
+            ranks[:count] = _leaf_ranks(attribute.name, tree, found.texts)
+        by_rank = np.full(len(values), np.nan)
+        if numbers is not None:
+            by_rank[ranks[:count]] = numbers
         missing = -1
         if found.has_missing:
             missing = len(values)
@@ -408,6 +388,32 @@ def _not_all(column: str, wrong: int, total: int, what: str) -> str:
         f"column {column!r}: {wrong} of {total} distinct values are no {what}; name those that mean missing "
         f"with {null_values_setting()}, or declare the column a category"
     )
+
+
+def _tree(column: str, hierarchy: Hierarchy | Builder, texts: Sequence[str]) -> Hierarchy:
+    """Return a column's tree; a recipe makes it of the values."""
+    if not isinstance(hierarchy, Builder):
+        return hierarchy
+    if "" in texts:
+        raise HierarchyError(
+            f"column {column!r}: the empty text has no place in a hierarchy; name it as missing with "
+            + null_values_setting("''")
+        )
+    return hierarchy.build(list(texts), column)
+
+
+def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]:
+    """Return the rank of each text among the leaves of a tree, which has to have all of them."""
+    known = tree.ranks
+    unknown = [text for text in texts if text not in known]
+    if unknown:
+        raise HierarchyError(
+            f"column {column!r}: {len(unknown)} of {len(texts)} distinct values are not leaves of its "
+            "hierarchy; add them to it, or name those that mean missing with "
+            + null_values_setting()
+            + read_as_labels(tree.values, unknown)
+        )
+    return [known[text] for text in texts]
 
 
 def _ranked(
