@@ -64,10 +64,18 @@ def costs_of(
         )
         for domain, weight in zip(frequency.domains, weights, strict=True)
     ]
-    most = 4 * max(frequency.records, 1)
+    return _laid_out(parts, _unit(parts, frequency.records))
+
+
+def _unit(parts: Sequence[_Part], records: int) -> int:
+    """Return how many units a cost of 1 has: all costs are whole ones where sums over all records fit."""
+    most = 4 * max(records, 1)
     unit = math.lcm(*(value.denominator for part in parts for value in part.distinct()))
-    if unit * most >= 1 << _BITS:
-        unit = 1 << (_BITS - most.bit_length())
+    return unit if unit * most < 1 << _BITS else 1 << (_BITS - most.bit_length())
+
+
+def _laid_out(parts: Sequence[_Part], unit: int) -> Costs:
+    """Write the costs of all attributes into the arrays of the kernels, in units."""
 
     def whole(value: Fraction) -> int:
         return round(value * unit)

@@ -32,6 +32,10 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     ids, first = group_codes(codes, setting.records)
     records = np.bincount(ids)
     covered = _Covered([column.of_records(first) for column in columns], records)
+    # Where every record has its like, no predicate is met by one alone, and there is no use in trying long.
+    tries = attacks * (_TRIES if records.min() == 1 else _TRIES_IN_CROWDS)
+    candidates = _alone(columns, random) if width == 1 else _together(columns, setting.records, width, random)
+    guesses = _guesses(islice(candidates, tries), covered, attacks)
 
     def people(predicate: dict[int, Part]) -> tuple[int, int]:
         check()
@@ -40,13 +44,26 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
         )
         return int(met[: setting.people].sum()), int(met[setting.people :].sum())
 
-    # Where every record has its like, no predicate is met by one alone, and there is no use in trying long.
-    tries = attacks * (_TRIES if records.min() == 1 else _TRIES_IN_CROWDS)
-    candidates = _alone(columns, random) if width == 1 else _together(columns, setting.records, width, random)
+    met = [people(guess) for guess in guesses]
+    made = len(guesses)
+    won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)
+    lucky = _lucky(columns, setting.people, width, made, random)
+    main, baseline = wilson(won, made), wilson(lucky, made)
+    others = setting.rows - setting.people
+    if not others:
+        return Attack(kind, made, main, baseline, None, None)
+    # Among fewer people a predicate meets exactly one more or less often.
+    factor = size_factor([other for _, other in met], setting.people / others)
+    control = wilson(min(round(of_control * factor), made), made)
+    return Attack(kind, made, main, baseline, control, risk_of(main, control))
+
+
+def _guesses(candidates: Iterator[dict[int, Part]], covered: _Covered, attacks: int) -> list[dict[int, Part]]:
+    """Choose the predicates that one released record meets alone, or else those that the fewest meet."""
     found: list[tuple[int, int, dict[int, Part]]] = []
     seen: set[str] = set()
     unique = 0
-    for number, predicate in enumerate(islice(candidates, tries)):
+    for number, predicate in enumerate(candidates):
         check()
         if unique == attacks:
             break
@@ -62,24 +79,20 @@ def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attac
     # A guess is worth making where one released record meets it; k-anonymous releases have none, so that the
     # ones that the fewest meet are all there is.
     best = sorted(found, key=lambda entry: entry[:2])[:attacks]
-    guesses = [guess for holders, _, guess in best if holders == 1] or [guess for _, _, guess in best]
-    met = [people(guess) for guess in guesses]
-    made = len(guesses)
-    won, of_control = sum(own == 1 for own, _ in met), sum(other == 1 for _, other in met)
+    return [guess for holders, _, guess in best if holders == 1] or [guess for _, _, guess in best]
+
+
+def _lucky(
+    columns: Sequence[Column], people: int, width: int, guesses: int, random: np.random.Generator
+) -> int:
+    """Count the random predicates that one person meets alone; they are made without the release."""
     lucky = 0
-    for _ in range(made):
+    for _ in range(guesses):
         check()
         chosen = sorted(random.permutation(len(columns))[:width].tolist())
         rows = np.logical_and.reduce([columns[j].random_predicate(random) for j in chosen])
-        lucky += int(rows[: setting.people].sum()) == 1
-    main, baseline = wilson(won, made), wilson(lucky, made)
-    others = setting.rows - setting.people
-    if not others:
-        return Attack(kind, made, main, baseline, None, None)
-    # Among fewer people a predicate meets exactly one more or less often.
-    factor = size_factor([other for _, other in met], setting.people / others)
-    control = wilson(min(round(of_control * factor), made), made)
-    return Attack(kind, made, main, baseline, control, risk_of(main, control))
+        lucky += int(rows[:people].sum()) == 1
+    return lucky
 
 
 class _Covered:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.targets import Outputs, Target
     from incrowd.privacy import PrivacyModel
@@ -177,11 +178,39 @@ def anatomize(
     from incrowd.engines import engine_for
     from incrowd.io.files import read_table
 
-    policy = (
+    came = (
         schema
         if isinstance(schema, Policy)
         else Policy(as_schema(schema, " or a Policy"), as_models(models), seed=seed)
     )
+    _refuse_what_cannot_be(came)
+    source = None
+    if isinstance(table, str | os.PathLike):
+        source = table
+        table, csv_format = read_table(table, csv_format)
+    engine = engine_for(table)
+    came.schema.after_treatment().released(engine.columns)
+    engine, plain = treated_table(engine, came.schema, "anatomize")
+    policy = replace(came, schema=plain)
+    [attribute] = plain.sensitive
+    table = engine.native if came.schema.treated else table
+    columns = plain.released(engine.columns)
+    frequency = _records(engine, columns, policy)
+    l, group_of, groups = _groups(frequency, policy)  # noqa: E741
+    quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
+    # Rows that lie in the order of the sensitive values would tell them.
+    quasi_table = engine.reordered(quasi_table, RandomOrder())
+    # What counts are the tables that leave, not what was meant.
+    grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=plain.null_values)
+    privacy = assess_table(long, grouped, policy.models)
+    problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
+    if problems:
+        raise InfeasibleError("nothing was released: " + "; ".join(problems))
+    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source)
+
+
+def _refuse_what_cannot_be(policy: Policy) -> None:
+    """Refuse a policy that Anatomy cannot satisfy."""
     if policy.schema.person:
         raise ParameterError(
             f"column {named(policy.schema.person)} has the role person, and anatomize releases the "
@@ -190,45 +219,6 @@ def anatomize(
             "column the role identifying, or use anonymize"
         )
     refuse_survey(policy.schema, "anatomize")
-    attribute = _sensitive(policy)
-    source = None
-    if isinstance(table, str | os.PathLike):
-        source = table
-        table, csv_format = read_table(table, csv_format)
-    engine = engine_for(table)
-    policy.schema.after_treatment().released(engine.columns)
-    came = policy
-    engine, plain = treated_table(engine, policy.schema, "anatomize")
-    policy = replace(policy, schema=plain)
-    [attribute] = plain.sensitive
-    table = engine.native if came.schema.treated else table
-    columns = policy.schema.released(engine.columns)
-    for name in (GROUP, COUNT):
-        if name in columns:
-            raise SchemaError(f"column {name!r}: the result needs this name; rename the column")
-    joint = any(model.is_joint for model in policy.models)
-    frequency = engine.count(policy.schema, joint=joint)
-    if frequency.suppressed:
-        raise TableError(
-            f"{frequency.suppressed} records have * in every quasi-identifier; anatomize a table that is not "
-            "recoded yet"
-        )
-    frequency = frequency.by_record()
-    l, group_of, groups = _groups(frequency, policy)  # noqa: E741
-    quasi_table, sensitive_table, long = _tables(table, columns, attribute.name, group_of, frequency)
-    # Rows that lie in the order of the sensitive values would tell them.
-    quasi_table = engine.reordered(quasi_table, RandomOrder())
-    # What counts are the tables that leave, not what was meant.
-    grouped = Schema.of([Attribute(GROUP, "quasi"), attribute], null_values=policy.schema.null_values)
-    privacy = assess_table(long, grouped, policy.models)
-    problems = [measured.shortfall() for measured in privacy.results.asked if measured.holds is False]
-    if problems:
-        raise InfeasibleError("nothing was released: " + "; ".join(problems))
-    return Anatomy(quasi_table, sensitive_table, groups, l, privacy, came, csv_format, source)
-
-
-def _sensitive(policy: Policy) -> Attribute:
-    """Return the sensitive attribute; refuse what Anatomy cannot do."""
     sensitive = policy.schema.sensitive
     if len(sensitive) != 1:
         raise SchemaError(
@@ -244,7 +234,21 @@ def _sensitive(policy: Policy) -> Attribute:
                 f"anatomize releases the quasi-identifiers as they are, so {model.name} cannot hold; use "
                 "anonymize, or leave that model out"
             )
-    return sensitive[0]
+
+
+def _records(engine: Engine, columns: Sequence[str], policy: Policy) -> FrequencyTable:
+    """Count a table of which these columns are released, each record as a key of its own."""
+    for name in (GROUP, COUNT):
+        if name in columns:
+            raise SchemaError(f"column {name!r}: the result needs this name; rename the column")
+    joint = any(model.is_joint for model in policy.models)
+    frequency = engine.count(policy.schema, joint=joint)
+    if frequency.suppressed:
+        raise TableError(
+            f"{frequency.suppressed} records have * in every quasi-identifier; anatomize a table that is not "
+            "recoded yet"
+        )
+    return frequency.by_record()
 
 
 def _groups(frequency: FrequencyTable, policy: Policy) -> tuple[int, NDArray[np.int32], int]:

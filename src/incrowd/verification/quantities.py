@@ -166,14 +166,41 @@ def _ordered(attribute: Attribute, counts: str) -> str:
     values = f"(SELECT count(*) FROM whole_{tables})"
     return f"""
         WITH
-        cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
+        {_prefix_sums(tables)},
+        {_steps(counts, table_total, values)},
+        {_CLIPPED}
+        -- Where the table has one value alone nothing is apart: no distance, and no way to divide it by.
+        SELECT
+            part, home,
+            apart::DOUBLE / (greatest({values} - 1, 1)::HUGEINT * {table_total} * total)::DOUBLE AS value
+        FROM (
+            SELECT
+                part, home, total,
+                sum(
+                    ahead * (middle - start) - total * (at_middle - at_start)
+                    + total * (at_stop - at_middle) - ahead * (stop - middle)
+                    + CASE WHEN is_first THEN total * at_start ELSE 0 END
+                ) AS apart
+            FROM clipped
+            GROUP BY part, home, total
+        )
+    """
+
+
+def _prefix_sums(tables: str) -> str:
+    """W of the table by value, its sums, and the sum of all."""
+    return f"""cumulative AS (SELECT v, sum(n) OVER (ORDER BY v) AS w FROM whole_{tables}),
         -- before and after: the sum of w over the values below v, and up to v
         prefix AS (
             SELECT v, w, sum(w) OVER (ORDER BY v) - w AS before, sum(w) OVER (ORDER BY v) AS after
             FROM cumulative
         ),
-        summed AS (SELECT max(after) AS w_sum FROM prefix),
-        step AS (
+        summed AS (SELECT max(after) AS w_sum FROM prefix)"""
+
+
+def _steps(counts: str, table_total: int, values: str) -> str:
+    """From each value of a part to the next: C, and the sums of W at both ends."""
+    return f"""step AS (
             SELECT
                 part, home, total, v AS start,
                 sum(n) OVER by_value * {table_total} AS ahead,
@@ -193,8 +220,10 @@ def _ordered(attribute: Attribute, counts: str) -> str:
             JOIN prefix AS opening ON opening.v = step.start
             LEFT JOIN prefix AS closing ON closing.v = step.stop
             CROSS JOIN summed
-        ),
-        crossed AS (
+        )"""
+
+
+_CLIPPED = """crossed AS (
             SELECT bounded.*, coalesce(prefix.v + 1, 0) AS crossing, prefix.after AS at_crossing
             FROM bounded ASOF LEFT JOIN prefix ON bounded.target > prefix.w
         ),
@@ -205,23 +234,8 @@ def _ordered(attribute: Attribute, counts: str) -> str:
                 CASE WHEN crossing <= start THEN at_start WHEN crossing >= stop THEN at_stop
                      ELSE at_crossing END AS at_middle
             FROM crossed
-        )
-        -- Where the table has one value alone nothing is apart: no distance, and no way to divide it by.
-        SELECT
-            part, home,
-            apart::DOUBLE / (greatest({values} - 1, 1)::HUGEINT * {table_total} * total)::DOUBLE AS value
-        FROM (
-            SELECT
-                part, home, total,
-                sum(
-                    ahead * (middle - start) - total * (at_middle - at_start)
-                    + total * (at_stop - at_middle) - ahead * (stop - middle)
-                    + CASE WHEN is_first THEN total * at_start ELSE 0 END
-                ) AS apart
-            FROM clipped
-            GROUP BY part, home, total
-        )
-    """
+        )"""
+"""The value where the table overtakes the part within each step, or an end of the step."""
 
 
 def _hierarchical(attribute: Attribute, counts: str) -> str:

@@ -38,7 +38,6 @@ def _anonymize(
     subset: StrPath | None = None,
     distances: bool = False,
 ) -> pd.DataFrame:
-    import polars as pl
 
     from incrowd.algorithms import Optimal
     from incrowd.jobs.anonymize import anonymize
@@ -49,22 +48,16 @@ def _anonymize(
     quasi = quasi_of(types, frame)
     # Of nodes that lose as much, the first by the levels of the last columns is the one that ARX gave.
     levels = levels_of(folder, quasi[::-1])
+    coarser = [Attribute(column.name, "quasi", "category", column.tree()) for column in levels]
     names = columns_of_type(types, SENSITIVE_ATTRIBUTE, frame)
     if distances:
         counted, sensitive = for_distances(frame, names, read_folder(folder, names))
     else:
         counted, sensitive = frame, [Attribute(name, "sensitive", kind="category") for name in names]
-    schema = Schema.of(
-        [
-            *(Attribute(column.name, "quasi", "category", column.tree()) for column in levels),
-            *sensitive,
-        ],
-        unlisted="keep",
-    )
     sample = counted if subset is None else read_data(subset, "subsetData")
     release = anonymize(
         sample,
-        schema,
+        Schema.of([*coarser, *sensitive], unlisted="keep"),
         models(frame),
         Optimal(aggregate="geometric-mean"),
         max_suppression=float(rate),
@@ -72,21 +65,27 @@ def _anonymize(
         keep_order=True,
         force=True,
     )
-    hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
     result: pl.DataFrame = release.texts
     if subset is not None:
         assert isinstance(release.recoding, FullDomain)
         result = _recoded(frame, release.recoding.levels, levels)
     # Rows keep their order, and sensitive values the way they are written.
     result = result.with_columns(frame[name] for name in names)
+    hidden = columns_of_type(types, attributetypes.IDENTIFIER, frame)
+    return _shown(result, levels, hidden).select(columns_named(frame.columns)).to_pandas()
+
+
+def _shown(result: pl.DataFrame, levels: Sequence[Levels], hidden: Sequence[str]) -> pl.DataFrame:
+    """Write the cells of quasi-identifiers as ARX does, and `*` in identifying columns."""
+    import polars as pl
+
     cells = [
         column_named(column.name).replace_strict(
             {label: shown(label) for label in nameless(result[column.name]).unique()}, return_dtype=pl.String
         )
         for column in levels
     ]
-    result = result.with_columns([*cells, *(pl.lit("*").alias(name) for name in hidden)])
-    return result.select(columns_named(frame.columns)).to_pandas()
+    return result.with_columns([*cells, *(pl.lit("*").alias(name) for name in hidden)])
 
 
 def _recoded(frame: pl.DataFrame, chosen: Sequence[int], levels: Sequence[Levels]) -> pl.DataFrame:
