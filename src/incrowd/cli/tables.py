@@ -162,6 +162,29 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
     if people is not None:
         _show_people(out, people)
     out.print()
+    out.print(_size_table(assessment))
+    out.print()
+    weakest: dict[tuple[str | None, ...], EquivalenceClass] = {}
+    for measured in assessment.privacy:
+        if measured.weakest is not None:
+            weakest.setdefault(_key(measured.weakest), measured.weakest)
+    numbers = {cells: f"#{place}" for place, cells in enumerate(weakest, 1)}
+    out.print(_privacy_table(assessment, numbers))
+    out.print()
+    _show_reasons(out, assessment)
+    if weakest:
+        out.print()
+        described = {numbers[cells]: each for cells, each in weakest.items()}
+        out.print(_class_table("Weakest classes", assessment.quasi, described))
+        out.print()
+    out.print(risk_table(assessment.risk))
+    if assessment.estimates is not None:
+        out.print(Text(str(assessment.estimates)))
+
+
+def _size_table(assessment: Assessment) -> Table:
+    """Make the table of class sizes, in people where they are counted."""
+    people = assessment.people
     what = "records" if people is None else "people"
     sizes = Table(title=f"Class sizes in {what}", title_justify="left", box=None, pad_edge=False)
     sizes.add_column("size", justify="right")
@@ -175,15 +198,11 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
         share = bin_.records / max(everybody, 1)
         bar = "█" * max(round(share * 40), 1)
         sizes.add_row(label, f"{bin_.classes:,}", f"{bin_.records:,}", f"{bar} {share:.1%}")
-    out.print(sizes)
-    out.print()
-    weakest: dict[tuple[str | None, ...], EquivalenceClass] = {}
-    for measured in assessment.privacy:
-        if measured.weakest is not None:
-            weakest.setdefault(_key(measured.weakest), measured.weakest)
-    numbers = {cells: f"#{place}" for place, cells in enumerate(weakest, 1)}
-    out.print(_privacy_table(assessment, numbers))
-    out.print()
+    return sizes
+
+
+def _show_reasons(out: Console, assessment: Assessment) -> None:
+    """Print what each model says besides, and how many classes fail it."""
     for measured in assessment.privacy:
         where = f", {measured.attribute}" if measured.attribute else ""
         for reason in measured.reasons:
@@ -192,14 +211,6 @@ def show_assessment(out: Console, assessment: Assessment) -> None:
             classes, records = measured.failing
             whom = "" if measured.failing_people is None else f" and {measured.failing_people:,} people"
             out.print(f"{measured.model}{where}: {classes:,} classes of {records:,} records{whom} fail")
-    if weakest:
-        out.print()
-        described = {numbers[cells]: each for cells, each in weakest.items()}
-        out.print(_class_table("Weakest classes", assessment.quasi, described))
-        out.print()
-    out.print(risk_table(assessment.risk))
-    if assessment.estimates is not None:
-        out.print(Text(str(assessment.estimates)))
 
 
 def _show_people(out: Console, people: PeopleFigures) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.logs import LOG
+
+if TYPE_CHECKING:
+    from incrowd.jobs.apply import AppliedBatch
 
 __all__ = ["apply"]
 
@@ -80,11 +83,8 @@ def apply(
         shown.stage("read")
         table, csv_format, _ = source.open(data, shown)
         # It was written as this one will be.
-        earlier = (
-            None
-            if previous_release is None
-            else loaded_table(previous_release, escaping(None, escape_formulas))
-        )
+        as_written = escaping(None, escape_formulas)
+        earlier = None if previous_release is None else loaded_table(previous_release, as_written)
         shown.stage("apply")
         applied = apply_recoding(
             recoding,
@@ -102,11 +102,15 @@ def apply(
         applied.write(released, escape_formulas=escape_formulas)
     if json:
         outputs.print_json(applied.to_dict())
-        return
+    else:
+        _show(applied)
+        LOG.say(f"written: {output}, every model holds")
+
+
+def _show(applied: AppliedBatch) -> None:
     LOG.say(
         f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
         f"classes that fail, {applied.suppressed:,} suppressed in all"
     )
     for sentence in applied.sentences():
         LOG.say(sentence)
-    LOG.say(f"written: {output}, every model holds")

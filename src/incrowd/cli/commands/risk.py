@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -12,9 +12,13 @@ from incrowd.table.documents import envelope
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from rich.console import Console
 
+    from incrowd.jobs.assess import Assessment
+    from incrowd.progress import Progress
     from incrowd.risk import Identifying, Suda, Uniqueness
+    from incrowd.table.classes import EquivalenceClasses
 
 __all__ = ["risk"]
 
@@ -47,6 +51,57 @@ def risk(
     """
     from incrowd.cli.tables import console, progress
     from incrowd.engines import read_classes
+
+    with progress() as shown:
+        shown.stage("read")
+        table, _ = source.read(data)
+        schema = columns.policy_for(table.columns, lenient=True).schema
+        shown.stage("risk models")
+        classes = read_classes(table, schema, population=population)
+        names = [attribute.name for attribute in schema.quasi]
+        found = _measured(
+            table, names, classes, shown, max_size=max_size, distinction=distinction, population=size
+        )
+    if json:
+        outputs.print_json({**envelope("risk"), **found.to_dict()})
+    else:
+        _show(console(), found)
+
+
+class _Found(NamedTuple):
+    """What was measured of a table; None or nothing where it does not apply."""
+
+    records: int
+    assessment: Assessment
+    special: Suda
+    sets: list[Identifying]
+    unique: Uniqueness | None
+    individual: Mapping[str, float]
+    households: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        estimates = self.assessment.estimates
+        return {
+            "risks": self.assessment.risk,
+            **({} if estimates is None else {"estimated": estimates.to_dict()}),
+            "special_uniques": self.special.to_dict(),
+            "quasi_identifiers": [entry.to_dict() for entry in self.sets],
+            **({} if self.unique is None else {"population_uniqueness": self.unique.to_dict()}),
+            **({"individual_risk": self.individual} if self.individual else {}),
+            **({"household_risk": self.households} if self.households else {}),
+        }
+
+
+def _measured(
+    table: pl.DataFrame,
+    names: Sequence[str],
+    classes: EquivalenceClasses,
+    shown: Progress,
+    *,
+    max_size: int,
+    distinction: float,
+    population: int | None,
+) -> _Found:
     from incrowd.jobs.assess import assess_classes
     from incrowd.risk import (
         household_figures,
@@ -56,66 +111,36 @@ def risk(
         suda2,
     )
 
-    with progress() as shown:
-        shown.stage("read")
-        table, _ = source.read(data)
-        schema = columns.policy_for(table.columns, lenient=True).schema
-        names = [attribute.name for attribute in schema.quasi]
-        largest = min(max_size, len(names))
-        shown.stage("risk models")
-        classes = read_classes(table, schema, population=population)
-        measured = assess_classes(classes)
-        risks, estimates = measured.risk, measured.estimates
-        shown.stage("special uniques")
-        share = 0.01 if size is None else min(len(table) / size, 1.0)
-        special = suda2(table, names, max_size=largest, fraction=share)
-        shown.stage("quasi-identifiers")
-        sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
-        unique = None if size is None else population_uniqueness(table, names, population=size)
-        individual, homes = individual_figures(classes), household_figures(classes)
-    if json:
-        document = {
-            **envelope("risk"),
-            "risks": risks,
-            **({} if estimates is None else {"estimated": estimates.to_dict()}),
-            "special_uniques": special.to_dict(),
-            "quasi_identifiers": [entry.to_dict() for entry in sets],
-            **({} if unique is None else {"population_uniqueness": unique.to_dict()}),
-            **({"individual_risk": individual} if individual else {}),
-            **({"household_risk": homes} if homes else {}),
-        }
-        outputs.print_json(document)
-    else:
-        show_risk(console(), len(table), risks, special, sets, unique, individual)
-        if estimates is not None:
-            console().print(str(estimates), markup=False)
-        if homes:
-            show_households(console(), homes)
+    assessment = assess_classes(classes)
+    largest = min(max_size, len(names))
+    shown.stage("special uniques")
+    share = 0.01 if population is None else min(len(table) / population, 1.0)
+    special = suda2(table, names, max_size=largest, fraction=share)
+    shown.stage("quasi-identifiers")
+    sets = quasi_identifiers(table, names, max_size=largest, distinction=distinction)
+    unique = None if population is None else population_uniqueness(table, names, population=population)
+    individual, households = individual_figures(classes), household_figures(classes)
+    return _Found(len(table), assessment, special, sets, unique, individual, households)
 
 
-def show_risk(
-    out: Console,
-    records: int,
-    risks: Mapping[str, Mapping[str, float]],
-    special: Suda,
-    sets: Sequence[Identifying],
-    unique: Uniqueness | None,
-    individual: Mapping[str, float],
-) -> None:
-    """Print risk models, special uniques, the columns that identify, and estimates for the population."""
+def _show(out: Console, found: _Found) -> None:
     from incrowd.cli.tables import risk_table
 
-    out.print(risk_table(risks))
+    out.print(risk_table(found.assessment.risk))
     out.print()
-    _show_special(out, records, special)
+    _show_special(out, found.records, found.special)
     out.print()
-    _show_sets(out, sets)
-    if unique is not None:
+    _show_sets(out, found.sets)
+    if found.unique is not None:
         out.print()
-        _show_estimates(out, unique)
-    if individual:
+        _show_estimates(out, found.unique)
+    if found.individual:
         out.print()
-        _show_individual(out, individual)
+        _show_individual(out, found.individual)
+    if found.assessment.estimates is not None:
+        out.print(str(found.assessment.estimates), markup=False)
+    if found.households:
+        _show_households(out, found.households)
 
 
 def _show_special(out: Console, records: int, special: Suda) -> None:
@@ -180,8 +205,7 @@ def _show_individual(out: Console, individual: Mapping[str, float]) -> None:
     )
 
 
-def show_households(out: Console, homes: Mapping[str, float]) -> None:
-    """Print the risk of households."""
+def _show_households(out: Console, homes: Mapping[str, float]) -> None:
     from incrowd.cli.tables import number, percent
 
     out.print(
