@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.engines.base import EngineSettings
 from incrowd.engines.grouped import (
     CELL,
     CHANGED,
+    KEY,
     PERSON,
     ROWS,
     UNCOUNTED,
@@ -234,13 +235,28 @@ class FetchedEngine(GroupedEngine):
         -------
         The values as they were fetched, and the released text of each quasi-identifier (`CELL`).
         """
+        return self._recoded(schema, KeyedCells.of(schema, recoding).streamed)
+
+    def numbered_keys(self, schema: Schema, recoding: Recoding) -> tuple[pl.DataFrame, list[pl.Series]]:
+        """Return what `recoded_keys` does, with numbers in the place of texts, and the texts of each column.
+
+        A text that no key has is missing.
+        """
+        cells = KeyedCells.of(schema, recoding)
+        texts = [cells.columns[attribute.name][1] for attribute in schema.quasi]
+        return self._recoded(schema, cells.numbered), texts
+
+    def _recoded(self, schema: Schema, looked_up: Callable[[str, str], pl.Expr]) -> pl.DataFrame:
+        """Look up the cells of every fetched combination; see `recoded_keys`."""
         import polars as pl
 
         if self._fetched is None:
             raise TableError(UNCOUNTED)
         names = [attribute.name for attribute in schema.quasi]
         cells = [CELL.format(name) for name in names]
-        found = self._with_cells(self._fetched.lazy(), schema, KeyedCells.of(schema, recoding))
+        found = self._keyed_rows(self._fetched.lazy(), names, schema.null_values).with_columns(
+            looked_up(name, KEY).alias(cell) for name, cell in zip(names, cells, strict=True)
+        )
         recoded = found.select(columns_named([*names, *cells])).collect()
         treated = self._treated_of(names)
         if not treated:

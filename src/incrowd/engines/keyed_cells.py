@@ -73,9 +73,18 @@ class KeyedCells:
             partial(self._of_batch, name), return_dtype=pl.String(), is_elementwise=True
         )
 
+    def numbered(self, name: str, key: str) -> pl.Expr:
+        """Return the number of each row's text in a column; see `streamed`."""
+        kind = self.columns[name][0].dtype
+        return column_named(key).map_batches(
+            partial(self._numbers_of, name), return_dtype=kind, is_elementwise=True
+        )
+
+    def _numbers_of(self, name: str, keys: pl.Series) -> pl.Series:
+        numbers, _ = self.columns[name]
+        return numbers.gather(keys.fill_null(len(numbers) - 1))
+
     def _of_batch(self, name: str, keys: pl.Series) -> pl.Series:
         import polars as pl
 
-        numbers, texts = self.columns[name]
-        known = keys.fill_null(len(numbers) - 1)
-        return texts.gather(numbers.gather(known).cast(pl.get_index_type()))
+        return self.columns[name][1].gather(self._numbers_of(name, keys).cast(pl.get_index_type()))

@@ -15,10 +15,13 @@ from incrowd.engines.fetched import FetchedEngine, PeopleFetched
 from incrowd.engines.grouped import PERSON, ROWS, added_up
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
+from incrowd.engines.spark.joins import CELL, joined
+from incrowd.engines.spark.packing import WORD, Packed
 from incrowd.engines.spark.people import NAME, NUMBER, ROWS_OF, UNNAMED, SparkPeople, named_person
+from incrowd.engines.spark.recoding import CellWords
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
-from incrowd.io.columns import column_named, columns_named
+from incrowd.io.columns import column_named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from incrowd.table.treated_columns import TreatedColumn
 
 __all__ = [
-    "BROADCAST_KEYS",
     "SparkEngine",
     "all_suppressed",
     "in_random_order",
@@ -40,12 +42,7 @@ __all__ = [
     "without_comments",
 ]
 
-BROADCAST_KEYS = 200_000
-"""Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""
-
 _COUNT = "n"
-_KNOWN = "k{}"
-_CELL = "r{}"
 _NUMBERED = "numbered"
 
 
@@ -79,6 +76,8 @@ class SparkEngine(FetchedEngine):
         self._base_names: list[str] = []
         self._base_keys = 0
         self._base_fetched: pl.DataFrame | None = None
+        # What was applied last.
+        self._packed: Packed | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -186,17 +185,20 @@ class SparkEngine(FetchedEngine):
         from incrowd.recoding import FullDomain
 
         released = schema.released(self._names)
-        table = self.recoded_keys(schema, recoding)
+        keys, texts = self.numbered_keys(schema, recoding)
         with guarded(self._frame.sparkSession):
-            names = [attribute.name for attribute in schema.quasi]
-            keyed = self.keyed_by(schema)
-            if isinstance(recoding, FullDomain) and keyed == names:
-                frame, cells = self._by_value(schema, table)
-            else:
-                frame, cells = self._by_key(names, keyed, table)
-            frame, cells = self._with_treated(frame, cells)
+            names, keyed = [attribute.name for attribute in schema.quasi], self.keyed_by(schema)
+            found = CellWords.of(keyed, self._joined, keys, texts)
+            frame, _ = positional(self._frame)
+            by_value = isinstance(recoding, FullDomain) and keyed == names
+            frame, words = found.by_value(frame) if by_value else found.by_key(frame)
+            frame = frame.withColumns({WORD.format(place): word for place, word in enumerate(words)})
+            frame, cells = self._with_treated(frame, {})
             frame, cells = self._with_drawn(frame, cells, [*released, *keyed])
-            return self._released(frame, released, cells)
+            others = [name for name in released if name not in names]
+            rows = frame.select(*self._shown(others, cells), *(WORD.format(j) for j in range(len(words))))
+            self._packed = Packed(rows, found.texts, names, others, released)
+            return self._packed.table
 
     @property
     def native(self) -> Any:
@@ -206,10 +208,14 @@ class SparkEngine(FetchedEngine):
         with guarded(self._frame.sparkSession):
             frame, cells = moved._with_treated(positional(self._frame)[0], {})
             frame, cells = moved._with_drawn(frame, cells, self._names)
-            return self._released(frame, self._names, cells)
+            return frame.select(*self._shown(self._names, cells)).toDF(*self._names)
 
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Sort the rows by random numbers when they are asked for; see `Engine.reordered`."""
+        packed = self._packed
+        if packed is not None and released is packed.table:
+            # Words take less than the texts to shuffle and to sort.
+            return packed.unpacked(in_random_order(packed.rows))
         return in_random_order(released)
 
     def write(self, path: Path, target: Path, csv_format: CsvFormat) -> Any:
@@ -293,54 +299,6 @@ class SparkEngine(FetchedEngine):
 
     # --- recoding ------------------------------------------------------------------------------------
 
-    def _by_key(
-        self, names: Sequence[str], keyed: Sequence[str], table: pl.DataFrame
-    ) -> tuple[Any, dict[str, Any]]:
-        """Join every row with the cells of its combination."""
-        from pyspark.sql import functions as sf
-
-        frame, _ = positional(self._frame)
-        frame = self._joined(frame, keyed, table, "")
-        return frame, {
-            name: sf.when(sf.col(_KNOWN.format("")), sf.col(_CELL.format(j))).otherwise(_star())
-            for j, name in enumerate(names)
-        }
-
-    def _by_value(self, schema: Schema, table: pl.DataFrame) -> tuple[Any, dict[str, Any]]:
-        """Join each column with the cells of its values, and the rows with the combinations that deviate."""
-        import polars as pl
-        from pyspark.sql import functions as sf
-
-        from incrowd.recoding import SUPPRESSED
-
-        names = [attribute.name for attribute in schema.quasi]
-        keys, cells = ([f"{letter}{j}" for j in range(len(names))] for letter in "qc")
-        table = table.rename(dict(zip(table.columns, [*keys, *cells], strict=True)))
-        starred = (column.eq_missing(pl.lit(SUPPRESSED)) for column in columns_named(cells))
-        kept = table.filter(~pl.all_horizontal(starred))
-        frame, _ = positional(self._frame)
-        found = {}
-        deviates = pl.lit(value=False)
-        known = sf.lit(True)
-        for j, (name, key, cell) in enumerate(zip(names, keys, cells, strict=True)):
-            of_value = kept.select(key, cell).unique(maintain_order=True)
-            # A value that only suppressed combinations have gets a cell, too, which no row is to show.
-            others = table.select(key).unique().join(of_value, on=key, how="anti", nulls_equal=True)
-            of_value = pl.concat([of_value, others.with_columns(pl.lit(SUPPRESSED).alias(cell))])
-            meant = of_value.rename({cell: "meant"})
-            table = table.join(meant, on=key, how="left", nulls_equal=True, maintain_order="left")
-            deviates |= ~pl.col("meant").eq_missing(column_named(cell))
-            table = table.with_columns(deviates.alias("deviates")).drop("meant")
-            deviates = pl.col("deviates")
-            frame = self._joined(frame, [name], of_value, str(j))
-            found[name] = sf.col(_CELL.format(f"{j}_0"))
-            known = known & sf.col(_KNOWN.format(j)).isNotNull()
-        apart = table.filter(deviates).select(keys)
-        if len(apart):
-            frame = self._joined(frame, names, apart, "")
-            known = known & sf.col(_KNOWN.format("")).isNull()
-        return frame, {name: sf.when(known, cell).otherwise(_star()) for name, cell in found.items()}
-
     def _with_treated(self, frame: Any, cells: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Join rows with what the values of treated columns become.
 
@@ -353,7 +311,7 @@ class SparkEngine(FetchedEngine):
             table = self.lookup(column)
             own = self._type_of(column, table.schema[column.name])
             frame = self._joined(frame, column.columns, table, f"t{number}", [own])
-            cells[column.name] = sf.col(_CELL.format(f"t{number}_0"))
+            cells[column.name] = sf.col(CELL.format(f"t{number}_0"))
         return frame, cells
 
     def _with_drawn(
@@ -376,8 +334,8 @@ class SparkEngine(FetchedEngine):
         number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
         frame = frame.withColumn(_NUMBERED, number)
         kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]
-        frame = self._joined(frame, names, table, "d", kinds, numbered=True)
-        cells |= {column.name: sf.col(_CELL.format(f"d_{j}")) for j, column in enumerate(by_row)}
+        frame = self._joined(frame, names, table, "d", kinds, number=sf.col(_NUMBERED))
+        cells |= {column.name: sf.col(CELL.format(f"d_{j}")) for j, column in enumerate(by_row)}
         return frame, cells
 
     def _place(self, name: str) -> Any:
@@ -406,70 +364,32 @@ class SparkEngine(FetchedEngine):
         names: Sequence[str],
         table: pl.DataFrame,
         mark: str,
-        cells: Sequence[Any] | None = None,
+        cells: Sequence[Any],
         *,
-        numbered: bool = False,
+        number: Any = None,
     ) -> Any:
-        """Join rows with a table from the driver by some columns, missing values being equal.
-
-        The table has the columns' values and then cells, by place, whatever it calls them. What is
-        found stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
-        Cells are texts unless `cells` has their types. With `numbered` the table has a column of
-        numbers before them, and rows are joined by theirs, too.
-        """
-        import polars as pl
-        from pyspark.sql import functions as sf
+        """Join rows with a table from the driver by some columns; see `joined`."""
         from pyspark.sql import types as st
 
         fields = self._frame.schema.fields
-        places = [self._names.index(name) for name in names]
-        kinds = []
-        for place in places:
-            kind = fields[place].dataType
-            kinds.append(st.StringType() if isinstance(kind, st.StringType) else kind)
-        prefix = f"{mark}_" if mark else ""
-        made = [_CELL.format(f"{prefix}{j}") for j in range(table.width - len(names) - numbered)]
-        keys = [f"j{mark}_{j}" for j in range(len(names))]
-        counted = [st.StructField("number", st.LongType())] if numbered else []
-        fetched = st.StructType(
-            [
-                *(st.StructField(key, kind) for key, kind in zip(keys, kinds, strict=True)),
-                *counted,
-                *(
-                    st.StructField(name, kind)
-                    for name, kind in zip(made, cells or [st.StringType()] * len(made), strict=True)
-                ),
-                st.StructField(_KNOWN.format(mark), st.BooleanType()),
-            ]
-        )
-        local = table.with_columns(pl.lit(value=True).alias("\0known"))
-        local.columns = fetched.names
-        other = self._frame.sparkSession.createDataFrame(local.to_arrow(), schema=fetched)
-        parts = int(self._frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-        if len(local) <= BROADCAST_KEYS:
-            other = sf.broadcast(other)
-        elif len(local) <= BROADCAST_KEYS * parts:
-            # A part of it fits into memory, and nothing needs to be sorted.
-            other = other.hint("shuffle_hash")
-        pairs = [(self._place(name), sf.col(key)) for name, key in zip(names, keys, strict=True)]
-        on = _same(pairs, kinds)
-        if numbered:
-            on = on & (sf.col(_NUMBERED) == sf.col("number"))
-        return frame.join(other, on, "left").drop(*keys, *(["number"] if numbered else []))
+        columns = []
+        for name in names:
+            kind = fields[self._names.index(name)].dataType
+            columns.append((self._place(name), st.StringType() if isinstance(kind, st.StringType) else kind))
+        return joined(frame, columns, table, mark, cells, number=number)
 
-    def _released(self, frame: Any, released: Sequence[str], cells: dict[str, Any]) -> Any:
-        """Put the columns in order under their names, and leave what the table said about them behind."""
+    def _shown(self, names: Sequence[str], cells: dict[str, Any]) -> list[Any]:
+        """Return columns as o0, o1, ..., and leave what the table said about them behind."""
         from pyspark.sql import functions as sf
 
         columns = []
-        for j, name in enumerate(released):
-            if name in cells:
-                column = cells[name]
-            else:
+        for j, name in enumerate(names):
+            column = cells.get(name)
+            if column is None:
                 place = self._names.index(name)
                 column = without_comments(sf.col(f"c{place}"), self._frame.schema.fields[place].dataType)
             columns.append(column.alias(f"o{j}"))
-        return frame.select(*columns).toDF(*released)
+        return columns
 
 
 def in_random_order(frame: Any) -> Any:
@@ -480,29 +400,6 @@ def in_random_order(frame: Any) -> Any:
     number = "\0number"
     numbered = frame.withColumn(number, sf.rand(secrets.randbits(63)))
     return numbered.repartition(number).sortWithinPartitions(number).drop(number)
-
-
-def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
-    """Say where columns of two tables are equal, missing values being equal.
-
-    Rows of several columns are sorted by a hash of them, which is far less to compare. The columns
-    themselves are compared then, in a way that Spark does not sort by.
-    """
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types as st
-
-    same = [one.eqNullSafe(other) for one, other in pairs]
-    if len(pairs) == 1 or any(isinstance(kind, st.FloatType | st.DoubleType) for kind in kinds):
-        # Numbers that are equal may have different hashes.
-        on = same[0]
-        for each in same[1:]:
-            on = on & each
-        return on
-    left, right = (sf.xxhash64(*columns) for columns in zip(*pairs, strict=True))
-    equal = same[0].cast("int")
-    for each in same[1:]:
-        equal = equal + each.cast("int")
-    return (left == right) & (equal == len(pairs))
 
 
 def _grouped(frame: Any) -> Any:

@@ -1,0 +1,139 @@
+"""Joins of rows on Spark with tables that come from the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["BROADCAST_KEYS", "CELL", "KNOWN", "joined", "joined_by_words"]
+
+BROADCAST_KEYS = 200_000
+"""Rows up to which a table from the driver is sent to every executor whole; a longer one is shuffled."""
+
+_TASK_ROWS = 500_000
+"""Rows of a large table of numbers that are read by one task."""
+
+KNOWN = "k{}"
+"""Column that says of a row whether it was found."""
+
+CELL = "r{}"
+"""Column of what was found."""
+
+
+def joined(
+    frame: Any,
+    columns: Sequence[tuple[Any, Any]],
+    table: pl.DataFrame,
+    mark: str,
+    cells: Sequence[Any],
+    *,
+    number: Any = None,
+) -> Any:
+    """Join rows with a table by some columns, missing values being equal.
+
+    The table has the columns' values and then cells, by place, whatever it calls them. What is found
+    stands in ``r0``, ... (with a mark ``r{mark}_0``, ...), and that it was in ``k{mark}``.
+
+    Parameters
+    ----------
+    columns
+        The columns and their types.
+    cells
+        Types of the cells.
+    number
+        A column of numbers by which rows are joined, too; the table has it before the cells.
+    """
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
+
+    keys = [f"j{mark}_{j}" for j in range(len(columns))]
+    fields = [st.StructField(key, kind) for key, (_, kind) in zip(keys, columns, strict=True)]
+    if number is not None:
+        fields.append(st.StructField("number", st.LongType()))
+    other = _sent(frame, table, fields, mark, cells)
+    pairs = [(column, sf.col(key)) for key, (column, _) in zip(keys, columns, strict=True)]
+    on = _same(pairs, [kind for _, kind in columns])
+    if number is not None:
+        on = on & (number == sf.col("number"))
+    return frame.join(other, on, "left").drop(*(field.name for field in fields))
+
+
+def joined_by_words(
+    frame: Any, words: Sequence[Any], table: pl.DataFrame, mark: str, cells: Sequence[Any]
+) -> Any:
+    """Join rows with a table by words, which are columns of 64 bits; a missing one is not found."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
+
+    keys = [f"j{mark}_{j}" for j in range(len(words))]
+    other = _sent(frame, table, [st.StructField(key, st.LongType()) for key in keys], mark, cells)
+    on = sf.lit(True)
+    for word, key in zip(words, keys, strict=True):
+        on = on & (word == sf.col(key))
+    return frame.join(other, on, "left").drop(*keys)
+
+
+def _sent(frame: Any, table: pl.DataFrame, keys: Sequence[Any], mark: str, cells: Sequence[Any]) -> Any:
+    """Send a table to Spark, whose columns are those of the keys and then cells, with a hint how to join."""
+    import polars as pl
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
+
+    prefix = f"{mark}_" if mark else ""
+    made = [st.StructField(CELL.format(f"{prefix}{j}"), kind) for j, kind in enumerate(cells)]
+    fields = st.StructType([*keys, *made, st.StructField(KNOWN.format(mark), st.BooleanType())])
+    local = table.with_columns(pl.lit(value=True).alias("\0known"))
+    local.columns = fields.names
+    session = frame.sparkSession
+    if len(local) <= BROADCAST_KEYS:
+        return sf.broadcast(session.createDataFrame(local.to_arrow(), schema=fields))
+    parts = int(session.conf.get("spark.sql.shuffle.partitions"))
+    other = _spread(session, local.to_arrow(), fields)
+    if len(local) <= BROADCAST_KEYS * parts:
+        # A part of it fits into memory, and nothing needs to be sorted.
+        return other.hint("shuffle_hash")
+    return other
+
+
+def _spread(session: Any, table: Any, fields: Any) -> Any:
+    """Make a DataFrame of a large Arrow table, whose rows are read by tasks.
+
+    By itself Spark turns a table of some size into objects of the driver, and starts a task for every ten
+    thousand rows of a larger one.
+    """
+    from pyspark.sql import types as st
+
+    plain = all(isinstance(field.dataType, st.LongType | st.BooleanType) for field in fields)
+    if not plain or getattr(session, "_jvm", None) is None:
+        return session.createDataFrame(table, schema=fields)
+    # The settings of the user's session are the user's; what is made here does not depend on them.
+    own = session.newSession()
+    own.conf.set("spark.sql.execution.arrow.localRelationThreshold", "0")
+    own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(_TASK_ROWS))
+    return own.createDataFrame(table, schema=fields)
+
+
+def _same(pairs: Sequence[tuple[Any, Any]], kinds: Sequence[Any]) -> Any:
+    """Say where columns of two tables are equal, missing values being equal.
+
+    Rows of several columns are sorted by a hash of them, which is far less to compare. The columns
+    themselves are compared then, in a way that Spark does not sort by.
+    """
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
+
+    same = [one.eqNullSafe(other) for one, other in pairs]
+    if len(pairs) == 1 or any(isinstance(kind, st.FloatType | st.DoubleType) for kind in kinds):
+        # Numbers that are equal may have different hashes.
+        on = same[0]
+        for each in same[1:]:
+            on = on & each
+        return on
+    left, right = (sf.xxhash64(*columns) for columns in zip(*pairs, strict=True))
+    equal = same[0].cast("int")
+    for each in same[1:]:
+        equal = equal + each.cast("int")
+    return (left == right) & (equal == len(pairs))
