@@ -9,7 +9,7 @@ import pytest
 
 from model_readings import KINDS
 
-__all__ = ["by_kind_and_wildcards", "checks", "failed", "verdict"]
+__all__ = ["by_kind_and_wildcards", "checks", "failed", "told", "verdict"]
 
 by_kind_and_wildcards = pytest.mark.parametrize(
     ("kind", "wildcards"),
@@ -38,19 +38,29 @@ def verdict(script: str, release: Path | None = None) -> bool:
     """Whether the script says that the policy is satisfied; a script that ends with an error does not."""
     try:
         with _run(script, release) as con:
-            row = con.fetchone()
+            return _verdict(con)
     except duckdb.Error:
         return False
-    assert row is not None
-    assert row[0] in ("verified: the policy is satisfied", "NOT verified")
-    assert (row[2] == 0) == row[0].startswith("verified")
-    return row[0].startswith("verified")
 
 
 def checks(script: str, release: Path | None = None) -> list[tuple[str, bool]]:
     """Every check by its name, and whether it holds."""
+    return told(script, release)[1]
+
+
+def told(script: str, release: Path | None = None) -> tuple[bool, list[tuple[str, bool]]]:
+    """Run a script once, to its end, for its verdict and its checks."""
     with _run(script, release) as con:
-        return con.execute('SELECT "check", holds FROM checks ORDER BY number').fetchall()
+        satisfied = _verdict(con)
+        return satisfied, con.execute('SELECT "check", holds FROM checks ORDER BY number').fetchall()
+
+
+def _verdict(con: duckdb.DuckDBPyConnection) -> bool:
+    row = con.fetchone()
+    assert row is not None
+    assert row[0] in ("verified: the policy is satisfied", "NOT verified")
+    assert (row[2] == 0) == row[0].startswith("verified")
+    return row[0].startswith("verified")
 
 
 def failed(script: str, release: Path | None = None) -> list[str]:

@@ -94,6 +94,27 @@ def package(tmp_path_factory) -> Path:
     return place
 
 
+TOGETHER = """
+import json, sys
+from incrowd.cli import main
+for number, words in enumerate(json.loads(sys.argv[1])):
+    sys.argv = ["incrowd", *words]
+    if number:
+        print("----")
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, words
+"""
+"""Runs commands one after the other: a process takes longer to begin than all of them."""
+
+
+def commands(package: Path, folder: Path, *lines: str) -> list[str]:
+    """What each command of a session prints."""
+    given = json.dumps([line.split() for line in lines])
+    return call(package, folder, "-c", TOGETHER, given).split("----\n")
+
+
 def call(package: Path, folder: Path, *arguments: str) -> str:
     # Nothing is compiled: the tables are small, and a copy has no machine code yet.
     environment = os.environ | {"PYTHONPATH": str(package), "NUMBA_DISABLE_JIT": "1"}
@@ -106,31 +127,21 @@ def call(package: Path, folder: Path, *arguments: str) -> str:
 
 def test_a_new_model_is_in_every_interface(package, tmp_path):
     (tmp_path / "people.csv").write_text("age,sex\n" + "30,f\n31,m\n" * 4)
-    assert "pair-anonymity" in call(package, tmp_path, "-m", "incrowd", "list", "models")
-    shown = call(package, tmp_path, "-m", "incrowd", "anonymize", "--help")
-    assert "pair-anonymity" in "".join(shown.split())  # words are folded at their hyphens
-    assert "### pair-anonymity" in call(package, tmp_path, "-m", "incrowd.cli.reference")
-    limits = ("--qi", "age", "--unlisted", "drop", "-k", "2", "--model", "pair-anonymity:m=2")
-    call(
+    limits = "--qi age --unlisted drop -k 2 --model pair-anonymity:m=2"
+    listed, shown, _, assessed = commands(
         package,
         tmp_path,
-        "-m",
-        "incrowd",
-        "anonymize",
-        "people.csv",
-        "-o",
-        "out.csv",
-        *limits,
-        "--save-policy",
-        "policy.toml",
+        "list models",
+        "anonymize --help",
+        f"anonymize people.csv -o out.csv {limits} --save-policy policy.toml",
+        "assess out.csv --policy policy.toml --json",
     )
+    assert "pair-anonymity" in listed
+    assert "pair-anonymity" in "".join(shown.split())  # words are folded at their hyphens
     assert 'model = "pair-anonymity"' in (tmp_path / "policy.toml").read_text()
-    assessed = json.loads(
-        call(package, tmp_path, "-m", "incrowd", "assess", "out.csv", "--policy", "policy.toml", "--json")
-    )
-    [found] = [
-        model for model in assessed["privacy"] if model["model"] == "pair-anonymity" and model.get("limit")
-    ]
+    privacy = json.loads(assessed)["privacy"]
+    [found] = [model for model in privacy if model["model"] == "pair-anonymity" and model.get("limit")]
+    assert "### pair-anonymity" in call(package, tmp_path, "-m", "incrowd.cli.reference")
     assert (found["value"], found["holds"]) == (2, True)
     code = (
         "import incrowd as ic; from incrowd.privacy import MODELS; print(MODELS.get('pair-anonymity')(m=3))"
@@ -141,10 +152,11 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
 def test_a_new_metric_is_in_every_interface(package, tmp_path):
     (tmp_path / "raw.csv").write_text("age\n30\n30\n31\n40\n")
     (tmp_path / "release.csv").write_text("age\n[30-31]\n[30-31]\n[30-31]\n40\n")
-    assert "lonely" in call(package, tmp_path, "-m", "incrowd", "list", "metrics")
-    table = ("-m", "incrowd", "utility", "raw.csv", "release.csv", "--qi", "age", "--json")
-    measured = json.loads(call(package, tmp_path, *table))
-    [found] = [one for one in measured["utility"] if one["metric"] == "lonely"]
+    listed, measured = commands(
+        package, tmp_path, "list metrics", "utility raw.csv release.csv --qi age --json"
+    )
+    assert "lonely" in listed
+    [found] = [one for one in json.loads(measured)["utility"] if one["metric"] == "lonely"]
     assert found["value"] == 0.25
 
 

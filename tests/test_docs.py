@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -270,9 +271,14 @@ def commands_of(text: str) -> list[list[str]]:
     return found
 
 
+@cache
+def whole_command():
+    return typer.main.get_command(app)
+
+
 def unknown_options(words: list[str]) -> list[str]:
     """Return the options of a command that it does not have, or its name if there is no such command."""
-    command = typer.main.get_command(app)
+    command = whole_command()
     for number, word in enumerate(words[1:], 1):
         if not hasattr(command, "commands"):
             known = {option for parameter in command.params for option in parameter.opts}

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import incrowd
-
-PACKAGE = Path(incrowd.__file__).parent
+from package_sources import PACKAGE, parsed, sources
 
 GROUND = {"errors", "parameters", "progress"}
 """The loose modules that everybody may import."""
@@ -41,7 +39,7 @@ CIRCLE = {"hierarchy.tree", "hierarchy.builders", "hierarchy.formats"}
 def modules() -> dict[str, Path]:
     """Every module by its name below the package; the package itself is the empty text."""
     found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sources():
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
@@ -51,7 +49,7 @@ def modules() -> dict[str, Path]:
 def imported(module: str) -> frozenset[str]:
     """Every module that one imports, at whatever place and for whatever reason: types count, too."""
     found = set()
-    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(modules()[module])):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports relatively"
             names = [f"{node.module}.{alias.name}" for alias in node.names]

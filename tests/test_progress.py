@@ -212,6 +212,9 @@ def test_a_job_is_cancelled_at_each_word_on_every_engine_and_leaves_nothing(tmp_
         connection.close()
     schema = ic.Schema(quasi=["age", "sex"], sensitive=["diagnosis"])
     words, release = 0, None
+    # What was there before the test is not looked through after each word.
+    gc.collect()
+    gc.freeze()
     while release is None:
         raw = {
             "memory": lambda: table,

@@ -169,12 +169,13 @@ def test_datafly_of_anjana(shared_data, run):
 HOMEWORK = "age workclass education marital-status occupation relationship gender native-country".split()  # noqa: SIM905
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "l", "levels", "md", "lm", "classes"),
     [
-        pytest.param(4, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48, marks=pytest.mark.slow),
-        pytest.param(16, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48, marks=pytest.mark.slow),
-        pytest.param(64, 1, (4, 2, 2, 2, 1, 1, 0, 3), 149_985, 6537.398379, None, marks=pytest.mark.slow),
+        (4, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48),
+        (16, 1, (4, 2, 2, 1, 1, 1, 0, 3), 139_986, 6131.398379, 48),
+        (64, 1, (4, 2, 2, 2, 1, 1, 0, 3), 149_985, 6537.398379, None),
         (16, 6, (3, 2, 3, 1, 2, 1, 0, 3), 149_985, 7065.708333, None),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -25,10 +26,10 @@ POLICY = (
 )
 
 
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a table in every form, and what people keep beside it."""
-    work = tmp_path / "work"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table in every form, and what people keep beside it; nobody works in it."""
+    work = tmp_path_factory.mktemp("kept")
     (work / "data" / "big").mkdir(parents=True)
     (work / "people.csv").write_text(ROWS)
     (work / "data" / "notes.txt").write_text("by hand")
@@ -49,12 +50,20 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     connection.close()
     with duckdb.connect(work / "d.db") as other:
         other.execute("CREATE TABLE t AS SELECT * FROM read_csv('" + str(work / "people.csv") + "')")
-    (work / "same.csv").hardlink_to(work / "people.csv")
-    (work / "link.csv").symlink_to(work / "people.csv")
-    (work / "also").symlink_to(work / "data")
     (work / "mine").mkdir()
     (work / "mine" / "thesis.doc").write_text("three years")
     (work / "full.csv").write_text("precious")
+    return work
+
+
+@pytest.fixture
+def work(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same for one test, with further names of what is there."""
+    work = tmp_path / "work"
+    shutil.copytree(kept, work)
+    (work / "same.csv").hardlink_to(work / "people.csv")
+    (work / "link.csv").symlink_to(work / "people.csv")
+    (work / "also").symlink_to(work / "data")
     os.mkfifo(work / "pipe.csv")
     monkeypatch.chdir(work)
     return work

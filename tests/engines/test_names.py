@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,6 +16,7 @@ from incrowd.engines import MemoryEngine, engine_for
 from incrowd.io.columns import address, column_named, columns_named
 from incrowd.io.files import CsvFormat
 from incrowd.verification import verify
+from package_sources import PACKAGE, parsed, sources
 
 # Two names of each row could be taken for one another.
 PATTERNS = ["^a$", "a", "*", "^.*$", "^(?i)A$", "^b", "b$", "^b$", "b"]
@@ -196,7 +196,6 @@ def test_a_name_with_nul_is_refused_where_we_have_such_names():
 
 # --- the source ---------------------------------------------------------------------------------------
 
-SOURCE = Path(ic.__file__).parent
 _TAKES_NAMES = {"select", "drop", "group_by", "sort", "unique", "over", "partition_by", "gather_every"}
 _ADDRESSED = {"io/columns.py"}
 
@@ -239,12 +238,8 @@ def found_in(tree: ast.AST) -> list[int]:
 
 
 def test_columns_are_addressed_by_the_helper_alone():
-    paths = {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
-    wrong = {
-        place: found_in(ast.parse(path.read_text(encoding="utf-8")))
-        for place, path in paths.items()
-        if place not in _ADDRESSED
-    }
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in sources()}
+    wrong = {place: found_in(parsed(path)) for place, path in paths.items() if place not in _ADDRESSED}
     assert {place: lines for place, lines in wrong.items() if lines} == {}
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from crossed import quick
+from examples import share
 from fuzz.checks import run, scripted
 from fuzz.draw import Draw
 from fuzz.sources import Services
@@ -21,7 +22,7 @@ SOURCES = ("polars", "csv", "parquet", "duckdb")
 def test_scripts_of_random_releases_say_what_verify_says(seed, tmp_path):
     services, met = Services(tmp_path), Counter()
     draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), SOURCES, met)
-    while met["script", "written"] < 6:
+    while met["script", "written"] < share(12):
         outcome = run(draw.case(draw.rarest("source", SOURCES)), services)
         assert outcome.findings == []
         met.update(outcome.met)

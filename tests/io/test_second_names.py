@@ -153,12 +153,19 @@ def tables(draw):
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
+@pytest.fixture(scope="module")
+def verifier(tmp_path_factory):
+    """A folder, and the connection of a verifier that keeps no table."""
+    folder = tmp_path_factory.mktemp("verifier")
+    with connect(folder, in_order=True) as con:
+        yield folder, con
+
+
 @examples(200)
 @given(tables())
-def test_the_verifier_decides_alike(tmp_path_factory, table):
-    folder = tmp_path_factory.mktemp("table")
+def test_the_verifier_decides_alike(verifier, table):
+    folder, con = verifier
     table.write_csv(folder / "raw.csv", quote_style="always" if table.width == 1 else "necessary")
-    con = connect(folder, in_order=True)
     loaded = load(
         con, "raw", str(folder / "raw.csv"), None, table.columns, VerifiedFormat(","), folder, everything=True
     )
@@ -169,4 +176,4 @@ def test_the_verifier_decides_alike(tmp_path_factory, table):
     else:
         assert not has_second_names(table)
     finally:
-        con.close()
+        con.execute("DROP TABLE raw")

@@ -9,6 +9,7 @@ import pytest
 
 import incrowd as ic
 from emitted_sql import failed, verdict
+from examples import share
 from incrowd.verification import checks_as_sql, verify
 from policy_texts import K2, entry, policy_text
 
@@ -54,7 +55,7 @@ def test_the_sum_and_those_of_groups_are_told(tmp_path, released, told):
 def test_the_verdict_is_that_of_verify_at_every_sum(tmp_path):
     """Releases whose numbers were rounded up or down by chance."""
     chance, verdicts = random.Random(3), []
-    for _ in range(12):
+    for _ in range(share(20)):
         released = [f"{round(float(number) / 500 + chance.uniform(-0.4, 0.4)) * 500}" for number in NUMBERS]
         options = given(tmp_path, released, treat="round = 500, how = 'controlled'")
         verdicts.append(verify(**options).ok)
