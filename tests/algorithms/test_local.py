@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
-from incrowd.algorithms import Algorithm, SearchProblem
+from incrowd.algorithms import Algorithm, SearchProblem, _points
 from incrowd.engines import engine_for
 from local_readings import (
     LEAVES,
@@ -168,12 +168,32 @@ def test_clustering_reads_as_the_assignment_does(table, k, weights):
     assert found == clustering(Records(table, schema), k)
 
 
-@given(tables(), st.integers(1, 5), st.integers(0, 5), st.sampled_from([{}, {"n": 2, "c": 0.5}]))
-def test_k_member_reads_as_the_paper_does(table, k, seed, weights):
+@given(
+    tables(),
+    st.integers(1, 5),
+    st.integers(0, 5),
+    st.sampled_from([{}, {"n": 2, "c": 0.5}]),
+    st.sampled_from([1, 2, 16]),
+)
+def test_k_member_reads_as_the_paper_does(table, k, seed, weights, asked):
     assume(k <= table.height)
     schema = schema_of("n", "t", "c", weights=weights)
-    found = assigned(ic.KMember(), table, schema, [ic.KAnonymity(k)], seed)
+    with pytest.MonkeyPatch.context() as patch:
+        # The fewer records are asked at once, the more often others may be cheaper.
+        patch.setattr(_points, "_ASKED", asked)
+        found = assigned(ic.KMember(), table, schema, [ic.KAnonymity(k)], seed)
     assert found == k_member(Records(table, schema), k, seed)
+
+
+def test_records_are_asked_again_where_others_may_be_cheaper(monkeypatch):
+    """Without it, the test above would try nothing."""
+    asked, work = [], _points.UnusedByCost.nearest
+    monkeypatch.setattr(_points, "_ASKED", 1)
+    monkeypatch.setattr(
+        _points.UnusedByCost, "nearest", lambda self, want: asked.append(want) or work(self, want)
+    )
+    found = assigned(ic.KMember(), scattered(40, 1), schema_of("n", "m"), [ic.KAnonymity(8)])
+    assert len(asked) > len(set(found)) == 5
 
 
 @given(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.kernels.costs import Costs, farthest, measure, nearest, reach, take
+from incrowd.kernels.costs import Costs, farthest, farthest_from, measure, nearest, reach, take
 from incrowd.kernels.few import least_of
 from incrowd.kernels.grouping import group_columns, group_members
+from incrowd.kernels.growing import grow
 from incrowd.kernels.jit import over_ranges, so_few
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ __all__ = ["Points", "Unused", "UnusedByCost", "class_cells", "costs_of"]
 
 _BITS = 62
 _COMPACT_FROM = 64
+_ASKED = 16
+"""How many records are looked at for each that a class takes, of those that cost least at first."""
+
 _FARTHER_THAN_ALL = np.iinfo(np.int64).max
 
 
@@ -252,20 +256,33 @@ class Unused:
         found = over_ranges(
             farthest, self._work, self._alive, self._points.rows, self._cursor, self._ends, self.total
         )
-        some = [(-total, row) for total, row in found if row >= 0]
-        return int(min(some)[1]) if some else -1
+        return _first_of_largest(found)
+
+    def farthest_from_aim(self) -> int:
+        """Return the unused record farthest from what was aimed at: of equal ones the lowest, or -1."""
+        found = over_ranges(
+            farthest_from, self._work, self._alive, self._points.spots, self.near, self._points.rows,
+            self._cursor, self._ends,
+        )  # fmt: skip
+        return _first_of_largest(found)
 
     def take(self, rows: NDArray[np.int64], number: int) -> None:
         """Put records into a class."""
         take(rows, number, self._points.point_of_row, self._cursor, self.class_of_row)
         self.left -= len(rows)
-        if len(self._alive) > _COMPACT_FROM and 2 * self.left < len(self._alive):
+        if len(self._alive) > _COMPACT_FROM and 4 * self.left < 3 * len(self._alive):
             self._alive = self._alive[self._cursor[self._alive] < self._ends[self._alive]]
             self._work = np.arange(len(self._alive) + 1)
 
     def rest(self) -> NDArray[np.int64]:
         """Return the records that are left, in order."""
         return np.flatnonzero(self.class_of_row < 0)
+
+
+def _first_of_largest(found: Sequence[tuple[int, int]]) -> int:
+    """Return the record of the largest value that ranges of points found, of equal ones the lowest, or -1."""
+    some = [(-value, row) for value, row in found if row >= 0]
+    return int(min(some)[1]) if some else -1
 
 
 class UnusedByCost(Unused):
@@ -299,6 +316,25 @@ class UnusedByCost(Unused):
             self.near += costs.own
             self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
 
+    def grow(self, lo: NDArray[np.int64], hi: NDArray[np.int64], want: int, number: int) -> int:
+        """Let a class take the `want` records that make its cell cost least, one after the other.
+
+        The cell ``lo .. hi`` is written. Returns the last record that it took; there must be as many.
+        """
+        last = -1
+        while want > 0:
+            self.aim(lo, hi)
+            # Most classes stay among the first records that are near, so that all are asked once.
+            asked = _ASKED * want
+            rows = self.nearest(asked)
+            spots = self._points.spots[self._points.point_of_row[rows]]
+            taken = np.empty(want, np.int64)
+            count = grow(self._costs, self.near, lo, hi, rows, spots, len(rows) < asked, taken)  # type: ignore[no-untyped-call]
+            self.take(rows[taken[:count]], number)
+            last = int(rows[taken[count - 1]])
+            want -= count
+        return last
+
 
 class _FewUnused(Unused):
     """Records that are so few that NumPy does the same before the compiler is loaded.
@@ -331,6 +367,10 @@ class _FewUnused(Unused):
     def farthest(self) -> int:
         place = int(self.total.argmax()) if self.left else -1
         return int(self._rows[place]) if place >= 0 else -1
+
+    def farthest_from_aim(self) -> int:
+        self.measure()
+        return self.farthest()
 
     def take(self, rows: NDArray[np.int64], number: int) -> None:
         self.class_of_row[rows] = number

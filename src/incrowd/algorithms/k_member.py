@@ -40,11 +40,14 @@ class KMember(LocalAlgorithm):
     summary: ClassVar[str] = "grows clusters of k records, one after the other, at the least loss"
     paper: ClassVar[str] = "Byun et al. 2007"
     seeded: ClassVar[bool] = True
-    fewer_pairs: ClassVar[str] = "make values coarser, so that fewer records are distinct"
 
     def pairs_at_most(self, problem: SearchProblem) -> int:
-        """Count the records that every record is compared with: half of the distinct ones."""
-        return problem.frequency.keys * len(problem.frequency.combinations[1]) // 2
+        """Count the records that each cluster is compared with.
+
+        For its start and for its first member, these are half of all distinct ones on average. Then it is
+        seldom compared with all of them again.
+        """
+        return (problem.frequency.keys // problem.least) * len(problem.frequency.combinations[1])
 
     def assign(self, problem: SearchProblem) -> tuple[NDArray[np.int32], int]:
         """Cluster the records."""
@@ -66,19 +69,12 @@ class KMember(LocalAlgorithm):
         while unused.left >= k:
             ranks = points.ranks(last)
             unused.aim(ranks, ranks)
-            unused.measure()
-            last = unused.farthest()
+            last = unused.farthest_from_aim()
             lo = points.ranks(last)
             hi = lo.copy()
             unused.take(np.array([last]), count)
-            changed = None
-            for _ in range(k - 1):
-                unused.aim(lo, hi, changed)
-                last = int(unused.nearest(1)[0])
-                unused.take(np.array([last]), count)
-                ranks = points.ranks(last)
-                changed = np.flatnonzero((ranks < lo) | (ranks > hi))
-                lo, hi = np.minimum(lo, ranks), np.maximum(hi, ranks)
+            if k > 1:
+                last = unused.grow(lo, hi, k - 1, count)
             lows[count], highs[count] = lo, hi
             count += 1
             if not count % 16:

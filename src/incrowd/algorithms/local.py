@@ -37,12 +37,9 @@ class LocalAlgorithm(Algorithm):
     ----------
     joins
         Whether that is needed; an algorithm that asks the models itself gives classes that hold.
-    fewer_pairs
-        What makes it compare fewer pairs of records.
     """
 
     joins: ClassVar[bool] = True
-    fewer_pairs: ClassVar[str] = "ask for a larger k"
 
     @property
     def by_record(self) -> bool:
@@ -78,7 +75,7 @@ class LocalAlgorithm(Algorithm):
                 )
         refuse_infeasible(problem.frequency, problem.models)
         pairs = self.pairs_at_most(problem)
-        refuse_pairs(self.name, problem.frequency.keys, pairs, self.fewer_pairs)
+        refuse_pairs(self.name, problem.frequency.keys, pairs, "ask for a larger k")
 
     def pairs_at_most(self, problem: SearchProblem) -> int:
         """Return how many pairs of records are compared; 0 where that is no matter."""

@@ -151,8 +151,7 @@ class _Space:
         average = np.where(records > 0, sums / np.maximum(records, 1), np.nan)
         mode = np.array([a + self.left[a:b].argmax() for a, b in self.ends])
         self._aim(average, mode)
-        self.unused.measure()
-        return self.unused.farthest()
+        return self.unused.farthest_from_aim()
 
     def _aim(self, centre: NDArray[np.float64], spots: NDArray[np.integer]) -> None:
         import numpy as np

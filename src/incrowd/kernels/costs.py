@@ -20,10 +20,12 @@ __all__ = [
     "cell_costs",
     "cheapest_class",
     "farthest",
+    "farthest_from",
     "measure",
     "nearest",
     "nearest_centroid",
     "nearest_class",
+    "number_cost",
     "reach",
     "take",
 ]
@@ -64,7 +66,8 @@ class Clusters(NamedTuple):
 
 
 @compiled
-def _number_cost(costs, j, lo, hi):
+def number_cost(costs, j, lo, hi):
+    """Cost of the cell ``lo .. hi`` of attribute j, which has no hierarchy."""
     if lo == hi:
         return np.int64(0)
     if hi == costs.missing[j]:
@@ -87,7 +90,7 @@ def cell_cost(costs, j, lo, hi):
     """Cost of the cell ``lo .. hi`` of attribute j, without what the records' own ranks cost."""
     if costs.is_tree[j]:
         return costs.node_cost[costs.nodes[j] + _ancestor(costs, j, lo, hi)]
-    return _number_cost(costs, j, lo, hi)
+    return number_cost(costs, j, lo, hi)
 
 
 @compiled
@@ -156,7 +159,7 @@ def reach(
                 node = costs.node_parent[nodes + node]
         else:
             for r in range(size):
-                cost[base + r] = _number_cost(costs, j, min(lo[j], r), max(hi[j], r))
+                cost[base + r] = number_cost(costs, j, min(lo[j], r), max(hi[j], r))
 
 
 @compiled
@@ -250,6 +253,25 @@ def farthest(start, stop, alive, rows, cursor, ends, total):
 
 
 @compiled
+def farthest_from(start, stop, alive, spots, near, rows, cursor, ends):
+    """Return the largest distance of points ``alive[start:stop]`` and its lowest unused row, or -1."""
+    best = np.int64(-1)
+    best_row = np.int64(-1)
+    for a in range(start, stop):
+        point = alive[a]
+        if cursor[point] < ends[point]:
+            distance = np.int64(0)
+            for j in range(spots.shape[1]):
+                distance += near[spots[point, j]]
+            if distance >= best:
+                row = rows[cursor[point]]
+                if best_row < 0 or distance > best or row < best_row:
+                    best = distance
+                    best_row = row
+    return best, best_row
+
+
+@compiled
 def take(
     taken: NDArray[np.int64],
     number: int,
@@ -291,7 +313,7 @@ def cheapest_class(
                 base = costs.first[j]
                 cost += max(near[base + lows[c, j]], near[base + highs[c, j]])
             else:
-                cost += _number_cost(costs, j, min(lows[c, j], lo[j]), max(highs[c, j], hi[j]))
+                cost += number_cost(costs, j, min(lows[c, j], lo[j]), max(highs[c, j], hi[j]))
         grown = size * cost + sizes[c] * (cost - own[c])
         if grown < lowest:
             lowest = grown
