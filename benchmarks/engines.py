@@ -167,8 +167,12 @@ def _resident(process: str) -> int:
         status = Path(f"/proc/{process}/status").read_text()
         total = int(status.split("VmRSS:")[1].split()[0]) * 1024
         own = status.split("\nPid:")[1].split()[0]
+        called = Path(f"/proc/{own}/cmdline").read_text()
         for child in Path(f"/proc/{own}/task").glob("*/children"):
-            total += sum(_resident(number) for number in child.read_text().split())
+            for number in child.read_text().split():
+                # Before a child becomes another program it has its parent's memory, which is there once.
+                if Path(f"/proc/{number}/cmdline").read_text() != called:
+                    total += _resident(number)
     return total
 
 

@@ -35,19 +35,20 @@ FETCHED = {"bytes": 0, "rows": 0}
 
 def watch_fetching() -> None:
     """Add up what comes to the driver, as it lies in memory."""
-    from incrowd.jobs.distributed import check, release
+    from incrowd.jobs.distributed import blocks, check
 
-    fetch = engine.to_polars
+    def counting(fetch: Callable[[Any], pl.DataFrame]) -> Callable[[Any], pl.DataFrame]:
+        def counted(frame: Any) -> pl.DataFrame:
+            found = fetch(frame)
+            FETCHED["bytes"] += int(found.estimated_size())
+            FETCHED["rows"] += len(found)
+            return found
 
-    def counted(frame: Any) -> pl.DataFrame:
-        found = fetch(frame)
-        FETCHED["bytes"] += int(found.estimated_size())
-        FETCHED["rows"] += len(found)
-        return found
+        return counted
 
-    engine.to_polars = counted
-    check.to_polars = counted
-    release.to_polars = counted
+    engine.fetch_compact = counting(engine.fetch_compact)
+    blocks.to_polars = counting(blocks.to_polars)
+    check.to_polars = counting(check.to_polars)
 
 
 class Held:

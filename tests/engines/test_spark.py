@@ -391,7 +391,7 @@ def test_keys_are_counted_before_they_are_fetched(spark, monkeypatch):
     def never(frame):
         raise AssertionError("something was fetched")
 
-    monkeypatch.setattr(module, "to_polars", never)
+    monkeypatch.setattr(module, "fetch_compact", never)
     table = spark.range(100).selectExpr("id q", "id % 7 s")
     schema = ic.Schema(quasi=["q"], sensitive=["s"])
     with pytest.raises(ic.ParameterError, match="driver_keys must be a whole number of at least 1"):

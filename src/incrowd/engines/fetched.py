@@ -42,6 +42,39 @@ NUMBER = "\0number"
 """Counts rows of the same values."""
 
 
+def _texts_of(raw: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return a column of fetched combinations; of one of categories the distinct ones alone, as texts."""
+    import polars as pl
+
+    column = column_named(name)
+    is_held = isinstance(raw.schema[name], pl.Categorical)
+    return raw.select(column.unique().cast(pl.String)) if is_held else raw.select(column)
+
+
+def _by_category(met: pl.Series, codes: pl.Series, column: pl.Expr) -> pl.Expr:
+    """Return the codes of a column of categories.
+
+    Parameters
+    ----------
+    met
+        Its distinct categories, the missing one perhaps among them.
+    codes
+        The code of each.
+    """
+    import numpy as np
+    import polars as pl
+
+    if codes.null_count():
+        raise TableError(CHANGED)
+    known = met.is_not_null()
+    places = met.filter(known).to_physical().to_numpy()
+    table = np.zeros(int(places.max(initial=0)) + 1, codes.to_numpy().dtype)
+    table[places] = codes.filter(known).to_numpy()
+    found = pl.lit(pl.Series(table)).gather(column.to_physical().cast(pl.get_index_type()))
+    missing = codes.filter(~known)
+    return found.fill_null(pl.lit(missing[0], dtype=codes.dtype)) if len(missing) else found
+
+
 def joined_by(rows: pl.DataFrame, table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Join rows with a table by some columns, missing values being equal; return its further columns."""
     places = [f"\0by {place}" for place in range(len(names))]
@@ -111,11 +144,15 @@ class FetchedEngine(GroupedEngine):
             When there are more than `driver_keys`; they are counted where they are, before any is fetched.
         """
 
+    def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Do what `raw_combinations` does; texts may come as categories."""
+        return self.raw_combinations(names)
+
     def combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns, of which some are treated; see `raw_combinations`."""
         treated = self._treated_of(names)
         if not treated:
-            return self.raw_combinations(names)
+            return self.compact_combinations(names)
         beside = [name for column in treated for name in column.columns]
         raw = self.raw_combinations(list(dict.fromkeys([*names, *beside])))
         return added_up(raw.with_columns(column.of(raw) for column in treated), names)
@@ -317,12 +354,37 @@ class FetchedEngine(GroupedEngine):
     def _known(self, raw: pl.DataFrame, names: Sequence[str], null_values: tuple[str, ...]) -> pl.LazyFrame:
         """Turn values into codes; those that were met first are all that there may be."""
         for name in names:
-            self._types.setdefault(name, raw.schema[name])
-            found = raw.select(self._cleaned(name, null_values).unique().alias("")).to_series().sort()
+            values = _texts_of(raw, name)
+            self._types.setdefault(name, values.schema[name])
+            found = values.select(self._cleaned(name, null_values).unique().alias("")).to_series().sort()
             known = self._values.setdefault((name, null_values), found)
             if not found.is_in(known.implode(), nulls_equal=True).all():
                 raise TableError(CHANGED)
         return self._coded(raw.lazy(), names, null_values)
+
+    def _coded(
+        self,
+        frame: pl.LazyFrame,
+        names: Sequence[str],
+        null_values: tuple[str, ...],
+        form: str = "{}",
+        *,
+        ordered: bool = False,
+    ) -> pl.LazyFrame:
+        """Add the places of values; those of categories are looked up category by category."""
+        import polars as pl
+
+        kinds = frame.collect_schema()
+        held = [name for name in names if isinstance(kinds[name], pl.Categorical)]
+        for name in held:
+            met = frame.select(column_named(name).unique()).collect()
+            texts = met.select(column_named(name).cast(pl.String))
+            codes = super()._coded(texts.lazy(), [name], null_values, ordered=True).collect()
+            frame = frame.with_columns(
+                _by_category(met.to_series(), codes.to_series(), column_named(name)).alias(form.format(name))
+            )
+        others = [name for name in names if name not in held]
+        return super()._coded(frame, others, null_values, form, ordered=ordered)
 
     def _told(self, asked: PeopleAsked) -> PeopleTold | None:
         """Read what the other system tells of people; see `GroupedEngine._told`."""

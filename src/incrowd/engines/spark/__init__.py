@@ -14,6 +14,7 @@ from incrowd.engines.base import EngineSettings
 from incrowd.engines.fetched import FetchedEngine, PeopleFetched
 from incrowd.engines.grouped import PERSON, ROWS, added_up
 from incrowd.engines.spark.errors import guarded
+from incrowd.engines.spark.fetching import fetch_compact, plain, to_polars
 from incrowd.engines.spark.folder import replace_folder
 from incrowd.engines.spark.joins import CELL, joined
 from incrowd.engines.spark.packing import WORD, Packed
@@ -21,7 +22,6 @@ from incrowd.engines.spark.people import NAME, NUMBER, ROWS_OF, UNNAMED, SparkPe
 from incrowd.engines.spark.recoding import CellWords
 from incrowd.engines.surveyed import of_survey
 from incrowd.errors import SchemaError, TableError
-from incrowd.io.columns import column_named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,6 +112,10 @@ class SparkEngine(FetchedEngine):
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns and fetch the combinations; see `FetchedEngine`."""
+        return plain(self.compact_combinations(names))
+
+    def compact_combinations(self, names: Sequence[str]) -> pl.DataFrame:
+        """Do what `raw_combinations` does, texts being categories; see `fetch_compact`."""
         from pyspark.sql import functions as sf
 
         if self._base is None:
@@ -274,7 +278,7 @@ class SparkEngine(FetchedEngine):
     def _fetched_as(
         self, grouped: Any, names: Sequence[str], counts: Sequence[str] = (ROWS,)
     ) -> pl.DataFrame:
-        frame = to_polars(grouped)
+        frame = fetch_compact(grouped)
         frame.columns = [*names, *counts]
         return frame
 
@@ -282,7 +286,7 @@ class SparkEngine(FetchedEngine):
         """Refuse what rows in memory are refused for, before Spark groups by it."""
         from pyspark.sql import types as st
 
-        plain = (
+        countable = (
             st.StringType, st.BooleanType, st.NullType, st.ByteType, st.ShortType, st.IntegerType,
             st.LongType, st.FloatType, st.DoubleType, st.DecimalType, st.DateType, st.TimestampType,
             st.TimestampNTZType,
@@ -290,7 +294,7 @@ class SparkEngine(FetchedEngine):
         frame, schema = positional(self._frame)
         for name in names:
             place = self._names.index(name)
-            if not isinstance(schema[place].dataType, plain):
+            if not isinstance(schema[place].dataType, countable):
                 kind = _polars_name(frame, f"c{place}")
                 raise SchemaError(
                     f"column {name!r} is of type {kind}, which is neither text, number nor date; "
@@ -444,19 +448,6 @@ def _bare(kind: Any) -> Any:
     if isinstance(kind, st.MapType):
         return st.MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
     return kind
-
-
-def to_polars(frame: Any) -> pl.DataFrame:
-    """Fetch a DataFrame; points of time are those of UTC, whatever the session's time zone."""
-    import polars as pl
-
-    fetched = pl.DataFrame(pl.from_arrow(frame.toArrow()))
-    zoned = [
-        column_named(name).dt.convert_time_zone("UTC")
-        for name, kind in fetched.schema.items()
-        if isinstance(kind, pl.Datetime) and kind.time_zone not in (None, "UTC")
-    ]
-    return fetched.with_columns(zoned) if zoned else fetched
 
 
 def _star() -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from incrowd.engines.spark.fetching import plain
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -85,7 +87,7 @@ def _sent(frame: Any, table: pl.DataFrame, keys: Sequence[Any], mark: str, cells
     prefix = f"{mark}_" if mark else ""
     made = [st.StructField(CELL.format(f"{prefix}{j}"), kind) for j, kind in enumerate(cells)]
     fields = st.StructType([*keys, *made, st.StructField(KNOWN.format(mark), st.BooleanType())])
-    local = table.with_columns(pl.lit(value=True).alias("\0known"))
+    local = plain(table).with_columns(pl.lit(value=True).alias("\0known"))
     local.columns = fields.names
     session = frame.sparkSession
     if len(local) <= BROADCAST_KEYS:
