@@ -97,14 +97,23 @@ def schema():
     )
 
 
+MODELS = [ic.KAnonymity(5), ic.LDiversity(2), ic.TCloseness(0.8)]
+
+
+@pytest.fixture(scope="module")
+def in_memory(files):
+    """What becomes of the rows in memory, and how they are assessed."""
+    _, table = files
+    released = ic.anonymize(table, schema(), MODELS, ic.Optimal(), max_suppression=0.05)
+    return released, ic.assess(table, schema(), MODELS)
+
+
 @pytest.mark.parametrize(("name", "suffix"), crossed(["", "*.parquet"], ["parquet", "csv"]))
-def test_folders_and_patterns(files, tmp_path, name, suffix):
-    folder, table = files
-    models = [ic.KAnonymity(5), ic.LDiversity(2), ic.TCloseness(0.8)]
-    one = ic.anonymize(table, schema(), models, ic.Optimal(), max_suppression=0.05)
-    other = ic.anonymize(
-        str(folder / name) if name else folder, schema(), models, ic.Optimal(), max_suppression=0.05
-    )
+def test_folders_and_patterns(files, in_memory, tmp_path, name, suffix):
+    folder, _ = files
+    one, assessed = in_memory
+    place = str(folder / name) if name else folder
+    other = ic.anonymize(place, schema(), MODELS, ic.Optimal(), max_suppression=0.05)
     assert one.recoding.levels == other.recoding.levels
     target, beside = tmp_path / f"out.{suffix}", tmp_path / f"memory.{suffix}"
     other.write(target)
@@ -115,8 +124,7 @@ def test_folders_and_patterns(files, tmp_path, name, suffix):
         assert pl.read_parquet(target).equals(pl.read_parquet(beside))
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
     other.report(tmp_path / "report.json")
-    assessed = ic.assess(folder, schema(), models)
-    assert assessed == ic.assess(table, schema(), models)
+    assert ic.assess(folder, schema(), MODELS) == assessed
 
 
 def test_no_dictionary_travels_along(tmp_path):
