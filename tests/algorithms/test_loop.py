@@ -60,7 +60,9 @@ def search(frame, asked, models, limit, metric="loss", aggregate="mean", **chose
     aggregate=st.sampled_from(["mean", "geometric-mean", "max"]),
     weights=st.tuples(*[st.sampled_from([0, 1, 2.5])] * 3).filter(any),
     levels=st.tuples(*[st.sampled_from([None, (0, 1), (1, 2), (1, 1)])] * 3),
-    room=st.sampled_from([(2**20, 4096, 2**16), (1, 4096, 1), (2**20, 2, 60)]),
+    room=st.sampled_from(
+        [(2**20, 4096, 1024, 2**16), (1, 4096, 1024, 1), (2**20, 2, 1024, 60), (2**20, 4096, 3, 2**16)]
+    ),
 )
 def test_nodes_and_the_optimum_are_those_of_single_looks(
     frame, k, limit, metric, aggregate, weights, levels, room
@@ -72,10 +74,11 @@ def test_nodes_and_the_optimum_are_those_of_single_looks(
     asked, models = schema(**given_to), [ic.KAnonymity(k)]
     expected = every_node(frame, asked, models, limit, metric, aggregate)
     with pytest.MonkeyPatch.context() as patch:
-        # Tables are made anew where there is no room for them; groups are not kept, or found by hashing.
+        # Tables are made anew where there is no room for them; groups are forgotten, or found by hashing.
         patch.setattr(loop, "_TABLES", room[0])
         patch.setattr(loop, "_KEPT_NODES", room[1])
-        patch.setattr(loop, "_DIRECT", room[2])
+        patch.setattr(loop, "_KEPT_SHARES", (room[2], room[2]))
+        patch.setattr(loop, "_DIRECT", room[3])
         try:
             space, problem = search(frame, asked, models, limit, metric, aggregate)
         except ic.InfeasibleError:

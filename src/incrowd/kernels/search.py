@@ -62,12 +62,12 @@ def look_at(plan, given, nodes, room, kept, found):
         groups = _group(levels, keys.codes, members, weights, cells, nodes.shape, room)
         if served > 0:
             if (members.size - groups) * served > members.size:
-                _keep(levels, groups, room, kept, nodes)
+                _keep(node, levels, groups, room, kept, nodes)
             else:
                 fill_box(nodes.refused, bottom, levels, nodes.strides, True)
             continue
         if groups <= _WORTH * members.size:
-            _keep(levels, groups, room, kept, nodes)
+            _keep(node, levels, groups, room, kept, nodes)
         found.whole[looked, _NODE] = node
         _judge(levels, room.first[:groups], room.sums[:groups], given, found, looked)
         _learn(node, levels, given.limit.slack, nodes, found, looked)
@@ -81,7 +81,7 @@ def look_at(plan, given, nodes, room, kept, found):
 
 
 @inner
-def _keep(levels, groups, room, kept, nodes):
+def _keep(node, levels, groups, room, kept, nodes):
     """Keep the groups of a node for the nodes above, where there is room."""
     place, places, start, stop = kept.free
     if place == places or start + groups > stop:
@@ -89,7 +89,7 @@ def _keep(levels, groups, room, kept, nodes):
     for group in range(groups):
         kept.keys[start + group] = room.first[group]
         kept.weights[start + group] = room.sums[group]
-    kept.start[place] = start
+    kept.nodes[place], kept.sizes[place], kept.start[place] = node, groups, start
     kept.free[0] = place + 1
     kept.free[2] = start + groups
     lower_box(nodes.fewest, levels, nodes.shape - 1, nodes.strides, np.int64(groups) * PLACES + place)

@@ -250,14 +250,18 @@ class Kept(NamedTuple):
 
     Attributes
     ----------
-    keys, weights, start
-        One key and the records of each group, those of one node after the other, and where each node starts.
+    keys, weights
+        One key and the records of each group, those of one node after the other.
+    nodes, sizes, start
+        The nodes, how many groups each has, and where they start.
     free
         int64[4]: the next place of a node and the end of places, the next place of a group and their end.
     """
 
     keys: NDArray[np.int32]
     weights: Whole
+    nodes: Whole
+    sizes: Whole
     start: Whole
     free: Whole
 

@@ -27,6 +27,7 @@ from incrowd.kernels.search_arrays import (
     Nodes,
     Room,
 )
+from incrowd.kernels.search_kept import make_room
 from incrowd.kernels.search_plan import ALIVE, COUNTS, plan_nodes, share_nodes
 
 if TYPE_CHECKING:
@@ -129,6 +130,10 @@ class Loop:
         # Each side goes on by what it finds itself, whether the other one is ahead or behind.
         found = at_once(work, lambda: self._side(0), lambda: self._side(1))
         share_nodes(first, second)  # type: ignore[no-untyped-call]
+        one, other = (side.kept for side in self._sides)
+        keys = len(self._given.keys.each)
+        make_room(one, other, first, second, keys)  # type: ignore[no-untyped-call]
+        make_room(other, one, first, second, keys)  # type: ignore[no-untyped-call]
         return [node for nodes in found for node in nodes]
 
     def _side(self, place: int) -> list[Node]:
@@ -245,11 +250,13 @@ def _kept(most: int) -> list[Kept]:
     """Make room for the groups of nodes, so many at most: each side writes to its half, and reads both."""
     groups = max(min(_KEPT_GROUPS, most), 2) // 2
     each, weights = np.empty(2 * groups, np.int32), np.empty(2 * groups, np.int64)
-    start = np.zeros(2 * _KEPT_NODES, np.int64)
+    nodes, sizes, start = np.zeros((3, 2 * _KEPT_NODES), np.int64)
     return [
         Kept(
             each,
             weights,
+            nodes,
+            sizes,
             start,
             np.array(
                 [side * _KEPT_NODES, (side + 1) * _KEPT_NODES, side * groups, (side + 1) * groups], np.int64
