@@ -173,14 +173,15 @@ def test_clustering_reads_as_the_assignment_does(table, k, weights):
     st.integers(1, 5),
     st.integers(0, 5),
     st.sampled_from([{}, {"n": 2, "c": 0.5}]),
-    st.sampled_from([1, 2, 16]),
+    st.sampled_from([(1, 40), (2, 40), (16, 2), (16, 40)]),
 )
 def test_k_member_reads_as_the_paper_does(table, k, seed, weights, asked):
     assume(k <= table.height)
     schema = schema_of("n", "t", "c", weights=weights)
     with pytest.MonkeyPatch.context() as patch:
         # The fewer records are asked at once, the more often others may be cheaper.
-        patch.setattr(_points, "_ASKED", asked)
+        patch.setattr(_points, "_ASKED", asked[0])
+        patch.setattr(_points, "_ASKED_AT_MOST", asked[1])
         found = assigned(ic.KMember(), table, schema, [ic.KAnonymity(k)], seed)
     assert found == k_member(Records(table, schema), k, seed)
 

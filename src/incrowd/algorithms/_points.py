@@ -25,8 +25,8 @@ __all__ = ["Points", "Unused", "UnusedByCost", "class_cells", "costs_of"]
 
 _BITS = 62
 _COMPACT_FROM = 64
-_ASKED = 16
-"""How many records are looked at for each that a class takes, of those that cost least at first."""
+_ASKED, _ASKED_AT_MOST = 16, 2048
+"""How many records are looked at for each that a class takes, those that cost least at first; and at most."""
 
 _FARTHER_THAN_ALL = np.iinfo(np.int64).max
 
@@ -325,10 +325,10 @@ class UnusedByCost(Unused):
         while want > 0:
             self.aim(lo, hi)
             # Most classes stay among the first records that are near, so that all are asked once.
-            asked = _ASKED * want
+            asked = min(_ASKED * want, _ASKED_AT_MOST)
             rows = self.nearest(asked)
             spots = self._points.spots[self._points.point_of_row[rows]]
-            taken = np.empty(want, np.int64)
+            taken = np.empty(min(want, asked), np.int64)
             count = grow(self._costs, self.near, lo, hi, rows, spots, len(rows) < asked, taken)  # type: ignore[no-untyped-call]
             self.take(rows[taken[:count]], number)
             last = int(rows[taken[count - 1]])

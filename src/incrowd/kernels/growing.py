@@ -38,10 +38,13 @@ def grow(costs, near, lo, hi, rows, spots, every, taken):
     for i in range(records):
         first[i] = _distance(costs, near, lo, hi, spots[i])
     free = np.ones(records, np.bool_)
+    begin = 0
     for place in range(taken.size):
+        while begin < records and not free[begin]:
+            begin += 1
         best, chosen = np.int64(-1), -1
-        for i in range(records):
-            if chosen >= 0 and first[i] > best:
+        for i in range(begin, records):
+            if chosen >= 0 and (first[i] > best or (first[i] == best and rows[i] > rows[chosen])):
                 break
             if free[i]:
                 distance = _distance(costs, near, lo, hi, spots[i])
