@@ -23,7 +23,7 @@ from incrowd.engines.grouped import (
 )
 from incrowd.engines.keyed_cells import KeyedCells
 from incrowd.errors import TableError
-from incrowd.io.columns import column_named, columns_named
+from incrowd.io.columns import column_named, columns_named, nameless
 
 if TYPE_CHECKING:
     import numpy as np
@@ -380,9 +380,8 @@ class FetchedEngine(GroupedEngine):
             met = frame.select(column_named(name).unique()).collect()
             texts = met.select(column_named(name).cast(pl.String))
             codes = super()._coded(texts.lazy(), [name], null_values, ordered=True).collect()
-            frame = frame.with_columns(
-                _by_category(met.to_series(), codes.to_series(), column_named(name)).alias(form.format(name))
-            )
+            series = nameless(met.to_series()), nameless(codes.to_series())
+            frame = frame.with_columns(_by_category(*series, column_named(name)).alias(form.format(name)))
         others = [name for name in names if name not in held]
         return super()._coded(frame, others, null_values, form, ordered=ordered)
 
