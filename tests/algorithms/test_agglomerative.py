@@ -7,13 +7,15 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import incrowd as ic
+from examples import examples
 from incrowd.algorithms import SearchProblem
 from incrowd.algorithms._points import costs_of
 from incrowd.algorithms._sets import PricedKeys, in_columns
+from incrowd.algorithms.agglomerative import _with_enough
 from incrowd.engines import engine_for
 from incrowd.kernels import jit
 from incrowd.kernels.costs import cell_costs
@@ -262,3 +264,56 @@ def test_rows_that_are_alike_stay_together():
     table = pl.DataFrame({"age": [30] * 9 + [40] * 2 + [50]})
     release = ic.anonymize(table, ic.Schema(quasi=["age"]), "k-anonymity:3", "agglomerative")
     assert sorted(release.table["age"].to_list()) == ["30"] * 9 + ["[40-50]"] * 3
+
+
+def lonely_values(seed: int) -> pl.DataFrame:
+    """Make columns of one value, but for one row each: a cut beside it leaves a single key."""
+    random = np.random.default_rng(seed)
+    columns = {"d": random.integers(0, 1000, 400)}
+    for j in range(6):
+        columns[f"o{j}"] = np.full(400, 1000)
+        columns[f"o{j}"][random.integers(400)] = 0
+    return pl.DataFrame(columns)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_have_enough_records_for_a_class(seed):
+    """Blocks of one key had become classes of one record, and their number was more than there was room for."""
+    table = lonely_values(seed)
+    schema = ic.Schema(quasi=table.columns)
+    problem = problem_of(table, schema, 5)
+    class_of, count = ic.Agglomerative(block=10).assign(problem)
+    records = np.bincount(class_of, problem.frequency.weights)
+    assert len(records) == count
+    assert records.min() >= 5
+    release = ic.anonymize(table, schema, [ic.KAnonymity(5)], ic.Agglomerative(block=10))
+    assert release.table.group_by(table.columns).len()["len"].min() >= 5
+
+
+@examples(100)
+@given(totals=st.lists(st.integers(1, 9), min_size=1, max_size=30), least=st.integers(1, 12))
+def test_small_blocks_are_joined_with_those_that_come_next(totals, least):
+    assume(sum(totals) >= least)
+    block_of = np.repeat(np.arange(len(totals)), 2)
+    records = np.array([part for total in totals for part in (total, 0)])
+    found = _with_enough(block_of, records, least)
+    expected: list[list[int]] = [[]]
+    for block in range(len(totals)):
+        if sum(totals[other] for other in expected[-1]) >= least:
+            expected.append([])
+        expected[-1].append(block)
+    if sum(totals[other] for other in expected[-1]) < least:
+        last = expected.pop()
+        expected[-1] += last
+    assert [sorted(set(block_of[found == number].tolist())) for number in range(found.max() + 1)] == expected
+
+
+def test_classes_of_too_few_records_find_room():
+    """Six classes of one record each, where at most one of five would be made."""
+    table = pl.DataFrame({"a": range(6), "b": [0, 9, 1, 8, 2, 7]})
+    problem = problem_of(table, ic.Schema(quasi=["a", "b"]), 5)
+    points, costs = points_of(problem), costs_of(problem.frequency, problem.attributes)
+    class_of = np.arange(6)
+    blocks = Blocks(np.array([0, 6]), np.arange(6), np.array([1], np.uint64))
+    improve_blocks(0, 1, blocks, points, tabulate(costs), 5, class_of)
+    assert set(class_of.tolist()) == set(range(class_of.max() + 1))

@@ -143,7 +143,8 @@ class _Search:
             class_of = self.begin.astype(np.int64)
             rounds += 1
         else:
-            self._improve(self._cut(self.points.ranks, self.size, fresh=True), class_of)
+            blocks = self._cut(self.points.ranks, self.size, fresh=True)
+            self._improve(_with_enough(blocks, self.points.weights, self.problem.least), class_of)
             class_of = self._or_swept(class_of)
         for number in range(rounds):
             self.problem.progress.advance(number + 1, rounds + 1)
@@ -303,6 +304,24 @@ def _parted(block_of: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     place[order] = (np.arange(len(order)) - first) // most
     _, found = np.unique(block_of * (place.max() + 1) + place, return_inverse=True)
     return np.asarray(found, np.int64)
+
+
+def _with_enough(block_of: NDArray[np.int64], records: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """Join blocks with those that come next, until each has enough records, as all together have.
+
+    A cut beside a frequent value can leave few keys. Blocks that come after each other lie near each other.
+    """
+    import numpy as np
+
+    number_of = np.zeros(int(block_of.max()) + 1, np.int64)
+    number, held = 0, 0
+    for block, size in enumerate(np.bincount(block_of, records).astype(np.int64).tolist()):
+        number_of[block] = number
+        held += size
+        if held >= least:
+            number, held = number + 1, 0
+    # What is left over joins the last one.
+    return np.minimum(number_of, max(number - 1, 0))[block_of]
 
 
 def _within(block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -57,14 +57,11 @@ def improve_blocks(start, stop, blocks, points, cells, k, class_of):
         keys = blocks.keys[blocks.indptr[b] : blocks.indptr[b + 1]]
         own = picked(points, keys)
         numbers = np.empty(keys.size, np.int64)
-        total = np.int64(0)
         for i in range(keys.size):
-            total += own.weights[i]
             numbers[i] = class_of[keys[i]]
         if numbers[0] < 0:
             numbers = joined(own, cells, k)
-        # Every class has k records, but for one where there are fewer in all.
-        classes = keyed_classes(own, cells, numbers, max(total // k, 1) + 1)
+        classes = keyed_classes(own, cells, numbers, _room(own, numbers, k))
         exchange(classes, own, cells, k, _ROUNDS)
         rebuild(classes, own, cells, k, blocks.seeds[b])
         exchange(classes, own, cells, k, _ROUNDS)
@@ -76,6 +73,20 @@ def improve_blocks(start, stop, blocks, points, cells, k, class_of):
                 number[c] = count
                 count += 1
             class_of[keys[i]] = number[c]
+
+
+@inner
+def _room(points, numbers, k):
+    """Return for how many classes there must be room: none is made with fewer than k records, some may be."""
+    records = np.zeros(numbers.size, np.int64)
+    total = np.int64(0)
+    for i in range(numbers.size):
+        records[numbers[i]] += points.weights[i]
+        total += points.weights[i]
+    room = total // k + 1
+    for c in range(numbers.size):
+        room += 0 < records[c] < k
+    return room
 
 
 @inner
