@@ -293,25 +293,16 @@ class UnusedByCost(Unused):
         self._costs = costs
         self._attributes = np.arange(points.spots.shape[1])
 
-    def aim(
-        self,
-        lo: NDArray[np.int64],
-        hi: NDArray[np.int64],
-        which: NDArray[np.int64] | None = None,
-        *,
-        centre: bool = False,
-    ) -> None:
+    def aim(self, lo: NDArray[np.int64], hi: NDArray[np.int64], *, centre: bool = False) -> None:
         """Measure distances to the class with these cells.
 
         Parameters
         ----------
-        which
-            The attributes that have changed; all by default.
         centre
             Whether the distance is that of two records, which counts what their own ranks cost.
         """
         costs = self._costs
-        reach(costs, lo, hi, self._attributes if which is None else which, self.near)
+        reach(costs, lo, hi, self._attributes, self.near)
         if centre:
             self.near += costs.own
             self.near += np.repeat(costs.own[costs.first[:-1] + lo], np.diff(costs.first))
