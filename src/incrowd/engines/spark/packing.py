@@ -66,19 +66,6 @@ class Words:
             words[place.word] = words[place.word] + part if place.word in words else part
         return words
 
-    def of_rows(self, numbers: Sequence[Any]) -> list[Any]:
-        """Write all numbers, which are columns of Spark; a word is missing where one of its numbers is."""
-        from pyspark.sql import functions as sf
-
-        words: list[Any] = []
-        for value, place in zip(numbers, self._places, strict=True):
-            part = sf.shiftleft(value.cast("long"), place.shift)
-            if place.word == len(words):
-                words.append(part)
-            else:
-                words[place.word] = words[place.word].bitwiseOR(part)
-        return words
-
     def read(self, words: Sequence[Any], number: int) -> Any:
         """Read one of the numbers from words, which are columns of Spark."""
         from pyspark.sql import functions as sf
