@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incrowd as ic
 from examples import examples
-from incrowd.algorithms import SearchProblem
+from incrowd.algorithms import SearchProblem, agglomerative
 from incrowd.algorithms._points import costs_of
 from incrowd.algorithms._sets import PricedKeys, in_columns
 from incrowd.algorithms.agglomerative import _with_enough
@@ -225,6 +225,20 @@ def test_a_seed_decides_what_is_random():
     from dataclasses import replace
 
     assert ic.Agglomerative(block=100).assign(replace(problem, seed=1))[0].tolist() != first
+
+
+def test_keys_of_large_tables_are_joined_in_smaller_blocks(monkeypatch):
+    """What is lost by that is won back by exchanging keys, all but a little."""
+    table = hospital(2000, seed=6).select("age", "zip", "length_of_stay")
+    schema = ic.Schema(quasi={"age": None, "zip": ZIPS, "length_of_stay": None})
+    problem = problem_of(table, schema, 5)
+    monkeypatch.setattr(agglomerative, "_SWEEP", 0)
+    whole, _ = ic.Agglomerative().assign(problem)
+    monkeypatch.setattr(agglomerative, "_JOINED", 100)
+    parted, _ = ic.Agglomerative().assign(problem)
+    assert parted.tolist() != whole.tolist()
+    assert min(sizes_of(problem, parted)) >= 5
+    assert cost_of(problem, parted) < 1.05 * cost_of(problem, whole)
 
 
 @pytest.mark.slow

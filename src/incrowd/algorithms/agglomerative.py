@@ -21,6 +21,10 @@ __all__ = ["Agglomerative"]
 
 _CLASSES = 40
 """Classes that a block should have at least, so that there is something to choose from."""
+_JOINED = 50_000
+"""Keys of a table up to which keys are joined in the same blocks as they are exchanged in."""
+_SMALLEST = 0.1
+"""Share of such a block that keys are joined in at least."""
 _LARGEST_BLOCK = 10_000
 """Keys of a block above which all keys are not compared with each other any more."""
 _SWEEP = 300_000_000
@@ -49,7 +53,8 @@ class Agglomerative(LocalAlgorithm):
     - **Rebuild.** A class and its five nearest ones are taken apart and built anew, one class of k records
       after the other. If that costs less, it stays.
     - **Blocks.** Keys are compared within blocks of some thousands, which are cut at medians, where a cut
-      saves most. Each further round cuts other blocks and improves the classes in them.
+      saves most. Each further round cuts other blocks and improves the classes in them. Above 50,000 keys,
+      keys are joined in smaller blocks, down to a tenth: joining would take most of the time.
 
     Categories without a hierarchy are released as sets, and every value of a set counts.
 
@@ -130,6 +135,9 @@ class _Search:
         self.random = np.random.default_rng(problem.seed)
         each = max(problem.least * frequency.keys // max(frequency.records, 1), 1)
         self.size = max(settings.block, _CLASSES * each)
+        # Joining takes most of the time in large blocks. What it loses in small ones, exchanging makes good.
+        share = max(min(_JOINED / max(frequency.keys, 1), 1), _SMALLEST)
+        self.first = max(int(self.size * share), _CLASSES * each)
         self.begin = begin
 
     def run(self) -> tuple[NDArray[np.int32], int]:
@@ -143,7 +151,7 @@ class _Search:
             class_of = self.begin.astype(np.int64)
             rounds += 1
         else:
-            blocks = self._cut(self.points.ranks, self.size, fresh=True)
+            blocks = self._cut(self.points.ranks, self.first, fresh=True)
             self._improve(_with_enough(blocks, self.points.weights, self.problem.least), class_of)
             class_of = self._or_swept(class_of)
         for number in range(rounds):
@@ -209,43 +217,26 @@ class _Search:
         """
         import numpy as np
 
+        from incrowd.kernels.halving import halve
+
+        members = np.arange(len(ranks))
         block_of = np.zeros(len(ranks), np.int64)
-        waiting = [np.arange(len(ranks))]
+        waiting = [(0, len(ranks))]
         blocks = 0
         while waiting:
-            members = waiting.pop()
-            left = self._best_side(ranks[members], fresh=fresh) if len(members) > size else None
-            if left is None:
-                block_of[members] = blocks
-                blocks += 1
+            start, stop = waiting.pop()
+            below = 0
+            if stop - start > size:
+                factors = np.ones(ranks.shape[1])
+                if not fresh:
+                    factors[:] = self.random.uniform(0.5, 1.5, len(factors))
+                below = halve(ranks, members[start:stop], self.cells, factors)
+            if below:
+                waiting += [(start, start + below), (start + below, stop)]
             else:
-                waiting += [members[left], members[~left]]
+                block_of[members[start:stop]] = blocks
+                blocks += 1
         return _parted(block_of, 4 * size)
-
-    def _best_side(self, ranks: NDArray[np.int64], *, fresh: bool) -> NDArray[np.bool_] | None:
-        """Return which points lie below the best cut; None where all are alike."""
-        import numpy as np
-
-        middle = len(ranks) // 2
-        best: tuple[float, NDArray[np.bool_] | None] = (-1.0, None)
-        for j in range(ranks.shape[1]):
-            factor = 1.0 if fresh else float(self.random.uniform(0.5, 1.5))
-            column = ranks[:, j]
-            low, high = int(column.min()), int(column.max())
-            if low == high:
-                continue
-            median = np.partition(column, middle)[middle]
-            left = column < median if low < median else column <= median
-            saved = self._spread(j, column) - self._spread(j, column[left]) - self._spread(j, column[~left])
-            if saved * factor > best[0]:
-                best = saved * factor, left
-        return best[1]
-
-    def _spread(self, j: int, column: NDArray[np.int64]) -> int:
-        """Return what a column of ranks costs as one class."""
-        from incrowd.kernels.keyed_classes import interval
-
-        return len(column) * int(interval(self.cells, j, int(column.min()), int(column.max())))
 
     def _improve(self, block_of: NDArray[np.int64], class_of: NDArray[np.int64]) -> None:
         """Improve the classes within each block; `class_of` gets the new ones."""

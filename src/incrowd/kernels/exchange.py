@@ -12,7 +12,6 @@ from incrowd.kernels.keyed_classes import (
     HEAD,
     RECORDS,
     best_join,
-    cells_cost,
     changed,
     class_members,
     distance,
@@ -20,6 +19,7 @@ from incrowd.kernels.keyed_classes import (
     interval,
     move,
     settle,
+    take_in,
     without,
 )
 
@@ -120,13 +120,7 @@ def _dissolve(classes, points, cells, c, members, target):
             break
         spent += growth
         target[done] = there
-        classes.totals[there, RECORDS] += points.weights[i]
-        for j in range(points.ranks.shape[1]):
-            classes.bounds[0, there, j] = min(classes.bounds[0, there, j], points.ranks[i, j])
-            classes.bounds[1, there, j] = max(classes.bounds[1, there, j], points.ranks[i, j])
-        classes.totals[there, COST] = classes.totals[there, RECORDS] * cells_cost(
-            cells, classes.bounds, there
-        )
+        take_in(classes, points, cells, there, i)
         done += 1
     for at in range(done):
         classes.totals[target[at], RECORDS] -= points.weights[members[at]]

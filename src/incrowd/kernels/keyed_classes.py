@@ -18,13 +18,13 @@ __all__ = [
     "AFTER",
     "CLASS",
     "COST",
+    "EACH",
     "HEAD",
     "RECORDS",
     "Cells",
     "KeyedClasses",
     "Points",
     "best_join",
-    "cells_cost",
     "changed",
     "class_members",
     "distance",
@@ -35,6 +35,7 @@ __all__ = [
     "picked",
     "settle",
     "tabulate",
+    "take_in",
     "union_growth",
     "without",
 ]
@@ -69,8 +70,9 @@ class Points(NamedTuple):
 class KeyedClasses(NamedTuple):
     """Classes with their keys, as linked lists.
 
-    ``totals[c]`` has a key of class c (-1 if there is none), its records, and what all of them cost.
-    ``bounds[0, c]`` and ``bounds[1, c]`` are its lowest and highest ranks; the last row is room to work in.
+    ``totals[c]`` has a key of class c (-1 if there is none), its records, and what all of them and each cost.
+    ``bounds[0, c]`` and ``bounds[1, c]`` are its lowest and highest ranks, and ``bounds[2, c]`` is what these
+    cells cost; the last row is room to work in.
     ``links[i]`` has the next key of the class of key i, the one before, and the class.
     """
 
@@ -79,7 +81,7 @@ class KeyedClasses(NamedTuple):
     links: NDArray[np.int64]
 
 
-HEAD, RECORDS, COST = range(3)
+HEAD, RECORDS, COST, EACH = range(4)
 AFTER, BEFORE, CLASS = range(3)
 
 
@@ -155,15 +157,6 @@ def interval(cells: Cells, j: int, lo: int, hi: int) -> Any:
 
 
 @inner
-def cells_cost(cells, bounds, c):
-    """Cost of one record in the class with the cells ``bounds[0, c] .. bounds[1, c]``."""
-    total = np.int64(0)
-    for j in range(bounds.shape[2]):
-        total += interval(cells, j, bounds[0, c, j], bounds[1, c, j])
-    return total
-
-
-@inner
 def distance(cells, points, a, b):
     """Cost of one record in a class of two keys."""
     total = np.int64(0)
@@ -199,11 +192,11 @@ def changed(classes, cost):
 def keyed_classes(points, cells, class_of, room):
     """Set up classes from a number for each key, with room for so many."""
     keys, width = points.ranks.shape
-    totals = np.zeros((room, 3), np.int64)
+    totals = np.zeros((room, 4), np.int64)
     for c in range(room):
         totals[c, HEAD] = -1
     links = np.full((keys, 3), np.int64(-1))
-    classes = KeyedClasses(totals, np.zeros((2, room + 1, width), np.int64), links)
+    classes = KeyedClasses(totals, np.zeros((3, room + 1, width), np.int64), links)
     for i in range(keys):
         _link(classes, points, i, class_of[i])
     for c in range(room):
@@ -241,14 +234,31 @@ def move(classes, points, i, c):
 @inner
 def settle(classes, points, cells, c):
     """Find the cells of a class anew, and what it costs."""
-    if classes.totals[c, HEAD] < 0:
-        classes.totals[c, COST] = 0
+    totals, bounds = classes.totals, classes.bounds
+    if totals[c, HEAD] < 0:
+        totals[c, COST] = 0
         return
-    classes.totals[c, COST] = classes.totals[c, RECORDS] * _covered(classes, points, cells, c, -1, -1)
-    last = classes.bounds.shape[1] - 1
-    for j in range(classes.bounds.shape[2]):
-        classes.bounds[0, c, j] = classes.bounds[0, last, j]
-        classes.bounds[1, c, j] = classes.bounds[1, last, j]
+    totals[c, EACH] = _covered(classes, points, cells, c, -1, -1)
+    totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
+    last = bounds.shape[1] - 1
+    for j in range(bounds.shape[2]):
+        for side in range(3):
+            bounds[side, c, j] = bounds[side, last, j]
+
+
+@inner
+def take_in(classes, points, cells, c, i):
+    """Stretch the cells of a class over a key, and count its records, as if it had come."""
+    totals, bounds = classes.totals, classes.bounds
+    totals[c, RECORDS] += points.weights[i]
+    for j in range(bounds.shape[2]):
+        rank = points.ranks[i, j]
+        if rank < bounds[0, c, j] or rank > bounds[1, c, j]:
+            bounds[0, c, j], bounds[1, c, j] = min(bounds[0, c, j], rank), max(bounds[1, c, j], rank)
+            before = bounds[2, c, j]
+            bounds[2, c, j] = interval(cells, j, bounds[0, c, j], bounds[1, c, j])
+            totals[c, EACH] += bounds[2, c, j] - before
+    totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
 
 
 @inner
@@ -265,9 +275,10 @@ def without(classes, points, cells, out, into):
         low, high = bounds[0, c, j], bounds[1, c, j]
         if low < high and (ranks[out, j] == low or ranks[out, j] == high):
             return size * _covered(classes, points, cells, c, out, into)
-        if into >= 0:
-            low, high = min(low, ranks[into, j]), max(high, ranks[into, j])
-        cost += interval(cells, j, low, high)
+        if into >= 0 and not low <= ranks[into, j] <= high:
+            cost += interval(cells, j, min(low, ranks[into, j]), max(high, ranks[into, j]))
+        else:
+            cost += bounds[2, c, j]
     return size * cost
 
 
@@ -293,30 +304,30 @@ def _covered(classes, points, cells, c, out, into):
         came = False
     cost = np.int64(0)
     for j in range(ranks.shape[1]):
-        cost += interval(cells, j, bounds[0, last, j], bounds[1, last, j])
+        bounds[2, last, j] = interval(cells, j, bounds[0, last, j], bounds[1, last, j])
+        cost += bounds[2, last, j]
     return cost
 
 
 @inner
 def best_join(classes, points, cells, i, limit):
     """Find the class, other than its own, that key i joins at the least growth below `limit`; -1 for none."""
-    width = points.ranks.shape[1]
     home = classes.links[i, CLASS]
+    weight = points.weights[i]
     best, chosen = limit, np.int64(-1)
     for c in range(len(classes.totals)):
-        if c == home or classes.totals[c, RECORDS] == 0:
+        growth = weight * classes.totals[c, EACH]
+        if growth >= best or c == home or classes.totals[c, RECORDS] == 0:
             continue
-        size = classes.totals[c, RECORDS] + points.weights[i]
-        # Beyond this a record is too dear, whatever the attributes left would cost.
-        most = (best + classes.totals[c, COST]) // size
-        cost = np.int64(0)
-        for j in range(width):
+        size = classes.totals[c, RECORDS] + weight
+        for j in range(points.ranks.shape[1]):
             rank = points.ranks[i, j]
-            cost += interval(cells, j, min(classes.bounds[0, c, j], rank), max(classes.bounds[1, c, j], rank))
-            if cost > most:
+            low, high = min(classes.bounds[0, c, j], rank), max(classes.bounds[1, c, j], rank)
+            growth += size * (interval(cells, j, low, high) - classes.bounds[2, c, j])
+            if growth >= best:
                 break
-        if cost <= most and size * cost - classes.totals[c, COST] < best:
-            best = size * cost - classes.totals[c, COST]
+        if growth < best:
+            best = growth
             chosen = np.int64(c)
     return chosen, best
 

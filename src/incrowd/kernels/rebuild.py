@@ -14,7 +14,6 @@ from incrowd.kernels.keyed_classes import (
     CLASS,
     COST,
     RECORDS,
-    cells_cost,
     changed,
     class_members,
     distance,
@@ -36,6 +35,7 @@ _TRIES = 4
 _MOST_KEYS = 256
 """Keys that are built anew at most; the work grows with their square."""
 _ROUNDS = 12
+_INFINITE = 9223372036854775807
 
 
 class Blocks(NamedTuple):
@@ -148,112 +148,170 @@ def _neighbours(classes, cells, c, near):
     return found
 
 
+class _Built(NamedTuple):
+    """Classes that are being built, laid out as those of `KeyedClasses`, and the keys that are in none.
+
+    ``totals[c]`` has the records of class c, and what each costs. ``free`` begins with the keys, in order.
+    """
+
+    bounds: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    free: NDArray[np.int64]
+
+
 @inner
 def _best_build(part, cells, k, before, state, labels, best_labels):
     """Build classes of some keys from several beginnings; how many the cheapest has, 0 if none costs less."""
+    keys, width = part.ranks.shape
+    records = np.int64(0)
+    for i in range(keys):
+        records += part.weights[i]
+    room = max(records // k, 1)
+    built = _Built(
+        np.empty((3, room, width), np.int64), np.empty((room, 2), np.int64), np.empty(keys, np.int64)
+    )
+    firsts = np.full(_TRIES, np.int64(-1))
     best, chosen = before, 0
-    for _ in range(_TRIES):
+    for turn in range(_TRIES):
         state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        begin = np.int64((state[0] >> np.uint64(33)) % np.uint64(part.weights.size))
-        count, cost = _build(part, cells, k, begin, labels)
+        for i in range(keys):
+            built.free[i] = i
+        first = _farthest(part, cells, built.free, np.int64((state[0] >> np.uint64(33)) % np.uint64(keys)))
+        # From the same beginning the same classes are built.
+        known = False
+        for other in firsts:
+            known = known or other == first
+        if known:
+            continue
+        firsts[turn] = first
+        count, cost = _build(part, cells, k, built, first, labels, best)
         if cost < best:
             best = cost
             chosen = count
-            for i in range(part.weights.size):
+            for i in range(keys):
                 best_labels[i] = labels[i]
     return chosen
 
 
 @inner
-def _build(part, cells, k, begin, labels):
+def _build(part, cells, k, built, begin, labels, limit):
     """Grow one class of k records after the other, each from the key farthest from the seed before.
 
-    Writes the class of each key and returns how many there are, and their cost.
+    Writes the class of each key and returns how many there are, and their cost; infinite where it reaches
+    the limit.
     """
-    keys = part.weights.size
-    left = np.int64(0)
-    for i in range(keys):
-        labels[i] = -1
+    bounds, totals, free = built
+    left, count, cost = np.int64(0), 0, np.int64(0)
+    for i in free:
         left += part.weights[i]
-    most = max(left // k, 1)
-    bounds = np.empty((2, most, part.ranks.shape[1]), np.int64)
-    sizes = np.zeros(most, np.int64)
-    count = 0
     while left >= k:
-        begin = _farthest(part, cells, labels, begin)
         at = begin
+        _begin(part, built, count, at)
         while True:
             labels[at] = count
             left -= part.weights[at]
-            _take_in(part, bounds, sizes, count, at)
-            if sizes[count] >= k:
+            free = _less(free, at)
+            if totals[count, 0] >= k:
                 break
-            at = _cheapest_key(part, cells, labels, bounds, count)
+            at = _cheapest_key(part, cells, free, bounds, totals[count, 1], count)
+            _take_in(part, cells, built, count, at)
+        cost += totals[count, 0] * totals[count, 1]
         count += 1
-    for i in range(keys):
-        if labels[i] < 0:
-            labels[i] = _cheapest_class(part, cells, i, bounds, sizes, count)
-            _take_in(part, bounds, sizes, labels[i], i)
+        if cost >= limit:
+            return count, _INFINITE
+        if left >= k:
+            begin = _farthest(part, cells, free, begin)
+    for i in free:
+        labels[i] = _cheapest_class(part, cells, i, built, count)
+        _take_in(part, cells, built, labels[i], i)
     cost = np.int64(0)
     for c in range(count):
-        cost += sizes[c] * cells_cost(cells, bounds, c)
+        cost += totals[c, 0] * totals[c, 1]
     return count, cost
 
 
 @inner
-def _take_in(part, bounds, sizes, c, i):
-    """Add a key to a class, which it begins if that is empty."""
+def _begin(part, built, c, i):
+    """Begin a class with a key."""
+    built.totals[c, 0] = part.weights[i]
+    built.totals[c, 1] = 0
+    for j in range(part.ranks.shape[1]):
+        built.bounds[0, c, j] = built.bounds[1, c, j] = part.ranks[i, j]
+        built.bounds[2, c, j] = 0
+
+
+@inner
+def _take_in(part, cells, built, c, i):
+    """Add a key to a class."""
+    bounds, totals, _ = built
+    totals[c, 0] += part.weights[i]
     for j in range(bounds.shape[2]):
         rank = part.ranks[i, j]
-        bounds[0, c, j] = min(bounds[0, c, j], rank) if sizes[c] else rank
-        bounds[1, c, j] = max(bounds[1, c, j], rank) if sizes[c] else rank
-    sizes[c] += part.weights[i]
+        if rank < bounds[0, c, j] or rank > bounds[1, c, j]:
+            bounds[0, c, j], bounds[1, c, j] = min(bounds[0, c, j], rank), max(bounds[1, c, j], rank)
+            before = bounds[2, c, j]
+            bounds[2, c, j] = interval(cells, j, bounds[0, c, j], bounds[1, c, j])
+            totals[c, 1] += bounds[2, c, j] - before
 
 
 @inner
-def _farthest(part, cells, labels, begin):
-    """Find the key in no class that is farthest from one."""
+def _less(free, i):
+    """Return the free keys without one of them, in order."""
+    at = 0
+    while free[at] != i:
+        at += 1
+    for place in range(at, free.size - 1):
+        free[place] = free[place + 1]
+    return free[: free.size - 1]
+
+
+@inner
+def _farthest(part, cells, free, begin):
+    """Find the free key that is farthest from one."""
     most, chosen = np.int64(-1), begin
-    for i in range(part.weights.size):
-        if labels[i] < 0:
-            apart = distance(cells, part, begin, i)
-            if apart > most:
-                most = apart
-                chosen = i
+    for i in free:
+        apart = distance(cells, part, begin, i)
+        if apart > most:
+            most = apart
+            chosen = i
     return chosen
 
 
 @inner
-def _cheapest_key(part, cells, labels, bounds, c):
-    """Find the key in no class whose records cost least in a class."""
-    best, chosen = np.int64(9223372036854775807), 0
-    for i in range(part.weights.size):
-        if labels[i] < 0:
-            cost = np.int64(0)
-            for j in range(bounds.shape[2]):
-                rank = part.ranks[i, j]
-                cost += interval(cells, j, min(bounds[0, c, j], rank), max(bounds[1, c, j], rank))
-                if cost >= best:
-                    break
-            if cost < best:
-                best = cost
-                chosen = i
-    return chosen
-
-
-@inner
-def _cheapest_class(part, cells, i, bounds, sizes, count):
-    """Find the class that a key makes grow least."""
-    best, chosen = np.int64(9223372036854775807), 0
-    for c in range(count):
-        cost = np.int64(0)
+def _cheapest_key(part, cells, free, bounds, each, c):
+    """Find the free key with which a record of a class costs least; it costs `each` now."""
+    best, chosen = _INFINITE, free[0]
+    for i in free:
+        cost = each
         for j in range(bounds.shape[2]):
-            rank = part.ranks[i, j]
-            cost += interval(cells, j, min(bounds[0, c, j], rank), max(bounds[1, c, j], rank))
-        cost = (sizes[c] + part.weights[i]) * cost - sizes[c] * cells_cost(cells, bounds, c)
+            low, high = min(bounds[0, c, j], part.ranks[i, j]), max(bounds[1, c, j], part.ranks[i, j])
+            cost += interval(cells, j, low, high) - bounds[2, c, j]
+            if cost >= best:
+                break
         if cost < best:
             best = cost
-            chosen = c
+            chosen = i
+    return chosen
+
+
+@inner
+def _cheapest_class(part, cells, i, built, count):
+    """Find the class that a key makes grow least."""
+    weight = part.weights[i]
+    best, chosen = _INFINITE, 0
+    for c in range(count):
+        size, each = built.totals[c, 0], built.totals[c, 1]
+        growth = weight * each
+        if growth < best:
+            for j in range(built.bounds.shape[2]):
+                rank = part.ranks[i, j]
+                low, high = min(built.bounds[0, c, j], rank), max(built.bounds[1, c, j], rank)
+                growth += (size + weight) * (interval(cells, j, low, high) - built.bounds[2, c, j])
+                if growth >= best:
+                    break
+            if growth < best:
+                best = growth
+                chosen = c
     return chosen
 
 
