@@ -118,9 +118,7 @@ def _write_script(script: Target, text: str) -> None:
 
 
 def _show(result: Verification) -> None:
-    from rich.table import Table
-
-    from incrowd.cli.tables import console, number, verdict
+    from incrowd.cli.tables import console
 
     out, people = console(), result.people
     whose = "" if people is None else f" of {people.people:,} people"
@@ -131,7 +129,17 @@ def _show(result: Verification) -> None:
     out.print(wildcard_sentence(result.wildcards))
     if people is not None:
         _show_people(out, result, people)
-    by_people = people is not None or any(finding.holds is None for finding in result.findings)
+    _show_findings(out, result)
+    _show_remarks(out, result)
+
+
+def _show_findings(out: Console, result: Verification) -> None:
+    """Print a line for each limit: what is reached, and whether it holds."""
+    from rich.table import Table
+
+    from incrowd.cli.tables import number, verdict
+
+    by_people = result.people is not None or any(finding.holds is None for finding in result.findings)
     by_attacker = any(finding.attacker is not None for finding in result.findings)
     table = Table(box=None, pad_edge=False)
     against, counted = ["against"] if by_attacker else [], ["counted"] if by_people else []
@@ -148,6 +156,10 @@ def _show(result: Verification) -> None:
             "not checked" if finding.holds is None else verdict(finding.holds),
         )
     out.print(table)
+
+
+def _show_remarks(out: Console, result: Verification) -> None:
+    """Print problems, notes and what was not checked, and at last whether the release is verified."""
     for problem in result.problems:
         out.print(f"problem: {problem}")
     for note in result.notes:
