@@ -34,6 +34,7 @@ __all__ = [
     "move",
     "picked",
     "settle",
+    "stretch",
     "tabulate",
     "take_in",
     "union_growth",
@@ -249,16 +250,24 @@ def settle(classes, points, cells, c):
 @inner
 def take_in(classes, points, cells, c, i):
     """Stretch the cells of a class over a key, and count its records, as if it had come."""
-    totals, bounds = classes.totals, classes.bounds
+    totals = classes.totals
     totals[c, RECORDS] += points.weights[i]
+    totals[c, EACH] += stretch(cells, classes.bounds, c, points, i)
+    totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
+
+
+@inner
+def stretch(cells, bounds, c, points, i):
+    """Stretch the cells of a class over a key; return what a record costs more there."""
+    growth = np.int64(0)
     for j in range(bounds.shape[2]):
         rank = points.ranks[i, j]
         if rank < bounds[0, c, j] or rank > bounds[1, c, j]:
             bounds[0, c, j], bounds[1, c, j] = min(bounds[0, c, j], rank), max(bounds[1, c, j], rank)
             before = bounds[2, c, j]
             bounds[2, c, j] = interval(cells, j, bounds[0, c, j], bounds[1, c, j])
-            totals[c, EACH] += bounds[2, c, j] - before
-    totals[c, COST] = totals[c, RECORDS] * totals[c, EACH]
+            growth += bounds[2, c, j] - before
+    return growth
 
 
 @inner

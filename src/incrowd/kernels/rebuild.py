@@ -23,6 +23,7 @@ from incrowd.kernels.keyed_classes import (
     move,
     picked,
     settle,
+    stretch,
     union_growth,
 )
 
@@ -243,15 +244,8 @@ def _begin(part, built, c, i):
 @inner
 def _take_in(part, cells, built, c, i):
     """Add a key to a class."""
-    bounds, totals, _ = built
-    totals[c, 0] += part.weights[i]
-    for j in range(bounds.shape[2]):
-        rank = part.ranks[i, j]
-        if rank < bounds[0, c, j] or rank > bounds[1, c, j]:
-            bounds[0, c, j], bounds[1, c, j] = min(bounds[0, c, j], rank), max(bounds[1, c, j], rank)
-            before = bounds[2, c, j]
-            bounds[2, c, j] = interval(cells, j, bounds[0, c, j], bounds[1, c, j])
-            totals[c, 1] += bounds[2, c, j] - before
+    built.totals[c, 0] += part.weights[i]
+    built.totals[c, 1] += stretch(cells, built.bounds, c, part, i)
 
 
 @inner
