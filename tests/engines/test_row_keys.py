@@ -40,6 +40,13 @@ def test_places_are_those_of_a_dictionary(name, data):
         assert frame.collect(engine=engine)["p"].to_list() == [told.get(value) for value in rows]
 
 
+def test_missing_value_beside_the_least_whole_number_has_no_place():
+    least = -(2**63)
+    place = place_of(pl.col("v"), pl.Series([least], dtype=pl.Int64), pl.UInt8)
+    frame = pl.DataFrame({"v": pl.Series([None, least, 2**63 - 1, 0], dtype=pl.Int64)})
+    assert frame.select(place)["v"].to_list() == [None, 0, None, None]
+
+
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("sizes", [(3, 4), (2**31, 2**31, 7)], ids=len)
 def test_rows_get_the_numbers_of_their_keys(monkeypatch, few, sizes):

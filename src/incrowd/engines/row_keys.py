@@ -139,8 +139,10 @@ def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], value
     import numpy as np
     import polars as pl
 
-    offset = values.to_physical().cast(pl.Int64).fill_null(low - 1).to_numpy() - low
     other = len(table) - 1
+    # A missing value becomes a number without a place; one below the least 64-bit number would not fit.
+    outside = low - 1 if low > -(2**63) else low + other
+    offset = values.to_physical().cast(pl.Int64).fill_null(outside).to_numpy() - low
     inside = (offset >= 0) & (offset < other)
     places = table[offset if inside.all() else np.where(inside, offset, other)]
     return pl.Series(places).cast(kind, strict=False)
