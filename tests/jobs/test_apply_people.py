@@ -47,12 +47,14 @@ def both(release, applied, batch=BATCH) -> Reading:
 @pytest.mark.random_order
 def test_people_are_counted_over_both(release, tmp_path):
     applied = apply(release, BATCH)
-    reading, figures = both(release, applied), applied.privacy.people
+    reading, figures = both(release, applied), applied.together.people
     assert reading.k() == figures.smallest >= 4
     assert figures.people == len(reading.everybody) < len(FIRST) + len(BATCH)
     assert figures.unnamed == FIRST["person"].null_count() + BATCH["person"].null_count()
-    assert applied.privacy.reached("l-diversity") == reading.distinct("ill")
+    assert applied.together.reached("l-diversity") == reading.distinct("ill")
     assert applied.too_small > 0
+    alone = apply(release, BATCH, previous_release=None, previous_table=None, previous_row_map=None)
+    assert applied.privacy.people == alone.privacy.people
     applied.write(tmp_path / "batch.csv")
     written = pl.read_csv(tmp_path / "batch.csv")
     assert "person" not in written.columns
@@ -75,6 +77,7 @@ def test_files_of_both_give_the_same(release, tmp_path):
     )
     expected = apply(release, BATCH)
     assert applied.privacy.people == expected.privacy.people
+    assert applied.together.people == expected.together.people
     assert applied.suppressed == expected.suppressed
 
 
@@ -93,9 +96,9 @@ def test_somebody_who_comes_again_is_nobody_new(release):
     )  # fmt: skip
     before = release.privacy.people
     named = again["person"].null_count()
-    assert same.privacy.people.people == before.people + named
-    assert new.privacy.people.people == before.people + others["person"].n_unique() - (named > 0) + named
-    assert both(release, same, again).k() == same.privacy.people.smallest
+    assert same.together.people.people == before.people + named
+    assert new.together.people.people == before.people + others["person"].n_unique() - (named > 0) + named
+    assert both(release, same, again).k() == same.together.people.smallest
 
 
 @pytest.mark.random_order
@@ -139,4 +142,4 @@ def test_sensitive_values_that_were_treated_are_compared_as_treated():
         release.recoding, BATCH, policy, previous_release=release.table, previous_table=FIRST,
         previous_row_map=release.row_map(),
     )  # fmt: skip
-    assert both(release, applied).k() == applied.privacy.people.smallest >= 4
+    assert both(release, applied).k() == applied.together.people.smallest >= 4

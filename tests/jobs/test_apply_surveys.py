@@ -71,15 +71,17 @@ def test_a_household_in_both_tables_is_one(households):
     given = (households.recoding, BATCH, households.policy)
     applied = ic.apply_recoding(*given, previous_release=households.table, **earlier)
     expected = household_figures(*homes_of(applied, households.table))
-    assert applied.privacy.risk["household"] == pytest.approx(expected, rel=1e-9)
+    assert applied.together.risk["household"] == pytest.approx(expected, rel=1e-9)
     alone = household_figures(*homes_of(applied))
+    assert applied.privacy.risk["household"] == pytest.approx(alone, rel=1e-9)
     assert expected["max"] != alone["max"] or expected["mean"] != alone["mean"]
+    assert [text[:9] for text in applied.sentences() if "A household is found" in text] == ["Whoever f", "With the "]
     # Nobody knows of the earlier rows without their raw table. That is said, not passed over.
     applied = ic.apply_recoding(*given, previous_release=households.table)
-    assert "household" not in applied.privacy.risk
+    assert "household" not in applied.together.risk
     told = "Nothing is measured by column 'home': an earlier release does not say what its rows have there."
     assert told in " ".join(applied.sentences())
-    assert any(told in note for note in applied.to_dict()["privacy"]["notes"])
+    assert any(told in note for note in applied.to_dict()["together"]["notes"])
     with pytest.raises(ic.ParameterError, match="column 'home' has the role household, and the earlier"):
         ic.apply_recoding(*given, previous_release=households.table, previous_table=FIRST)
 
@@ -95,8 +97,8 @@ def test_weights_of_both_tables_add_up():
     weights = [BATCH["w"][row] for row, _ in now] + [FIRST["w"][row] for row, _ in before]
     people = class_weights([cell for _, cell in now + before], weights)
     people.pop(None, None)
-    assert applied.privacy.reached("k-map") == float(min(people.values()))
-    assert applied.privacy.estimates.column == "w"
+    assert applied.together.reached("k-map") == float(min(people.values()))
+    assert applied.together.estimates.column == "w"
     alone = ic.apply_recoding(*given)
     now = cells_of(alone.table)
     people = class_weights([cell for _, cell in now], [BATCH["w"][row] for row, _ in now])

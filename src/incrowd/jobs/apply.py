@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import TableError, named, setting
+from incrowd.errors import InfeasibleError, ParameterError, TableError, setting
 from incrowd.io.shuffle import RandomOrder
-from incrowd.jobs.batch import REASONS, Earlier, counted_batch, counted_release, fate_of, is_surveyed
+from incrowd.jobs.batch import REASONS, Batch, Earlier, Fate, check_share, counted_batch, fate_of
 from incrowd.jobs.both_people import Both
-from incrowd.jobs.carried import Carried, Labels
+from incrowd.jobs.carried import Carried
 from incrowd.jobs.checks import styled, telling_columns
+from incrowd.jobs.judging import Judging
 from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.types import with_types
+from incrowd.jobs.waiting import rows_at, rows_in_memory, with_held
 from incrowd.recoding import Recoding, check_cells
-from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.documents import envelope
-from incrowd.table.frequency import FrequencyTable
 from incrowd.table.markup import InNotebooks
-from incrowd.table.schema import Schema
-from incrowd.table.union import Part, key_of_rows, together
 
 if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.io.files import CsvFormat
+    from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.policy import Policy
 
 __all__ = ["AppliedBatch", "apply_recoding"]
+
+_WAITING = len(REASONS) - 1
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class AppliedBatch(InNotebooks):
     policy
         What it has to satisfy.
     records
-        Rows of the batch.
+        Rows of the batch, with those that were held before.
     outside
         Rows that no cell of the recoding covers, as those with a value that it does not know; suppressed.
     too_small
@@ -57,7 +57,18 @@ class AppliedBatch(InNotebooks):
     suppressed
         All suppressed rows, with those that came in as ``*`` or that the recoding suppressed.
     privacy
-        The batch, or where a release was named the batch and that together, measured.
+        The released rows, measured as they leave: alone, or with the earlier release if both are published as
+        one. None if every row waits.
+    together
+        The released rows and the earlier release, measured together; None where none was named.
+    published_as_one
+        Whether the models hold only for both together.
+    held_before
+        Rows that an earlier batch held, and that came with this one.
+    held
+        Rows that wait for the next batch: neither released nor suppressed.
+    waiting
+        These rows as they came, raw; None unless rows are held. Do not hand them out.
     previous_release
         The earlier release, where one was named.
     csv_format
@@ -66,24 +77,41 @@ class AppliedBatch(InNotebooks):
         What was given: paths, where they were paths.
     """
 
-    _shown = ("records", "outside", "too_small", "suppressed")
+    _shown = ("records", "outside", "too_small", "suppressed", "held")
 
     table: Any = field(repr=False)
     policy: Policy = field(repr=False)
     records: int
-    outside: int
-    too_small: int
-    suppressed: int
-    privacy: Assessment
+    outside: int = 0
+    too_small: int = 0
+    suppressed: int = 0
+    privacy: Assessment | None = None
+    together: Assessment | None = None
+    published_as_one: bool = False
+    held_before: int = 0
+    held: int = 0
+    waiting: Any = field(default=None, repr=False)
     previous_release: Any = field(default=None, repr=False)
     csv_format: CsvFormat | None = None
     sources: tuple[Any, ...] = field(default=(), repr=False)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
-    _made_from: tuple[FrequencyTable, Recoding] | None = field(default=None, repr=False, kw_only=True)
+    _judging: Judging | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
-        return f"AppliedBatch({self.records:,} records, {self.suppressed:,} suppressed; every model holds)"
+        waits = f"{self.held:,} held, " if self.held else ""
+        told = f"{self.records:,} records, {waits}{self.suppressed:,} suppressed"
+        return f"AppliedBatch({told}; {self.verdict})"
+
+    @property
+    def verdict(self) -> str:
+        """Of which tables every model holds, in words."""
+        if self.table is None:
+            return "nothing is released"
+        if self.published_as_one:
+            return "every model holds of it and the earlier release as one table, not of it alone"
+        beside = "" if self.together is None else ", alone and with the earlier release"
+        return f"every model holds{beside}"
 
     @property
     def texts(self) -> Any:
@@ -91,14 +119,15 @@ class AppliedBatch(InNotebooks):
         return self.table if self._texts is None else self._texts
 
     def rows(self) -> pl.DataFrame:
-        """Return which rows of the batch were suppressed, and why: their numbers and nothing that they hold.
+        """Return which rows of the batch were suppressed or wait, and why: numbers without values.
 
-        The numbers are those of the rows as they came in. Do not hand them out.
+        The numbers are those of the rows as they came in; those that were held before come after the others.
+        Do not hand them out.
 
         Returns
         -------
-        A Polars frame with ``row`` (the first has number 1) and ``reason``: ``outside``, ``too small``, or
-        ``suppressed`` where the row came in as ``*`` or the recoding suppressed it.
+        A Polars frame with ``row`` (the first has number 1) and ``reason``: ``outside``, ``too small``,
+        ``waiting``, or ``suppressed`` where the row came in as ``*`` or the recoding suppressed it.
 
         Raises
         ------
@@ -114,45 +143,133 @@ class AppliedBatch(InNotebooks):
         return pl.DataFrame({"row": found + 1, "reason": pl.Series(reasons, dtype=pl.String)})
 
     def write(
-        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        hold: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        escape_formulas: bool = False,
     ) -> None:
         """Write the rows, read them again and judge them, with the earlier release where one was named.
 
         With `escape_formulas` texts of a CSV that a spreadsheet would run as formulas get ``'`` in front.
 
+        Parameters
+        ----------
+        hold
+            A Parquet file for the rows that wait. It is private, and comes with the release or not at all. If
+            every row waits, it is written alone.
+
         Raises
         ------
         TableError
-            When the file exists (unless `force`) or cannot be written.
+            When a file exists (unless `force`) or cannot be written.
+        ParameterError
+            When rows wait and no file is named for them.
         InfeasibleError
-            When what was written does not satisfy the policy.
+            When what was written does not satisfy the policy. When every row waits; the waiting rows are
+            written then.
         """
+        if hold is None and not self.held:
+            self.write_release(path, force=force, escape_formulas=escape_formulas)
+            return
+        from incrowd.io.targets import Outputs
+
+        if hold is None:
+            raise ParameterError(f"{self.held:,} rows wait, and would be lost; name a file for them (hold=)")
+        outputs = Outputs(self.sources, force=force)
+        target, waiting = outputs.add(path), waiting_file(outputs, hold)
+        with outputs:
+            self.write_waiting(waiting)
+            if self.table is not None:
+                self.write_release(target, escape_formulas=escape_formulas)
+        self.refuse_nothing()
+
+    def write_release(
+        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
+    ) -> None:
+        """Write the released rows alone, checked; see `write`."""
         from incrowd.engines import engine_for
         from incrowd.io.files import escaping
 
         def check(reread: Any) -> None:
-            _judged(reread, self.previous_release, self.policy, self._made_from)
+            assert self._judging is not None
+            self._judging.judged(reread)
 
         csv_format = escaping(self.csv_format, escape_formulas)
         engine_for(self.texts).write_checked(path, csv_format, check, force=force, sources=self.sources)
 
+    def write_waiting(self, target: Target) -> None:
+        """Write the rows that wait; there may be none."""
+        from incrowd.engines import engine_for
+        from incrowd.io.files import CsvFormat as Format
+        from incrowd.io.targets import writing
+
+        if self.waiting is None:
+            raise ParameterError(f"no rows were held; hold them ({setting('hold=True', '--hold')})")
+        with writing(target) as place:
+            engine_for(self.waiting).write(place, target.asked, Format())
+
+    def refuse_nothing(self) -> None:
+        """Refuse a batch of which every row waits.
+
+        Raises
+        ------
+        InfeasibleError
+        """
+        if self.table is None:
+            raise InfeasibleError(
+                f"nothing was released: all {self.held:,} rows wait for the next batch, as no class of them "
+                "satisfies the models; the file of waiting rows was written, so offer it with the next batch "
+                f"({setting('held=', '--held')})"
+            )
+
     def sentences(self) -> list[str]:
         """Say how easily survey records and households are found, and what is not measured."""
-        return [*survey_sentences(self.privacy.estimates, self.privacy.risk), *self.privacy.notes]
+        alone, both = (
+            [] if each is None else [*survey_sentences(each.estimates, each.risk), *each.notes]
+            for each in (self.privacy, self.together)
+        )
+        if self.published_as_one:
+            return both
+        return [*alone, *(f"With the earlier release: {text}" for text in both)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
+        privacy, both = (
+            None if each is None else each.to_dict(cells=False) for each in (self.privacy, self.together)
+        )
         return {
             **envelope("batch"),
             "records": self.records,
             "outside": self.outside,
             "too_small": self.too_small,
             "suppressed": self.suppressed,
-            "privacy": self.privacy.to_dict(cells=False),
+            "held_before": self.held_before,
+            "held": self.held,
+            "published_as_one": self.published_as_one,
+            "privacy": privacy,
+            "together": both,
         }
 
 
-def apply_recoding(
+def waiting_file(outputs: Outputs, path: str | os.PathLike[str]) -> Target:
+    """Take note of a private file for rows that wait.
+
+    Raises
+    ------
+    TableError
+        When it is no Parquet file, which alone keeps the types of all columns, or cannot be written.
+    """
+    from incrowd.io.files import is_parquet
+
+    target = outputs.add(path, private=True, parents=True)
+    if not is_parquet(target.asked):
+        raise TableError(f"{target}: rows that wait are kept in Parquet, with their types; name it .parquet")
+    return target
+
+
+def apply_recoding(  # noqa: PLR0913
     recoding: Recoding | str | os.PathLike[str],
     table: Any,
     policy: Policy,
@@ -160,6 +277,9 @@ def apply_recoding(
     previous_release: Any = None,
     previous_table: Any = None,
     previous_row_map: Any = None,
+    published_as_one: bool = False,
+    held: Any = None,
+    hold: bool = False,
     csv_format: CsvFormat | None = None,
     force: bool = False,
 ) -> AppliedBatch:
@@ -175,7 +295,7 @@ def apply_recoding(
     itself.
 
     Rows that no cell covers are suppressed. Then every row of a class that fails the policy's models is
-    suppressed, until all classes satisfy them.
+    suppressed or held, until all classes satisfy them. The released rows have to satisfy the models alone.
 
     Parameters
     ----------
@@ -186,15 +306,25 @@ def apply_recoding(
     policy
         The roles of the columns and the models; its algorithm is not looked at.
     previous_release
-        The earlier release, if both will be published. The classes of both are then checked together, and
-        only new rows are suppressed.
+        The earlier release, if both will be published. The models then have to hold for the new rows alone
+        and for both together. Only new rows are suppressed.
     previous_table, previous_row_map
         The raw table of the earlier release and its row map, as `Release.row_map` gives it or the file in
         ``internal/``. They say whose its rows are. Where columns name a person, people are counted over both.
+    published_as_one
+        Whether the new rows and the earlier release are merged before anybody sees them. The models then have
+        to hold for both together, and not for the new rows alone.
+    held
+        Raw rows that an earlier batch held: a frame or a file. They come after the new rows.
+    hold
+        Whether the rows of classes that fail wait for the next batch, and are not suppressed. They are left
+        out of the released rows; see `AppliedBatch.waiting`. Rows that no cell covers never wait, unless all
+        rows do.
     csv_format
         How a CSV is written, where it is not plain.
     force
-        Whether an order that tells a quasi-identifier is kept all the same, if the policy keeps the order.
+        Whether an order that tells a quasi-identifier, or which rows were held, is kept all the same, if the
+        policy keeps the order.
 
     Raises
     ------
@@ -205,100 +335,116 @@ def apply_recoding(
         When the models fail even if all new rows are suppressed, or when more rows would have to be
         suppressed than the policy allows.
     """
-    named_files = (recoding, table, previous_release, previous_table, previous_row_map)
+    from incrowd.engines import loaded
+
+    named_files = (recoding, table, held, previous_release, previous_table, previous_row_map)
     given = tuple(each for each in named_files if isinstance(each, str | os.PathLike))
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
     policy = with_histories(policy, searching=False)
-    earlier = Earlier.named(previous_release, previous_table, previous_row_map, policy)
-    batch = counted_batch(table, recoding, policy, csv_format)
-    refuse_unlinked(policy.schema, several=batch.frequency.people is not None or bool(earlier.parts))
-    if policy.keep_order:
-        telling_columns(batch.engine, batch.leaving, batch.frequency, force=force)
-    both = earlier.people_with(batch, policy, recoding)
-    fate = fate_of(batch, earlier, policy, both)
-    carried = Carried.build(recoding.domains, batch.frequency, batch.labels, fate.kept)
-    check_cells(carried, policy.schema.null_values)
-    released = batch.released(carried)
-    made_from: tuple[FrequencyTable, Recoding] | None = None
-    if both is not None:
-        made_from = _both([(batch.shown, fate.kept, batch.frequency), *earlier.parts], policy.schema, both)
-    elif _is_carried(policy.schema) and not earlier.parts:
-        made_from = batch.frequency, carried
-    judged = _judged(released, previous_release, policy, made_from)
-    if not policy.keep_order:
-        released = batch.engine.reordered(released, RandomOrder())
-    rows = batch.frequency.row_keys
-    table = with_types(batch.engine, released, styled(policy), batch.frequency, carried, recoding)
-    return AppliedBatch(
-        table=table,
+    earlier = Earlier.named(
+        previous_release, previous_table, previous_row_map, policy, as_one=published_as_one
+    )
+    table, held_before = loaded(table, csv_format), 0
+    if held is not None:
+        table, held_before = with_held(table, loaded(held))
+    if held_before and policy.keep_order and not force:
+        raise ParameterError(
+            "rows that were held come after the new ones, so an order that is kept tells which they are; "
+            "leave keep_order out of the policy, or keep the order all the same with "
+            + setting("force=True", "--force")
+        )
+    decided = _decided(table, recoding, policy, earlier, hold=hold)
+    batch, fate = decided.batch, decided.fate
+    applied = AppliedBatch(
+        table=None,
         policy=policy,
-        records=batch.frequency.rows,
-        outside=fate.outside,
-        too_small=fate.too_small,
-        suppressed=fate.suppressed,
-        privacy=judged,
+        records=decided.held,
+        held=decided.held,
+        held_before=held_before,
+        waiting=decided.waiting,
+        published_as_one=published_as_one,
         previous_release=previous_release,
         csv_format=csv_format,
         sources=(*given, *batch.engine.sources),
-        _reason_of_row=None if rows is None else fate.reasons()[rows],
-        _made_from=made_from,
-        _texts=None if table is released else released,
+        _reason_of_row=decided.reasons,
+    )
+    if decided.everything:
+        return applied
+    check_share(fate, batch.frequency.rows, policy)
+    if policy.keep_order:
+        telling_columns(batch.engine, batch.leaving, batch.frequency, force=force)
+    carried = Carried.build(recoding.domains, batch.frequency, batch.labels, fate.kept)
+    check_cells(carried, policy.schema.null_values)
+    released = batch.released(carried)
+    judging = Judging.of(batch, carried, policy, earlier, decided.both)
+    measured = judging.judged(released)
+    if not policy.keep_order:
+        released = batch.engine.reordered(released, RandomOrder())
+    typed = with_types(batch.engine, released, styled(policy), batch.frequency, carried, recoding)
+    return replace(
+        applied,
+        table=typed,
+        records=batch.frequency.rows + decided.held,
+        outside=fate.outside,
+        too_small=fate.too_small,
+        suppressed=fate.suppressed,
+        privacy=measured[0],
+        together=measured[-1] if earlier.parts else None,
+        _judging=judging,
+        _texts=None if typed is released else released,
     )
 
 
-def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
-    """Count the people of a batch and of what was released before, whose cells stay as they are."""
-    from incrowd.engines.surveyed import of_rows
+class _Decided(NamedTuple):
+    """What becomes of the rows of a batch.
 
-    counted, keys = together(parts, schema, known.people_of_each)
-    if is_surveyed(schema):
-        rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
-        counted = of_rows(rows, schema, known.weights, known.homes, known.people)
-    labels: Labels = [
-        [domain.values[code] for code in codes.tolist()]
-        for domain, codes in zip(counted.domains, counted.codes, strict=True)
-    ]
-    every = np.ones(counted.keys, np.bool_)
-    return counted, Carried.build(counted.domains, counted, labels, every)
+    Attributes
+    ----------
+    batch, fate, both
+        The rows that do not wait, what becomes of their keys, and their people.
+    waiting, held
+        The raw rows that wait, and how many these are; None where no rows are to be held.
+    reasons
+        int8[rows]: the place of each row in `REASONS`; None where rows are not in memory.
+    everything
+        Whether all rows wait. The batch is then of rows that wait, too.
+    """
 
-
-def _judged(
-    released: Any,
-    previous_release: Any,
-    policy: Policy,
-    made_from: tuple[FrequencyTable, Recoding] | None,
-) -> Assessment:
-    """Measure what was made, with the earlier release where one was named, and refuse what does not hold."""
-    from incrowd.engines import loaded
-    from incrowd.jobs.assess import assess_classes
-    from incrowd.jobs.checks import judge
-    from incrowd.table.classes import EquivalenceClasses
-
-    tables = [released] if previous_release is None else [loaded(previous_release), released]
-    counted, _ = together(
-        [counted_release(table, policy) for table in tables], policy.schema.without_perturbed()
-    )
-    if made_from is not None:
-        counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
-    classes = EquivalenceClasses.of_keys(counted)
-    assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
-    judge(assessment, replace(policy, max_suppression=1.0))
-    return assessment if made_from is not None else replace(assessment, notes=_unmeasured(policy.schema))
+    batch: Batch
+    fate: Fate
+    both: Both | None
+    waiting: Any
+    held: int
+    reasons: NDArray[np.int8] | None
+    everything: bool
 
 
-def _unmeasured(schema: Schema) -> tuple[str, ...]:
-    """Say what is not measured beside an earlier release of whose raw table nothing is known."""
-    names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
-    if not names:
-        return ()
-    return (
-        f"Nothing is measured by column {named(names)}: an earlier release does not say what its rows have "
-        f"there. Name its raw table ({setting('previous_table=', '--previous-table')}) and its row map "
-        f"({setting('previous_row_map=', '--previous-row-map')}).",
-    )
+def _decided(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *, hold: bool) -> _Decided:
+    """Decide which rows leave, and which wait for the next batch.
 
-
-def _is_carried(schema: Schema) -> bool:
-    """Say whether what is measured of a batch needs more of its rows than what was released."""
-    return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)
+    What is left once some wait is counted anew as if they had never come: a table without them may have
+    another distribution, and a random treatment may not mix their values with those that leave.
+    """
+    left, rows = None, table
+    if hold:
+        left = np.arange(len(rows_in_memory(table, "hold=True", "--hold").native))
+    while True:
+        batch = counted_batch(rows, recoding, policy)
+        frequency = batch.frequency
+        refuse_unlinked(policy.schema, several=frequency.people is not None or bool(earlier.parts))
+        both = earlier.people_with(batch, policy, recoding)
+        fate = fate_of(batch, earlier, policy, both)
+        of_row = None if frequency.row_keys is None else fate.reasons()[frequency.row_keys]
+        if left is None or of_row is None:
+            return _Decided(batch, fate, both, None, 0, of_row, everything=False)
+        everything = bool(fate.small.any()) and not fate.kept.any()
+        if everything or not fate.small.any():
+            break
+        left = left[of_row != REASONS.index("too small")]
+        rows = rows_at(table, left)
+    reasons = np.full(len(table), _WAITING, np.int8)
+    if not everything:
+        reasons[left] = of_row
+    waits = np.flatnonzero(reasons == _WAITING)
+    return _Decided(batch, fate, both, rows_at(table, waits), len(waits), reasons, everything)

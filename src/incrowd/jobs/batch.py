@@ -21,7 +21,6 @@ from incrowd.table.union import Part, Shown, together
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
-    from incrowd.io.files import CsvFormat
     from incrowd.jobs.policy import Policy
 
 __all__ = [
@@ -29,14 +28,15 @@ __all__ = [
     "Batch",
     "Earlier",
     "Fate",
+    "check_share",
     "counted_batch",
     "counted_release",
     "fate_of",
     "is_surveyed",
 ]
 
-REASONS = ("", "outside", "too small", "suppressed")
-"""Why a row of a batch is suppressed; the first is of rows that are not."""
+REASONS = ("", "outside", "too small", "suppressed", "waiting")
+"""Why a row of a batch is suppressed or waits; the first is of rows that keep their cells."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Batch:
         return self.treating.rows(self.engine).apply(schema, self.frequency, carried)
 
 
-def counted_batch(table: Any, recoding: Recoding, policy: Policy, csv_format: CsvFormat | None) -> Batch:
-    """Open, treat and count new rows, and find the cells of their keys."""
-    from incrowd.engines import engine_for, loaded
+def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
+    """Treat and count new rows, and find the cells of their keys."""
+    from incrowd.engines import engine_for
 
-    came = engine_for(table := loaded(table, csv_format))
+    came = engine_for(table)
     schema = policy.schema
     (leaving := schema.after_treatment()).released(came.columns)
     _refuse_unfit(recoding, policy)
@@ -118,18 +118,38 @@ class Earlier:
         The counted release; none where there is no earlier one.
     table, row_map
         Its raw table and row map, which say whose its rows are.
+    as_one
+        Whether it and the batch are merged before anybody sees them.
     """
 
     parts: tuple[Part, ...] = ()
     table: Any = None
     row_map: Any = None
+    as_one: bool = False
+
+    @property
+    def beside(self) -> list[tuple[Part, ...]]:
+        """What stands beside the batch whenever it is judged: nothing, the earlier release, or both in turn.
+
+        Which file a row is in is known. So a file has to satisfy the models alone, unless it never leaves
+        without the other.
+        """
+        if not self.parts:
+            return [()]
+        return [self.parts] if self.as_one else [(), self.parts]
 
     @classmethod
-    def named(cls, release: Any, table: Any, row_map: Any, policy: Policy) -> Earlier:
+    def named(cls, release: Any, table: Any, row_map: Any, policy: Policy, *, as_one: bool) -> Earlier:
         """Count the release that was named; refuse what tells of one that was not."""
         from incrowd.engines import loaded
 
         if release is None:
+            if as_one:
+                raise ParameterError(
+                    f"{setting('published_as_one=True', '--published-as-one')} says that the batch is merged "
+                    "with an earlier release before anybody sees them; name that release "
+                    f"({setting('previous_release=', '--previous-release')})"
+                )
             if table is not None or row_map is not None:
                 raise ParameterError(
                     "an earlier raw table and its row map tell of an earlier release; name it "
@@ -137,7 +157,7 @@ class Earlier:
                 )
             return cls()
         refuse_perturbed(policy.schema, "apply with an earlier release")
-        return cls((counted_release(loaded(release), policy),), table, row_map)
+        return cls((counted_release(loaded(release), policy),), table, row_map, as_one)
 
     def people_with(self, batch: Batch, policy: Policy, recoding: Recoding) -> Both | None:
         """Return who has rows in the batch and in the earlier release, where the schema says whose."""
@@ -199,14 +219,12 @@ class Fate:
 
 
 def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -> Fate:
-    """Decide which keys are suppressed; refuse when these are more than the policy allows."""
+    """Decide which keys may keep their cells, and why others may not."""
     starred = _all_starred(batch.labels)
     people = None if both is None else both.people_of_each
     candidates = (batch.shown, batch.covered & ~starred, batch.frequency)
-    small = _failing(candidates, earlier.parts, policy, people)
-    fate = Fate(batch.frequency.weights, batch.covered, starred, small, batch.frequency.suppressed)
-    _check_share(fate, batch.frequency.rows, policy)
-    return fate
+    small = _failing(candidates, earlier, policy, people)
+    return Fate(batch.frequency.weights, batch.covered, starred, small, batch.frequency.suppressed)
 
 
 def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
@@ -228,24 +246,27 @@ def is_surveyed(schema: Schema) -> bool:
 
 
 def _failing(
-    batch: Part,
-    before: Sequence[Part],
-    policy: Policy,
-    people: Sequence[NDArray[np.int32]] | None = None,
+    batch: Part, earlier: Earlier, policy: Policy, people: Sequence[NDArray[np.int32]] | None
 ) -> NDArray[np.bool_]:
-    """Say which keys of a batch have to go, until every class of it and of what was released before holds."""
+    """Say which keys of a batch have to go, until each class holds whatever the batch is judged beside."""
     from incrowd.algorithms.base import all_hold
     from incrowd.table.classes import EquivalenceClasses
 
     shown, kept, frequency = batch
     small = np.zeros(len(kept), np.bool_)
-    while True:
-        counted, keys = together([(shown, kept & ~small, frequency), *before], policy.schema, people)
+
+    def failing(beside: tuple[Part, ...]) -> NDArray[np.bool_]:
+        parts = [(shown, kept & ~small, frequency), *beside]
+        counted, keys = together(parts, policy.schema, people if beside else None)
         good = np.append(all_hold(policy.models, EquivalenceClasses.of_keys(counted)), True)
-        failing = ~good[keys[0]] & kept & ~small
-        if not failing.any():
+        return np.asarray(~good[keys[0]] & kept & ~small)
+
+    while True:
+        # What fails alone goes first: it is not to change what is left beside the earlier release.
+        found = next((gone for gone in map(failing, earlier.beside) if gone.any()), None)
+        if found is None:
             return small
-        small |= failing
+        small |= found
 
 
 def _all_starred(labels: Labels) -> NDArray[np.bool_]:
@@ -254,23 +275,23 @@ def _all_starred(labels: Labels) -> NDArray[np.bool_]:
     return np.asarray(np.logical_and.reduce(starred))
 
 
-def _check_share(fate: Fate, rows: int, policy: Policy) -> None:
-    if fate.suppressed / rows > policy.max_suppression:
-        raise InfeasibleError(
-            f"apply: {fate.suppressed} of {rows} rows would be suppressed ({fate.outside} are covered by no "
-            f"cell, {fate.too_small} in classes that fail), where {policy.max_suppression:.2%} may be; raise "
-            f"{setting('max_suppression', '--max-suppression')}, {_together()}"
-        )
-    if fate.suppressed == rows:
-        raise InfeasibleError(
-            f"apply: every row would be suppressed ({fate.outside} are covered by no cell, "
-            f"{fate.too_small} in classes that fail); {_together()}"
-        )
+def check_share(fate: Fate, rows: int, policy: Policy) -> None:
+    """Refuse a batch of which more rows would be suppressed than the policy allows, or all.
 
-
-def _together() -> str:
-    earlier = setting("previous_release", "--previous-release")
-    return f"name the earlier release ({earlier}), or anonymize both together"
+    Raises
+    ------
+    InfeasibleError
+    """
+    if fate.suppressed / rows <= policy.max_suppression and fate.suppressed < rows:
+        return
+    some = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
+    wait = f"let rows of classes that fail wait ({setting('hold=True', '--hold')}), " if fate.too_small else ""
+    most = setting("max_suppression", "--max-suppression")
+    raised = "" if fate.suppressed == rows else f"raise {most} (now {policy.max_suppression:.2%}), "
+    raise InfeasibleError(
+        f"apply: {some} would be suppressed ({fate.outside} are covered by no cell, {fate.too_small} in "
+        f"classes that fail); {wait}{raised}or anonymize both tables together"
+    )
 
 
 def counted_release(table: Any, policy: Policy) -> Part:

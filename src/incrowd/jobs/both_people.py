@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["Both", "people_of_both"]
+__all__ = ["Both", "kind_of_type", "people_of_both"]
 
 _OTHER = (
     "the earlier raw table in the order of its row map does not have the sensitive values of the earlier "
@@ -128,7 +128,7 @@ def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
     """Put the values of two tables in one column."""
     import polars as pl
 
-    if _kind(after) != _kind(before):
+    if kind_of_type(after.dtype) != kind_of_type(before.dtype):
         raise SchemaError(
             f"column {name!r} is of type {after.dtype} in the batch and of type {before.dtype} in the "
             "earlier raw table, so nobody can be told to be in both; give it one type"
@@ -162,10 +162,12 @@ def _elsewhere(whose: str) -> str:
     )
 
 
-def _kind(column: pl.Series) -> str:
+def kind_of_type(dtype: pl.DataType | None) -> str:
     """Say of which kind values are: numbers are compared as numbers, whatever their width."""
     import polars as pl
 
-    if column.dtype.is_numeric():
-        return "number"
-    return "nothing" if column.dtype == pl.Null else str(column.dtype)
+    if dtype is None or dtype == pl.Null:
+        return "nothing"
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return "String"
+    return "number" if dtype.is_numeric() else str(dtype)

@@ -30,9 +30,16 @@ def apply(
             "--previous-release",
             "--beside",
             metavar="RELEASE",
-            help="The earlier release; classes are those of both.",
+            help="The earlier release; the models have to hold for both together, too.",
         ),
     ] = None,
+    published_as_one: Annotated[
+        bool,
+        typer.Option(
+            "--published-as-one",
+            help="Judge the batch only with the earlier release: they are merged before anybody sees them.",
+        ),
+    ] = False,
     previous_table: Annotated[
         Path | None,
         typer.Option(
@@ -49,9 +56,21 @@ def apply(
             help="Which row of it each earlier released row is (internal/rows.parquet).",
         ),
     ] = None,
+    held: Annotated[
+        Path | None,
+        typer.Option("--held", metavar="FILE", help="Rows that an earlier batch held; they join this batch."),
+    ] = None,
+    hold: Annotated[
+        Path | None,
+        typer.Option(
+            "--hold",
+            metavar="PARQUET",
+            help="Rows of classes that fail wait in this private file, and are not suppressed.",
+        ),
+    ] = None,
     rows: Annotated[
         Path | None,
-        typer.Option("--rows", metavar="CSV", help="Also write which rows were suppressed and why."),
+        typer.Option("--rows", metavar="CSV", help="Also write which rows were suppressed or wait, and why."),
     ] = None,
     max_suppression: options.Suppression = None,
     escape_formulas: options.Escape = False,
@@ -60,22 +79,25 @@ def apply(
 ) -> None:
     """Recode the next batch of rows by an earlier recoding.
 
-    The batch is checked, and rows that do not fit are suppressed.
+    The models have to hold for the batch alone. Rows that do not fit are suppressed, or wait (--hold).
 
     Nothing is written when more rows than the policy allows would have to be suppressed.
+
+    Exit status 1: nothing is released. If every row waits, the file of waiting rows is written all the same.
     """
     from dataclasses import replace
 
     from incrowd.cli.tables import progress
     from incrowd.engines import loaded as loaded_table
     from incrowd.io.files import CsvFormat, escaping, write_file
-    from incrowd.jobs.apply import apply_recoding
+    from incrowd.jobs.apply import apply_recoding, waiting_file
     from incrowd.jobs.policy import Policy
 
-    earlier_files = (previous_release, previous_table, previous_row_map)
+    earlier_files = (held, previous_release, previous_table, previous_row_map)
     written = outputs.outputs_of(data, *earlier_files, policy=policy, recoding=recoding, force=force)
     released = outputs.released_file(written, output, data, stream=source.stream)
     numbers = outputs.added(written, rows)
+    waiting = None if hold is None else waiting_file(written, hold)
     loaded = Policy.read(policy)
     if max_suppression is not None:
         loaded = replace(loaded, max_suppression=max_suppression)
@@ -93,24 +115,35 @@ def apply(
             previous_release=earlier,
             previous_table=previous_table,
             previous_row_map=previous_row_map,
+            published_as_one=published_as_one,
+            held=held,
+            hold=hold is not None,
             csv_format=csv_format,
             force=force,
         )
         shown.stage("write")
         if numbers is not None:
             write_file(applied.rows(), numbers, CsvFormat())
-        applied.write(released, escape_formulas=escape_formulas)
+        if waiting is not None:
+            applied.write_waiting(waiting)
+        if applied.table is not None:
+            applied.write_release(released, escape_formulas=escape_formulas)
     if json:
         outputs.print_json(applied.to_dict())
     else:
-        _show(applied)
-        LOG.say(f"written: {output}, every model holds")
+        _show(applied, hold)
+        if applied.table is not None:
+            LOG.say(f"written: {output}, {applied.verdict}")
+    applied.refuse_nothing()
 
 
-def _show(applied: AppliedBatch) -> None:
+def _show(applied: AppliedBatch, hold: Path | None) -> None:
+    before = f" ({applied.held_before:,} of them held before)" if applied.held_before else ""
     LOG.say(
-        f"{applied.records:,} rows: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
+        f"{applied.records:,} rows{before}: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
         f"classes that fail, {applied.suppressed:,} suppressed in all"
     )
+    if hold is not None:
+        LOG.say(f"{applied.held:,} rows wait in {hold}; keep it private")
     for sentence in applied.sentences():
         LOG.say(sentence)

@@ -1,0 +1,137 @@
+"""How a batch of new rows is judged: alone, and with what was released before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incrowd.errors import InfeasibleError, named, setting
+from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
+from incrowd.jobs.both_people import Both
+from incrowd.jobs.carried import Carried, Labels
+from incrowd.recoding import Recoding
+from incrowd.recoding.people import carry_people, carry_sensitive
+from incrowd.table.frequency import FrequencyTable
+from incrowd.table.schema import Schema
+from incrowd.table.union import Part, key_of_rows, together
+
+if TYPE_CHECKING:
+    from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.policy import Policy
+
+__all__ = ["Judging"]
+
+MadeFrom = tuple[FrequencyTable, Recoding] | None
+"""Counts before recoding, and the recoding; None where nothing more is measured than was released."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a recoded batch is judged: once for each reading of it, alone or with what was released before.
+
+    Attributes
+    ----------
+    earlier
+        What stands beside the batch each time.
+    made_from
+        For each time the counts before and the recoding, if more is measured than was released.
+    """
+
+    policy: Policy
+    earlier: Earlier
+    made_from: tuple[MadeFrom, ...]
+
+    @classmethod
+    def of(
+        cls, batch: Batch, carried: Carried, policy: Policy, earlier: Earlier, both: Both | None
+    ) -> Judging:
+        """Keep what is known of the rows before they were recoded.
+
+        Parameters
+        ----------
+        both
+            The people of the batch and of the earlier release, where they are known.
+        """
+        schema = policy.schema
+
+        def made_from() -> Iterator[MadeFrom]:
+            for beside in earlier.beside:
+                if not beside:
+                    yield (batch.frequency, carried) if _is_carried(schema) else None
+                elif both is None:
+                    yield None
+                else:
+                    kept = ~carried.suppressed
+                    yield _both([(batch.shown, kept, batch.frequency), *beside], schema, both)
+
+        return cls(policy, earlier, tuple(made_from()))
+
+    def judged(self, released: Any) -> list[Assessment]:
+        """Measure a recoded batch as often as it is judged, and refuse what does not hold.
+
+        Raises
+        ------
+        InfeasibleError
+        """
+        batch = counted_release(released, self.policy)
+        return [
+            self._once(batch, beside, made_from)
+            for beside, made_from in zip(self.earlier.beside, self.made_from, strict=True)
+        ]
+
+    def _once(self, batch: Part, beside: Sequence[Part], made_from: MadeFrom) -> Assessment:
+        from incrowd.jobs.assess import assess_classes
+        from incrowd.jobs.checks import judge
+        from incrowd.table.classes import EquivalenceClasses
+
+        policy = self.policy
+        counted, _ = together([*beside, batch], policy.schema.without_perturbed())
+        if made_from is not None:
+            counted = carry_people(carry_sensitive(counted, *made_from), *made_from)
+        classes = EquivalenceClasses.of_keys(counted)
+        assessment = assess_classes(classes, policy.models, policy.wildcards, linked=policy.schema.joined)
+        try:
+            judge(assessment, replace(policy, max_suppression=1.0))
+        except InfeasibleError as error:
+            if not beside:
+                raise
+            raise InfeasibleError(f"{error} (in the batch and the earlier release together)") from None
+        if made_from is not None or not beside:
+            return assessment
+        return replace(assessment, notes=_unmeasured(policy.schema))
+
+
+def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[FrequencyTable, Recoding]:
+    """Count the people of a batch and of what was released before, whose cells stay as they are."""
+    from incrowd.engines.surveyed import of_rows
+
+    counted, keys = together(parts, schema, known.people_of_each)
+    if is_surveyed(schema):
+        rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
+        counted = of_rows(rows, schema, known.weights, known.homes, known.people)
+    labels: Labels = [
+        [domain.values[code] for code in codes.tolist()]
+        for domain, codes in zip(counted.domains, counted.codes, strict=True)
+    ]
+    every = np.ones(counted.keys, np.bool_)
+    return counted, Carried.build(counted.domains, counted, labels, every)
+
+
+def _unmeasured(schema: Schema) -> tuple[str, ...]:
+    """Say what is not measured beside an earlier release of whose raw table nothing is known."""
+    names = [*schema.household, *(() if schema.weights is None else (schema.weights,))]
+    if not names:
+        return ()
+    return (
+        f"Nothing is measured by column {named(names)}: an earlier release does not say what its rows have "
+        f"there. Name its raw table ({setting('previous_table=', '--previous-table')}) and its row map "
+        f"({setting('previous_row_map=', '--previous-row-map')}).",
+    )
+
+
+def _is_carried(schema: Schema) -> bool:
+    """Say whether what is measured of a batch needs more of its rows than what was released."""
+    return bool(schema.person) or is_surveyed(schema) or any(each.perturbed for each in schema.sensitive)
