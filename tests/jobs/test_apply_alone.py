@@ -16,7 +16,9 @@ from examples import examples
 AGES = ic.Hierarchy.intervals(5)
 SCHEMA = ic.Schema(quasi={"age": AGES}, sensitive=["ill"], unlisted="keep")
 POLICY = ic.Policy(SCHEMA, (ic.KAnonymity(5), ic.LDiversity(2)), ic.Optimal(), 1.0)
-JANUARY = pl.DataFrame({"age": [age for age in range(20, 25) for _ in range(10)], "ill": [*"abcd", *"abcdab"] * 5})
+JANUARY = pl.DataFrame(
+    {"age": [age for age in range(20, 25) for _ in range(10)], "ill": [*"abcd", *"abcdab"] * 5}
+)
 FEBRUARY = pl.DataFrame({"age": [22], "ill": ["e"]})
 
 

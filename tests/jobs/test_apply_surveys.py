@@ -75,7 +75,10 @@ def test_a_household_in_both_tables_is_one(households):
     alone = household_figures(*homes_of(applied))
     assert applied.privacy.risk["household"] == pytest.approx(alone, rel=1e-9)
     assert expected["max"] != alone["max"] or expected["mean"] != alone["mean"]
-    assert [text[:9] for text in applied.sentences() if "A household is found" in text] == ["Whoever f", "With the "]
+    assert [text[:9] for text in applied.sentences() if "A household is found" in text] == [
+        "Whoever f",
+        "With the ",
+    ]
     # Nobody knows of the earlier rows without their raw table. That is said, not passed over.
     applied = ic.apply_recoding(*given, previous_release=households.table)
     assert "household" not in applied.together.risk

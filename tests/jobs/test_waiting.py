@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_apply_alone import JANUARY, POLICY, SCHEMA, holds
 
 import incrowd as ic
 from examples import examples
-from test_apply_alone import JANUARY, POLICY, SCHEMA, holds
 
 LAST = 10**6
 
@@ -147,7 +147,9 @@ def test_types_that_fit_and_those_that_do_not(release):
         ic.apply_recoding(*given, held=batch.drop("row"))
     with pytest.raises(ic.SchemaError, match=r"the batch has no column 'more'"):
         ic.apply_recoding(*given, held=batch.with_columns(more=1))
-    with pytest.raises(ic.SchemaError, match="column 'age' has values of type number in the batch and of type String"):
+    with pytest.raises(
+        ic.SchemaError, match="column 'age' has values of type number in the batch and of type String"
+    ):
         ic.apply_recoding(*given, held=batch.cast({"age": pl.String}))
     with pytest.raises(ic.ParameterError, match="rows have to be in memory; give a frame or one file"):
         ic.apply_recoding(*given, held=batch.lazy())
@@ -230,5 +232,5 @@ def test_no_row_is_lost_and_none_leaves_twice(release, batches, beside):
             assert applied.suppressed == (applied.table["age"] == "*").sum() == applied.outside
         held = applied.waiting
     waits = [] if held is None else held["row"].to_list()
-    assert sorted([*left.elements(), *waits]) == sorted(set(range(count)) & set([*left, *waits]))
+    assert sorted([*left.elements(), *waits]) == sorted(set(range(count)) & {*left, *waits})
     assert len(left) + len(waits) == sum(left.values()) + len(waits) == count

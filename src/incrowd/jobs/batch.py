@@ -285,7 +285,9 @@ def check_share(fate: Fate, rows: int, policy: Policy) -> None:
     if fate.suppressed / rows <= policy.max_suppression and fate.suppressed < rows:
         return
     some = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
-    wait = f"let rows of classes that fail wait ({setting('hold=True', '--hold')}), " if fate.too_small else ""
+    wait = (
+        f"let rows of classes that fail wait ({setting('hold=True', '--hold')}), " if fate.too_small else ""
+    )
     most = setting("max_suppression", "--max-suppression")
     raised = "" if fate.suppressed == rows else f"raise {most} (now {policy.max_suppression:.2%}), "
     raise InfeasibleError(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import ParameterError, TableError, setting
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.classes import count_records, fetch_row, group, smallest_class
-from incrowd.verification.conformity import remark, remark_truth
+from incrowd.verification.conformity import Remarks, remark, remark_truth
 from incrowd.verification.databases import is_address
 from incrowd.verification.emitting import checks_as_sql
 from incrowd.verification.loading import Sources, Tables, load_tables, write_plainly
@@ -55,8 +56,10 @@ def verify(  # noqa: PLR0913
     names: Sequence[str] = (),
     escaped: bool = False,
     sheet: str | None = None,
+    previous_release: str | PathLike[str] | None = None,
+    published_as_one: bool = False,
 ) -> Verification:
-    """Check a release against its policy, and its raw table where that is given.
+    """Check a release against its policy, and its raw table or an earlier release where these are given.
 
     Parameters
     ----------
@@ -89,6 +92,11 @@ def verify(  # noqa: PLR0913
         Whether the release is a CSV with ``'`` in front of texts that a spreadsheet would run as formulas.
     sheet
         The sheet that is read of Excel workbooks, where one has several.
+    previous_release
+        The file of an earlier release by the same policy. Each of the two is checked alone, and the limits on
+        both as one table, too. Of the raw table of the earlier release nothing is checked.
+    published_as_one
+        Whether both are merged before anybody sees them. Limits are then checked only on both as one table.
 
     Returns
     -------
@@ -121,6 +129,11 @@ def verify(  # noqa: PLR0913
             f"a row map ({setting('row_map', '--row-map')}) is for the raw table; name that, too "
             f"({setting('against', '--against')})"
         )
+    if published_as_one and previous_release is None:
+        raise ParameterError(
+            f"{setting('published_as_one=True', '--published-as-one')} is about two releases; name the "
+            f"earlier one ({setting('previous_release=', '--previous-release')})"
+        )
     sources = Sources(
         _named(path),
         table,
@@ -133,10 +146,26 @@ def verify(  # noqa: PLR0913
         CsvFormat(delimiter, encoding, sheet=sheet),
     )
     policy = read_policy(Path(_named(policy_path, only_file=True)))
+    if previous_release is None:
+        return _verified(policy, sources)
+    earlier = _named(previous_release, only_file=True)
+    alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
+    pair = replace(sources.alone(sources.released), released_table=table, beside=earlier)
+    return replace(
+        _verified(alone, sources),
+        earlier=_verified(alone, sources.alone(earlier)),
+        together=_verified(policy, pair),
+        published_as_one=published_as_one,
+    )
+
+
+def _verified(policy: Policy, sources: Sources) -> Verification:
+    """Load the tables of a check, and check them."""
     with PrivateFolder() as scratch, reworded(Path(title_of(sources.released))):
-        con = connect(scratch, in_order=against is not None)
+        con = connect(scratch, in_order=sources.raw is not None)
         try:
-            return _checked(con, policy, load_tables(con, policy, sources, scratch))
+            tables = load_tables(con, policy, sources, scratch)
+            return _checked(con, policy, tables, only_limits=sources.beside is not None)
         finally:
             con.close()
 
@@ -154,7 +183,9 @@ def _named(path: str | PathLike[str], *, only_file: bool = False) -> str:
     return named
 
 
-def _checked(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables) -> Verification:
+def _checked(
+    con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables, *, only_limits: bool
+) -> Verification:
     """Check the tables that were loaded."""
     released, quasi = tables.released, policy.named("quasi")
     persons = find_persons(con, released, tables.raw, policy, placed=tables.placed)
@@ -171,14 +202,16 @@ def _checked(con: duckdb.DuckDBPyConnection, policy: Policy, tables: Tables) -> 
     unweighed = find_weights(con, released, tables.raw, policy, persons, placed=tables.placed)
     measuring = Measuring(con, len(quasi), classes, attributes, people, persons, unweighed, policy.wildcards)
     findings = _findings(measuring, policy)
-    remarks = remark(con, policy, tables, persons, counted)
+    remarks = Remarks() if only_limits else remark(con, policy, tables, persons, counted)
     if unweighed and tables.population is None and "k-map" in policy.models:
         remarks.unchecked.append(
             f"how many people the classes stand for by their sampling weights, an estimate: {unweighed}"
         )
     if persons is not None and persons.unknown:
-        remarks.unchecked.append(f"how many people the classes have: {persons.unknown}")
-    remark_truth(con, policy, tables, remarks)
+        why = "nothing tells who is in both releases" if only_limits else persons.unknown
+        remarks.unchecked.append(f"how many people the classes have: {why}")
+    if not only_limits:
+        remark_truth(con, policy, tables, remarks)
     return Verification(
         file=released.title,
         records=records,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.errors import SchemaError, named
 from incrowd.verification.against import as_released
-from incrowd.verification.classes import count_rows, group_of
+from incrowd.verification.classes import count_rows, group_of, written
 from incrowd.verification.persons import refuse_several_rows
 from incrowd.verification.policy import Column, Policy
 from incrowd.verification.second_names import refuse_second_names
@@ -41,6 +41,8 @@ class Sources:
         Whether texts of the release have ``'`` in front where a spreadsheet would run them.
     csv_format
         Of all tables.
+    beside
+        An earlier release, whose records are counted as those of the release.
     """
 
     released: str
@@ -52,6 +54,11 @@ class Sources:
     names: Sequence[str]
     escaped: bool
     csv_format: CsvFormat
+    beside: str | None = None
+
+    def alone(self, path: str) -> Sources:
+        """Return the sources of another release, of whose raw table nothing is known."""
+        return replace(self, released=path, released_table=None, raw=None, raw_table=None, row_map=None)
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,40 @@ def _released(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, 
         everything=sources.raw is not None,
     )  # fmt: skip
     _refuse_lacking(table, needed)
-    return table
+    if sources.beside is None:
+        return table
+    earlier = load(
+        con, "earlier", sources.beside, None, [*needed, *treated],
+        replace(sources.csv_format, escaped=sources.escaped), scratch, everything=False,
+    )  # fmt: skip
+    _refuse_lacking(earlier, needed)
+    common = [
+        name for name in dict.fromkeys([*needed, *treated]) if name in table.names and name in earlier.names
+    ]
+    return _together(con, table, earlier, common, policy.null_values)
+
+
+def _together(
+    con: duckdb.DuckDBPyConnection, one: Table, other: Table, columns: Sequence[str], nulls: Sequence[str]
+) -> Table:
+    """Put the records of two releases into one table; columns of two types become texts."""
+    types, cells = [], []
+    for number, name in enumerate(columns):
+        declared = [table.types[table.place(name)] for table in (one, other)]
+        alike = declared[0] == declared[1]
+        types.append(declared[0] if alike else "VARCHAR")
+        cells.append(
+            [
+                f"{f't.c{table.place(name)}' if alike else written(con, table, name, nulls)} AS c{number}"
+                for table in (one, other)
+            ]
+        )
+    queries = (
+        f"SELECT {', '.join(column)} FROM {table.name} AS t"
+        for column, table in zip(zip(*cells, strict=True), (one, other), strict=True)
+    )
+    con.execute(f"CREATE TABLE pair AS {' UNION ALL '.join(queries)}")
+    return Table("pair", f"{one.title} and {other.title}", tuple(columns), tuple(types), in_order=False)
 
 
 def _population(

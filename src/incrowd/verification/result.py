@@ -112,6 +112,10 @@ class Verification:
         The people, where the policy names columns that say whose row it is and they could be counted.
     wildcards
         What a ``*`` or a missing cell matched: ``value`` (itself), ``matches-any`` or ``conservative``.
+    earlier, together
+        The same of an earlier release, and the limits on both as one table; None where none was named.
+    published_as_one
+        Whether limits are checked only on both as one table.
     """
 
     file: str
@@ -126,6 +130,9 @@ class Verification:
     smallest: int = 0
     people: PeopleFound | None = None
     wildcards: str = "value"
+    earlier: Verification | None = None
+    together: Verification | None = None
+    published_as_one: bool = False
 
     @property
     def suppressed_share(self) -> float:
@@ -135,12 +142,19 @@ class Verification:
     @property
     def ok(self) -> bool:
         """Whether every model holds and nothing else is wrong. What is not known does not hold."""
-        return not self.problems and all(finding.holds for finding in self.findings)
+        own = not self.problems and all(finding.holds for finding in self.findings)
+        return own and all(each.ok for each in self._others)
 
     @property
     def is_open(self) -> bool:
         """Whether nothing is wrong so far, but it is not known whether every model holds."""
-        return not (self.ok or self.problems or any(finding.holds is False for finding in self.findings))
+        if self.problems or any(finding.holds is False for finding in self.findings):
+            return False
+        return not self.ok and all(each.ok or each.is_open for each in self._others)
+
+    @property
+    def _others(self) -> list[Verification]:
+        return [each for each in (self.earlier, self.together) if each is not None]
 
     def _repr_html_(self) -> str:
         told = "open" if self.is_open else "verified" if self.ok else "NOT verified"
@@ -154,7 +168,7 @@ class Verification:
             f"<p><b>{told}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
             "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
             f"<th></th></tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"
-            f"<ul>{''.join(lines)}</ul>"
+            f"<ul>{''.join(lines)}</ul>{''.join(each._repr_html_() for each in self._others)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,6 +189,9 @@ class Verification:
             "findings": [_plain(finding) for finding in self.findings],
             "problems": list(self.problems),
             "unchecked": list(self.unchecked),
+            **({} if self.earlier is None else {"earlier": self.earlier.to_dict()}),
+            **({} if self.together is None else {"together": self.together.to_dict()}),
+            **({"published_as_one": True} if self.published_as_one else {}),
         }
 
 

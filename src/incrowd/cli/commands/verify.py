@@ -60,6 +60,21 @@ def verify(
             help="Also write the checks as one script of SQL for DuckDB, for an auditor without incrowd.",
         ),
     ] = None,
+    previous_release: Annotated[
+        Path | None,
+        typer.Option(
+            "--previous-release",
+            metavar="RELEASE",
+            help="An earlier release: it is checked alone, too, and the limits on both together.",
+        ),
+    ] = None,
+    published_as_one: Annotated[
+        bool,
+        typer.Option(
+            "--published-as-one",
+            help="Check limits only on both together: they are merged before anybody sees them.",
+        ),
+    ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -76,6 +91,11 @@ def verify(
 
     script = None
     if emit_sql is not None:
+        if previous_release is not None:
+            raise ParameterError(
+                "--emit-sql: the script checks one release; write one for each file, or leave "
+                "--previous-release out"
+            )
         if names is not None or escape_formulas:
             raise ParameterError("--emit-sql: the script does not go with --names or --escape-formulas")
         written = outputs.outputs_of(released, population, against, row_map, policy=policy, force=force)
@@ -97,6 +117,8 @@ def verify(
         names=listed(names),
         escaped=escape_formulas,
         sheet=sheet,
+        previous_release=previous_release,
+        published_as_one=published_as_one,
     )
     if script is not None:
         _write_script(script, checks_as_sql(named(released), policy, **tables))
@@ -118,9 +140,22 @@ def _write_script(script: Target, text: str) -> None:
 
 
 def _show(result: Verification) -> None:
+    """Print what was found of each table, and at last whether the release is verified."""
     from incrowd.cli.tables import console
 
-    out, people = console(), result.people
+    out = console()
+    for each in (result, result.earlier, result.together):
+        if each is not None:
+            _show_table(out, each)
+    if result.is_open:
+        out.print("NOT verified: nothing is wrong so far, but not every limit could be checked")
+        return
+    one = ", if both are published as one table" if result.published_as_one else ""
+    out.print(f"verified: the policy is satisfied{one}" if result.ok else "NOT verified")
+
+
+def _show_table(out: Console, result: Verification) -> None:
+    people = result.people
     whose = "" if people is None else f" of {people.people:,} people"
     out.print(
         f"{result.file}: {result.records:,} records{whose} in {result.classes:,} classes, "
@@ -129,8 +164,14 @@ def _show(result: Verification) -> None:
     out.print(wildcard_sentence(result.wildcards))
     if people is not None:
         _show_people(out, result, people)
-    _show_findings(out, result)
-    _show_remarks(out, result)
+    if result.findings:
+        _show_findings(out, result)
+    for problem in result.problems:
+        out.print(f"problem: {problem}")
+    for note in result.notes:
+        out.print(f"note: {note}")
+    for what in result.unchecked:
+        out.print(f"not checked: {what}")
 
 
 def _show_findings(out: Console, result: Verification) -> None:
@@ -156,20 +197,6 @@ def _show_findings(out: Console, result: Verification) -> None:
             "not checked" if finding.holds is None else verdict(finding.holds),
         )
     out.print(table)
-
-
-def _show_remarks(out: Console, result: Verification) -> None:
-    """Print problems, notes and what was not checked, and at last whether the release is verified."""
-    for problem in result.problems:
-        out.print(f"problem: {problem}")
-    for note in result.notes:
-        out.print(f"note: {note}")
-    for what in result.unchecked:
-        out.print(f"not checked: {what}")
-    if result.is_open:
-        out.print("NOT verified: nothing is wrong so far, but not every limit could be checked")
-    else:
-        out.print("verified: the policy is satisfied" if result.ok else "NOT verified")
 
 
 def _part(finding: Finding, result: Verification) -> str:
