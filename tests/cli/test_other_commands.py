@@ -320,7 +320,9 @@ def test_apply_on_the_command_line(run, hospital_csv, tmp_path):
     refused = run(*asked)
     assert (refused.status, (tmp_path / "two.csv").exists()) == (1, False)
     assert "rows would be suppressed" in refused.err
-    shown = run(*asked, "--beside", str(tmp_path / "one.csv"), "--max-suppression", "0.2")
+    shown = run(
+        *asked, "--beside", str(tmp_path / "one.csv"), "--published-as-one", "--max-suppression", "0.2"
+    )
     assert shown.status == 0, shown.err
     assert "500 rows:" in shown.out
     both = pl.concat([pl.read_csv(tmp_path / name, infer_schema=False) for name in ("one.csv", "two.csv")])

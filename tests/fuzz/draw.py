@@ -100,6 +100,8 @@ ORDERED = (*IN_MEMORY, *STREAMS)
 LISTED = 1000
 """A limit of listed values that no case meets."""
 WILDCARDS = ("value", "matches-any", "conservative")
+BATCHES = ("alone", "beside", "as one", "some wait", "all wait", "held before")
+"""What becomes of batches."""
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -367,14 +369,28 @@ class Draw:
                 ]  # fmt: skip
 
     def batch(self, case: Case) -> None:
+        """Give every column cells of two batches of later rows, and say what they are judged beside."""
+        r = self.random
+        case["batches"] = {
+            "beside": (beside := r.random() < 0.6),
+            "as_one": beside and r.random() < 0.3,
+            "hold": r.random() < 0.5,
+        }
+        for what in ("batch", "later"):
+            self.later(case, what)
+
+    def later(self, case: Case, what: str) -> None:
         """Give every column cells of later rows: values of the table, and others of the same type."""
         r = self.random
-        rows = r.choice([1, 4, 12])
-        again = [r.randrange(len(case["columns"][0]["cells"])) for _ in range(rows)]
+        rows = r.choice([1, 4, 12, 30])
+        # Few of the rows, so that some come often enough to be a class alone.
+        known = len(case["columns"][0]["cells"])
+        often = r.sample(range(known), min(known, r.choice([1, 2, 4, 99])))
+        again = [r.choice(often) for _ in range(rows)]
         for column in case["columns"]:
             cells = column["cells"]
             if column.get("rid"):
-                column["batch"] = [f"b{number:03d}" for number in range(rows)]
+                column[what] = [f"{what[0]}{number:03d}" for number in range(rows)]
                 continue
             new = [
                 cell
@@ -384,7 +400,7 @@ class Draw:
                 if cell is None or (cell not in ("inf", "-inf") and "\0" not in cell)
             ]
             fresh = column["role"] == "quasi" and r.random() < 0.5
-            column["batch"] = [r.choice(new) if fresh and r.random() < 0.5 else cells[row] for row in again]
+            column[what] = [r.choice(new) if fresh and r.random() < 0.5 else cells[row] for row in again]
 
     # --- policies
 

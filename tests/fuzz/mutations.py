@@ -21,7 +21,9 @@ from fuzz.checks import run
 from fuzz.sources import Services
 from incrowd import engines, verification
 from incrowd.algorithms import ALGORITHMS
-from incrowd.jobs import apply, checks
+from incrowd.jobs import apply, carried, checks
+from incrowd.jobs.batch import Earlier
+from incrowd.jobs.judging import Judging
 from incrowd.privacy import MODELS, KAnonymity, KMAnonymity, LDiversity, TCloseness
 from incrowd.privacy.attacker import Attacker
 from incrowd.recoding import Recoding
@@ -87,7 +89,11 @@ def _deaf(wrapped: Wrap) -> Wrap:
 
 
 def _unjudged(wrapped: Wrap) -> Wrap:
-    return lambda released, previous, policy: wrapped(released, previous, replace(policy, models=()))
+    return lambda self, released: wrapped(replace(self, policy=replace(self.policy, models=())), released)
+
+
+def _only_together(wrapped: Wrap) -> Any:
+    return property(lambda self: [self.parts])
 
 
 def _reversed(wrapped: Wrap) -> Wrap:
@@ -120,8 +126,11 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "distances are halved": ((TCloseness, "_values", after(lambda values: values / 2)),),
     "later rows are not judged": (
         ("incrowd.algorithms.base", "all_hold", _deaf),
-        (apply, "_judged", _unjudged),
+        (Judging, "judged", _unjudged),
     ),
+    "later rows are judged only together with the earlier release": ((Earlier, "beside", _only_together),),
+    "rows that were held are lost": ((apply, "with_held", lambda f: lambda table, held: (table, 0)),),
+    "rows that wait leave, too": ((apply, "rows_at", lambda f: lambda table, places: table),),
     "lazy rows come out reversed": ((engines.ScanEngine, "apply", _reversed),),
     "labels are those of a level lower": (("incrowd.recoding.cells", "level_cells", _up),),
     "means are one too high": (("incrowd.recoding.labels", "_number_text", lambda f: lambda value, exponent: f(value + 1, exponent)),),
@@ -147,14 +156,16 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "losses are a tenth too high": ((Domain, "span", after(lambda lost: lost * 1.1)),),
     "numbers that are one double lose nothing": ((Domain, "positions", lambda f: property(lambda self: self.numbers)),),
     "new values take the cell of their neighbour": ((
-        apply, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
+        carried, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
     "verify counts one record more": (
         (verification, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
     ),
 }  # fmt: skip
 SLOW = (
-    "a recoding is loaded with ends swapped", "later rows are not judged", "lazy rows come out reversed", "new values take the cell of their neighbour",
+    "a recoding is loaded with ends swapped", "later rows are not judged",
+    "later rows are judged only together with the earlier release",
+    "rows that were held are lost", "rows that wait leave, too", "lazy rows come out reversed", "new values take the cell of their neighbour",
     "verify counts one record more",
 )  # fmt: skip
 """Mutations that only a second release, a file or a later batch shows."""

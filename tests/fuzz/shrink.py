@@ -8,7 +8,7 @@ from typing import Any
 
 from fuzz.draw import Case
 
-CELLS = ("cells", "people", "batch")
+CELLS = ("cells", "people", "batch", "later")
 
 
 def shrink(case: Case, fails: Callable[[Case], bool], seconds: float = 30.0) -> Case:
@@ -54,6 +54,9 @@ def _simpler(case: Case) -> Iterator[Case]:
             name == "others" and any(c["role"] == "other" for c in case["columns"])
         ):
             yield case | {name: value}
+    for name, value in case.get("batches", {}).items():
+        if value:
+            yield case | {"batches": case["batches"] | {name: False}}
     if "wildcards" in case:
         yield {name: value for name, value in case.items() if name != "wildcards"}
     for place, value in enumerate(case["null_values"]):

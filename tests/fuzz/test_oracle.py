@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from fuzz import checks, oracle, shrink
+from fuzz import checks, mutations, oracle, shrink
+from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks
 from fuzz.checks.made import read_release
 from fuzz.checks.released import types
@@ -391,3 +392,39 @@ def test_numbers_that_are_not_those_of_the_texts_are_found(tmp_path):
         )
         read, _ = read_release(asked, tampered.policy, tampered, place, services)
         assert [each.check for each in types(read, services, checks.Outcome("released"))] == expected
+
+
+def batches(**asked):
+    """A case with two batches: one of a single row, and one of four that are like it."""
+    rows = {"batch": (["b0"], [0]), "later": (["l0", "l1", "l2", "l3"], [0, 1, 0, 1])}
+    columns = [
+        column
+        | {
+            what: names if column.get("rid") else [column["cells"][row] for row in places]
+            for what, (names, places) in rows.items()
+        }
+        for column in case()["columns"]
+    ]
+    told = {"beside": False, "as_one": False, "hold": False} | asked
+    return {"columns": columns, "batches": told, "algorithm": {"name": "optimal"}, "max_suppression": 0.5}
+
+
+BATCHES = {
+    "a batch that is judged only together": (
+        "later rows are judged only together with the earlier release", {"beside": True}, "apply model k-anonymity",
+    ),
+    "held rows that are lost": ("rows that were held are lost", {"hold": True}, "apply rows"),
+    "waiting rows that leave": ("rows that wait leave, too", {"hold": True}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BATCHES)
+def test_a_wrong_batch_is_found(tmp_path, what):
+    name, asked, expected = BATCHES[what]
+    changes = batches(**asked)
+    assert found(tmp_path, applied, **changes) == []
+    with mutations.broken(name):
+        problems = found(tmp_path, applied, **changes)
+    assert expected in problems if expected else problems
+    one = batches(beside=True, as_one=True)
+    assert found(tmp_path, applied, **one) == []

@@ -137,7 +137,7 @@ def test_a_column_with_suppressed_records_stays_text():
     assert release.table.dtypes == [pl.Float64, pl.Float64]
     again = pl.DataFrame({"age": [20, 30, 99], "weight": [70, 80, 72]})
     parts = [
-        ic.apply_recoding(release.recoding, again, policy, previous_release=each)
+        ic.apply_recoding(release.recoding, again, policy, previous_release=each, published_as_one=True)
         for each in (release.table, release.texts)
     ]
     for batch in parts:
@@ -151,7 +151,12 @@ def test_a_batch_of_means_has_numbers_too(tmp_path):
     release = ic.anonymize(table, policy, force=True)
     for kind, dtype in ((pl.DataFrame, "Float64"), (pd.DataFrame, "float64")):
         batch = ic.apply_recoding(
-            release.recoding, kind({"age": [30, 20, 30]}), policy, previous_release=release.table, force=True
+            release.recoding,
+            kind({"age": [30, 20, 30]}),
+            policy,
+            previous_release=release.table,
+            published_as_one=True,
+            force=True,
         )
         assert str(batch.table["age"].dtype) == dtype
         assert listed(batch.table, "age") == [30, 20, 30]

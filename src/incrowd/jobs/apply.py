@@ -428,7 +428,7 @@ def _decided(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *
     """
     left, rows = None, table
     if hold:
-        left = np.arange(len(rows_in_memory(table, "hold=True", "--hold").native))
+        left = np.arange(len(rows_in_memory(table, setting("hold=True", "--hold")).native))
     while True:
         batch = counted_batch(rows, recoding, policy)
         frequency = batch.frequency

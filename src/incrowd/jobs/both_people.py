@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["Both", "kind_of_type", "people_of_both"]
+__all__ = ["Both", "kind_of_type", "one_below_other", "people_of_both"]
 
 _OTHER = (
     "the earlier raw table in the order of its row map does not have the sensitive values of the earlier "
@@ -126,15 +126,24 @@ def _roles(schema: Schema) -> list[tuple[Sequence[str], str]]:
 
 def _one_column(name: str, after: pl.Series, before: pl.Series) -> pl.Series:
     """Put the values of two tables in one column."""
-    import polars as pl
-
     if kind_of_type(after.dtype) != kind_of_type(before.dtype):
         raise SchemaError(
             f"column {name!r} is of type {after.dtype} in the batch and of type {before.dtype} in the "
             "earlier raw table, so nobody can be told to be in both; give it one type"
         )
-    frames = [pl.DataFrame({"": after}), pl.DataFrame({"": before})]
-    return pl.concat(frames, how="vertical_relaxed").to_series()
+    return one_below_other(after, before)
+
+
+def one_below_other(one: pl.Series, other: pl.Series) -> pl.Series:
+    """Put values of one kind in one column of a type that holds both; unlike categories as texts."""
+    import polars as pl
+
+    sides = [one, other]
+    if one.dtype != other.dtype:
+        held = (pl.Categorical, pl.Enum)
+        sides = [each.cast(pl.String) if isinstance(each.dtype, held) else each for each in sides]
+    # Names of users' columns may look like patterns.
+    return pl.concat([pl.DataFrame({"": each}) for each in sides], how="vertical_relaxed").to_series()
 
 
 def _columns(table: Any, names: Sequence[str], whose: str) -> list[pl.Series]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, SchemaError, named, setting
-from incrowd.jobs.both_people import kind_of_type
+from incrowd.jobs.both_people import kind_of_type, one_below_other
 
 if TYPE_CHECKING:
     from incrowd.engines import Engine
@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["rows_at", "rows_in_memory", "with_held"]
 
 
-def rows_in_memory(table: Any, argument: str, option: str) -> Engine:
+def rows_in_memory(table: Any, asked: str) -> Engine:
     """Return the engine of a table in memory; refuse any other, because its rows have no numbers.
+
+    Parameters
+    ----------
+    asked
+        The setting that needs single rows, as it was given.
 
     Raises
     ------
@@ -29,7 +34,7 @@ def rows_in_memory(table: Any, argument: str, option: str) -> Engine:
     engine = engine_for(table)
     if not isinstance(engine, MemoryEngine):
         raise ParameterError(
-            f"{setting(argument, option)} picks single rows, so all rows have to be in memory; give a frame "
+            f"{asked} picks single rows, so all rows have to be in memory; give a frame "
             "or one file: collect a lazy frame, fetch the rows of a database or of Spark"
             + setting("", ", leave --stream out")
         )
@@ -56,8 +61,7 @@ def with_held(table: Any, held: Any) -> tuple[Any, int]:
     """
     import narwhals as nw
 
-    batch = rows_in_memory(table, "held=", "--held")
-    rows = rows_in_memory(held, "held=", "--held")
+    batch, rows = (rows_in_memory(each, setting("held=", "--held")) for each in (table, held))
     for one, other, whose in ((batch, rows, "held rows have"), (rows, batch, "batch has")):
         lacking = [name for name in one.columns if name not in other.columns]
         if lacking:
@@ -90,12 +94,4 @@ def _below(here: Any, there: Any, columns: list[str]) -> Any:
         return pa.concat_tables([one, other.select(columns)], promote_options="permissive")
     import polars as pl
 
-    sides = []
-    for side in (one, other):
-        found = {name: side[name] for name in columns}
-        unlike = (name for name in columns if one[name].dtype != other[name].dtype)
-        for name in unlike:
-            if isinstance(found[name].dtype, pl.Categorical | pl.Enum):
-                found[name] = found[name].cast(pl.String)
-        sides.append(pl.DataFrame(found))
-    return pl.concat(sides, how="vertical_relaxed")
+    return pl.DataFrame({name: one_below_other(one[name], other[name]) for name in columns})

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import incrowd as ic
 from fuzz.checks.account import account, loss
-from fuzz.checks.again import applied, engines, policy_back, recoding_back, written
+from fuzz.checks.again import engines, policy_back, recoding_back, written
+from fuzz.checks.batches import applied
 from fuzz.checks.errors import leaks, needless
 from fuzz.checks.made import (
     Finding,

@@ -1,9 +1,8 @@
-"""Reading back, other engines, files, later rows."""
+"""Reading back, other engines, files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +10,20 @@ import numpy as np
 import polars as pl
 
 import incrowd as ic
-from fuzz import oracle
-from fuzz.checks.errors import leaks
 from fuzz.checks.made import (
     Finding,
     Made,
     Outcome,
     anonymized,
-    asked_of,
     in_rid_order,
-    is_summarized,
     people_of,
-    raw_columns,
     read_release,
     rid_of,
     skeleton,
-    whose,
 )
 from fuzz.checks.scripted import scripted
-from fuzz.draw import IN_MEMORY, Case, needs_population
-from fuzz.sources import Placed, Services, as_texts, csv_bytes, fetched, frame_of, held, read_csv
+from fuzz.draw import IN_MEMORY
+from fuzz.sources import Placed, Services, csv_bytes, fetched, read_csv
 from incrowd.engines import engine_for
 from incrowd.jobs.policy import Policy
 from incrowd.recoding import Recoding
@@ -231,65 +224,3 @@ def _beside(frame: pl.DataFrame, path: Path, delimiter: str, encoding: str) -> P
 
 def _sorted(rows: Sequence[Sequence[str | None]]) -> list[list[str]]:
     return sorted([repr(cell) for cell in row] for row in rows)
-
-
-def applied(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
-    """Later rows get true cells, in classes that hold."""
-    case = made.case
-    if case["source"] == "spark" or any(needs_population(model) for model in case["models"]):
-        return
-    order = _batch_order(case)
-    batch = {
-        column["name"]: column.get("batch") or [column["cells"][row] for row in order]
-        for column in case["columns"]
-    }
-    columns = [column | {"cells": batch[column["name"]]} for column in case["columns"]]
-    frame = frame_of(columns)
-    if all(dtype == pl.String for dtype in made.place.seen.dtypes):
-        frame = as_texts(frame)
-    elif case["source"] == "sqlite":
-        frame = held(frame)
-    policy = replace(made.policy, max_suppression=1.0, keep_order=True)
-    try:
-        applied = ic.apply_recoding(made.release.recoding, frame, policy, force=True)
-    except ic.InfeasibleError as error:
-        yield from leaks(case | {"columns": columns}, made.place, str(error))
-        return
-    except ic.IncrowdError as error:
-        outcome.skipped.append("apply: " + skeleton(str(error)))
-        yield from leaks(case | {"columns": columns}, made.place, str(error))
-        return
-    out = fetched(applied.texts, services.folder)
-    quasi, sensitive, before = raw_columns(case | {"columns": columns}, frame)
-    cells = {name: out.get_column(name).to_list() for name in quasi}
-    for name, column in quasi.items():
-        known = made.quasi[name]
-        if known.paths is not None:
-            column.paths, column.leaves = known.paths, known.leaves
-        if is_summarized(made, known) or known.kind != column.kind:
-            continue
-        for row, cell in enumerate(cells[name]):
-            if not before[row] and not oracle.covers(column, column.keys[row], cell):
-                yield Finding(
-                    "apply truth",
-                    f"{name!r} row {row}: {cell!r} for {column.keys[row]!r} ({column.style}, {made.kind})",
-                )
-                return
-            if cell is not None and "\0" in cell and "\0" not in "".join(filter(None, column.texts)):
-                yield Finding("apply nul", f"{name!r} row {row}: {cell!r}")
-                return
-    classes = oracle.group(list(cells.values()), sensitive, whose(case | {"columns": columns}, frame))
-    if classes.suppressed != applied.suppressed:
-        yield Finding("apply account", f"{applied.suppressed} suppressed and not {classes.suppressed}")
-    for name, settings, groups in asked_of(case, classes):
-        if settings.get("value") is not None or name == "p29":
-            continue
-        for problem in oracle.holds(name, settings, groups):
-            yield Finding(f"apply model {name}", problem)
-
-
-def _batch_order(case: Case) -> list[int]:
-    rows = len(case["columns"][0]["cells"])
-    return (
-        [row * 7 % rows for row in range(max(rows // 2, 1))] if rows % 7 else list(range(max(rows // 2, 1)))
-    )

@@ -16,13 +16,13 @@ def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
     said = repr(
         [case["null_values"], case["models"], case["algorithm"], case.get("attackers")]
         + [
-            {key: value for key, value in column.items() if key not in ("cells", "people", "batch")}
+            {key: value for key, value in column.items() if key not in ("cells", "people", "batch", "later")}
             for column in case["columns"]
         ]
     )
     bare = re.sub(r"'[^']*'", "", message) if "several columns" in message else message
     for column in case["columns"]:
-        for cell in {*column["cells"], *column.get("batch", ())}:
+        for cell in {*column["cells"], *column.get("batch", ()), *column.get("later", ())}:
             # A common word may stand in a message by itself.
             if (
                 cell is None
