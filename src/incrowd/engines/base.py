@@ -240,7 +240,7 @@ class Engine(ABC):
         self,
         path: str | os.PathLike[str],
         csv_format: CsvFormat | None,
-        check: Callable[[Any], None],
+        check: Callable[[Any], object],
         *,
         force: bool,
         sources: Sequence[object] | None = None,

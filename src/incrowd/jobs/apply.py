@@ -170,45 +170,31 @@ class AppliedBatch(InNotebooks):
             When what was written does not satisfy the policy. When every row waits; the waiting rows are
             written then.
         """
-        if hold is None and not self.held:
-            self.write_release(path, force=force, escape_formulas=escape_formulas)
-            return
-        from incrowd.io.targets import Outputs
-
-        if hold is None:
-            raise ParameterError(f"{self.held:,} rows wait, and would be lost; name a file for them (hold=)")
-        outputs = Outputs(self.sources, force=force)
-        target, waiting = outputs.add(path), waiting_file(outputs, hold)
-        with outputs:
-            self.write_waiting(waiting)
-            if self.table is not None:
-                self.write_release(target, escape_formulas=escape_formulas)
-        self.refuse_nothing()
-
-    def write_release(
-        self, path: str | os.PathLike[str], *, force: bool = False, escape_formulas: bool = False
-    ) -> None:
-        """Write the released rows alone, checked; see `write`."""
-        from incrowd.engines import engine_for
-        from incrowd.io.files import escaping
-
-        def check(reread: Any) -> None:
-            assert self._judging is not None
-            self._judging.judged(reread)
-
-        csv_format = escaping(self.csv_format, escape_formulas)
-        engine_for(self.texts).write_checked(path, csv_format, check, force=force, sources=self.sources)
-
-    def write_waiting(self, target: Target) -> None:
-        """Write the rows that wait; there may be none."""
         from incrowd.engines import engine_for
         from incrowd.io.files import CsvFormat as Format
-        from incrowd.io.targets import writing
+        from incrowd.io.files import escaping
+        from incrowd.io.targets import Outputs, Target, writing
 
-        if self.waiting is None:
-            raise ParameterError(f"no rows were held; hold them ({setting('hold=True', '--hold')})")
-        with writing(target) as place:
-            engine_for(self.waiting).write(place, target.asked, Format())
+        if (hold is None) != (self.waiting is None) and (hold is not None or self.held):
+            raise ParameterError(
+                f"{self.held:,} rows wait, and would be lost; name a file for them (hold=)"
+                if hold is None
+                else "no rows were held; hold them (hold=True of apply_recoding)"
+            )
+        if not (hold is None or isinstance(hold, Target)):
+            outputs = Outputs(self.sources, force=force)
+            path, hold = outputs.add(path), waiting_file(outputs, hold)
+            with outputs:
+                self.write(path, hold=hold, escape_formulas=escape_formulas)
+            self.refuse_nothing()
+            return
+        if isinstance(hold, Target):
+            with writing(hold) as place:
+                engine_for(self.waiting).write(place, hold.asked, Format())
+        if self.table is not None and self._judging is not None:
+            csv_format = escaping(self.csv_format, escape_formulas)
+            check, engine = self._judging.judged, engine_for(self.texts)
+            engine.write_checked(path, csv_format, check, force=force, sources=self.sources)
 
     def refuse_nothing(self) -> None:
         """Refuse a batch of which every row waits.

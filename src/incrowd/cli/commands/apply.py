@@ -124,10 +124,7 @@ def apply(
         shown.stage("write")
         if numbers is not None:
             write_file(applied.rows(), numbers, CsvFormat())
-        if waiting is not None:
-            applied.write_waiting(waiting)
-        if applied.table is not None:
-            applied.write_release(released, escape_formulas=escape_formulas)
+        applied.write(released, hold=waiting, escape_formulas=escape_formulas)
     if json:
         outputs.print_json(applied.to_dict())
     else:

@@ -234,7 +234,7 @@ class SparkEngine(FetchedEngine):
         self,
         path: str | os.PathLike[str],
         csv_format: CsvFormat | None,
-        check: Callable[[Any], None],
+        check: Callable[[Any], object],
         *,
         force: bool,
         sources: object = None,
