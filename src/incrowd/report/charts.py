@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from incrowd.errors import MissingExtraError, ParameterError
@@ -30,6 +31,21 @@ SHAPES = (
 )
 _MOST_TICKS = 10
 _FONT = "Liberation Sans"
+"""The font by which texts are measured; `vl_convert` brings it."""
+_FONTS = f"{_FONT}, Arial, Arimo, Helvetica, sans-serif"
+"""The fonts that a page asks for: the first four have the same widths, the last is the reader's own."""
+_LABEL_SIZE = 9
+_WIDEST = 0.62
+"""Average width of a character, in heights of the font, in the widest font that readers commonly have."""
+_LONGEST_LABEL = 180
+"""Width at which a label is cut, in pixels, as measured in `_FONT`."""
+_WIDER = 1.25
+"""How much wider a text may be in the reader's font."""
+_SIDES = ("left", "right", "top", "bottom")
+_WIDTH = 420
+"""Width of a picture of a report, in pixels, its texts included."""
+_FIGURES = {"minExtent": 34, "titlePadding": 6, "labelExpr": "datum.value == 0 ? '0' : datum.label"}
+"""Settings of an axis of figures: room for its labels in any font, and 0 in place of 0k."""
 
 
 class Measure(NamedTuple):
@@ -66,9 +82,9 @@ def _altair() -> Any:
 
 def _themed(chart: Any) -> Any:
     return (
-        chart.configure(font=_FONT, background="white")
+        chart.configure(font=_FONT, background="white", padding={**dict.fromkeys(_SIDES, 5), "right": 16})
         .configure_axis(
-            labelFontSize=9, titleFontSize=10, titleFontWeight="normal", grid=True, gridColor="#e6e6e6",
+            labelFontSize=_LABEL_SIZE, titleFontSize=10, titleFontWeight="normal", grid=True, gridColor="#e6e6e6",
             domainColor="#888888", tickColor="#888888",
         )
         .configure_view(stroke=None)
@@ -76,6 +92,12 @@ def _themed(chart: Any) -> Any:
             orient="top", title=None, labelFontSize=10, symbolSize=60, columns=5, symbolOpacity=1
         )
     )  # fmt: skip
+
+
+def _room(labels: Iterable[str]) -> int:
+    """Return the pixels that the labels of an axis need in any font that a reader may have."""
+    longest = max(map(len, labels), default=0) * _LABEL_SIZE * _WIDEST
+    return math.ceil(min(longest, _LONGEST_LABEL * _WIDER)) + 8
 
 
 def against(
@@ -115,7 +137,7 @@ def against(
             height=height,
             title=alt.TitleParams(
                 f"{measure.title} (log scale)" if _spans_magnitudes(done, measure) else measure.title,
-                fontSize=10, anchor="start", fontWeight="bold", font=_FONT,
+                fontSize=10, anchor="start", frame="group", fontWeight="bold", font=_FONT,
             ),
         )
         for measure in shown
@@ -182,7 +204,7 @@ def _measure_axis(runs: Sequence[ComparisonRun], measure: Measure) -> dict[str, 
     form = "~g" if measure.title == "seconds" else "~s"
     return {
         "scale": alt.Scale(type="log") if wide else alt.Scale(zero=True),
-        "axis": alt.Axis(title=None, format=form, **ticks),
+        "axis": alt.Axis(title=None, format=form, **ticks, **_FIGURES),
     }
 
 
@@ -247,7 +269,7 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False, nice=False)),
         x2="x2:Q",
-        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False, nice=False)),
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(**_FIGURES)),
         y2="y2:Q",
     )
     colour = alt.Color(
@@ -307,10 +329,21 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
         alt.Chart(alt.Data(values=rows))
         .mark_bar()
         .encode(
-            y=alt.Y("label:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=180)),
+            y=alt.Y(
+                "label:N",
+                sort=list(names),
+                title=None,
+                axis=alt.Axis(labelLimit=_LONGEST_LABEL, minExtent=_room(names)),
+            ),
             yOffset=alt.YOffset("when:N", sort=present),
             x=alt.X(
-                "value:Q", title=unit, axis=alt.Axis(format="~s" if unit == "records" else "~%", tickCount=5)
+                "value:Q",
+                title=unit,
+                axis=alt.Axis(
+                    format="~s" if unit == "records" else "~%",
+                    tickCount=5,
+                    labelExpr=_FIGURES["labelExpr"],
+                ),
             ),
             color=alt.Color(
                 "when:N", scale=alt.Scale(domain=present, range=[colours[name] for name in present])
@@ -318,13 +351,15 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
         )
         .properties(
             width=width,
+            # Pictures of one width have texts of one size when a page scales them.
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             height=alt.Step(11 if len(present) > 1 else 14),
             title=alt.TitleParams(title, fontSize=11, anchor="start", fontWeight="bold", font=_FONT),
         )
     )
 
 
-def class_sizes(classes: dict[str, Any], *, width: int = 330) -> Any:
+def class_sizes(classes: dict[str, Any], *, width: int = _WIDTH) -> Any:
     """Draw the records by the size of their class, before and after where both are there."""
     rows = size_rows(classes)
     names = list(dict.fromkeys(row["label"] for row in rows))
@@ -353,7 +388,7 @@ _RISKS = {
 }
 
 
-def risks(risk: dict[str, Any], *, width: int = 330) -> Any:
+def risks(risk: dict[str, Any], *, width: int = _WIDTH) -> Any:
     """Draw the figures of the risk models, before and after where both are there."""
     return _pairs("Risk", risk_rows(risk), list(_RISKS.values()), width=width, unit="probability")
 
@@ -368,7 +403,7 @@ def risk_rows(risk: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def distribution(attribute: dict[str, Any], *, width: int = 330) -> Any:
+def distribution(attribute: dict[str, Any], *, width: int = _WIDTH) -> Any:
     """Draw the distribution of a quasi-identifier before and after."""
     rows = [
         {"label": each["label"], "when": when, "value": each[when]}
@@ -380,7 +415,7 @@ def distribution(attribute: dict[str, Any], *, width: int = 330) -> Any:
     )
 
 
-def front(nodes: Sequence[dict[str, Any]], *, width: int = 330, height: int = 180) -> Any:
+def front(nodes: Sequence[dict[str, Any]], *, width: int = _WIDTH, height: int = 180) -> Any:
     """Draw the front of loss and mean risk of a lattice; the chosen node is filled."""
     alt = _altair()
     rows = [
@@ -388,7 +423,8 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = 330, height: int = 18
         for node in nodes
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("score:Q", title="loss"), y=alt.Y("risk:Q", title="mean risk", axis=alt.Axis(format="~%"))
+        x=alt.X("score:Q", title="loss"),
+        y=alt.Y("risk:Q", title="mean risk", axis=alt.Axis(format="~%", **_FIGURES)),
     )
     line = base.mark_line(strokeWidth=1.2, color="#999999", interpolate="step-before")
     point = base.mark_point(filled=True, size=55, opacity=1).encode(
@@ -398,6 +434,7 @@ def front(nodes: Sequence[dict[str, Any]], *, width: int = 330, height: int = 18
     return _themed(
         alt.layer(line, point).properties(
             width=width,
+            autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             height=height,
             title=alt.TitleParams(
                 "Recodings that none beats in both",
@@ -426,4 +463,4 @@ def svg_for_pages(chart: Any) -> str:
     config["axis"] |= {"gridColor": ink, "gridOpacity": 0.12, "domainColor": ink, "tickColor": ink}
     config["title"]["color"] = ink
     text: str = vl_convert.vegalite_to_svg(document)
-    return text.replace(ink, "currentColor")
+    return text.replace(ink, "currentColor").replace(f'"{_FONT}"', f'"{_FONTS}"')

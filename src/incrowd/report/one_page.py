@@ -186,7 +186,8 @@ def _cell(figure: float, spread: float, *, seconds: bool) -> str:
     text = f"{figure:.3f}" if seconds else f"{figure:,.0f}"
     if spread <= 0 or seconds:
         return text
-    return f"{text} ± {spread:,.0f}"
+    # Spaces at which no line breaks.
+    return f"{text}\N{NARROW NO-BREAK SPACE}±\N{NARROW NO-BREAK SPACE}{spread:,.0f}"
 
 
 def observations(runs: Sequence[ComparisonRun], limit: str) -> list[str]:

@@ -31,7 +31,7 @@ class _Plots:
 class FrontPlots(_Plots):
     """Charts of a search of the lattice."""
 
-    def front(self, *, width: int = 330, height: int = 180) -> Any:
+    def front(self, *, width: int = 420, height: int = 180) -> Any:
         """Draw the recodings that none beats in both loss and mean risk; the chosen one is filled.
 
         Parameters
@@ -55,11 +55,11 @@ class FrontPlots(_Plots):
 class AssessmentPlots(_Plots):
     """Charts of a table as it stands."""
 
-    def classes(self, *, width: int = 330) -> Any:
+    def classes(self, *, width: int = 420) -> Any:
         """Draw how many records are in classes of each size; of a release before and after."""
         return charts.class_sizes(self._document["classes"], width=width)
 
-    def risk(self, *, width: int = 330) -> Any:
+    def risk(self, *, width: int = 420) -> Any:
         """Draw the figures of the risk models; of a release before and after."""
         return charts.risks(self._document["risk"], width=width)
 
@@ -67,7 +67,7 @@ class AssessmentPlots(_Plots):
 class ReleasePlots(AssessmentPlots, FrontPlots):
     """Charts of a release."""
 
-    def column(self, name: str, *, width: int = 330) -> Any:
+    def column(self, name: str, *, width: int = 420) -> Any:
         """Draw how the values of a quasi-identifier are distributed before and after.
 
         Values before are counted in bins that name nothing which the release does not name.
