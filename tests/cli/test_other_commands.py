@@ -46,7 +46,8 @@ def test_compare_shows_a_line_per_setting(run, hospital_csv):
     ]
     assert all(float(row["seconds"]) > 0 for row in rows[:6])
     for wrong, words in (
-        (("--json", "--csv"), "say one of them"),
+        (("--json", "--csv"), "give only one of them"),
+        (("--latex", "--markdown"), "--markdown and --latex: give only one of them"),
         (("-l", "two"), "-l: write whole numbers"),
         (("-t", "1.5"), "t must be a number between 0 and 1"),
     ):

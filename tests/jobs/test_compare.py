@@ -92,6 +92,51 @@ def test_json_and_csv_say_the_same(table):
     assert document["averages"][0]["runs"] == 2
 
 
+def test_frames_have_the_figures_of_the_runs_and_of_the_averages(table):
+    comparison = ic.compare(table, SCHEMA, [ic.Random(), ic.Microaggregation()], k=[4], seeds=[1, 2])
+    runs = comparison.to_frame()
+    lines = list(csv.DictReader(io.StringIO(comparison.to_csv())))
+    assert runs.columns == list(lines[0])
+    assert runs["loss"].to_list()[:2] == [run.utility["loss"] for run in comparison.runs[:2]]
+    assert runs["problem"].to_list()[2] == comparison.runs[2].problem
+    averages = comparison.to_frame(averaged=True)
+    assert averages["runs"].to_list() == [2, 1]
+    first, second = (run.utility["loss"] for run in comparison.runs[:2])
+    assert averages["loss"][0] == pytest.approx((first + second) / 2, abs=1e-12)
+    assert averages["loss_spread"][0] == pytest.approx(abs(first - second) / 2, abs=1e-12)
+    assert averages["loss_spread"][1] is None
+
+
+def test_tables_for_papers_have_the_figures_of_the_averages(table):
+    algorithms = [ic.Random(), ic.Optimal(metric="ncp"), ic.Microaggregation()]
+    comparison = ic.compare(table, SCHEMA, algorithms, k=[4], seeds=[1, 2], max_suppression=0.5)
+    random, optimal, _ = comparison.averaged()
+    header, rule, *rows = comparison.to_markdown().splitlines()
+    assert header.startswith("| algorithm | k | seconds | LM | MD |")
+    assert set(rule) == set("| -:")
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[:3]]
+    assert {len(row) for row in cells} == {header.count("|") - 1}
+    deviation = random.spread["loss"]
+    assert cells[0][3] == f"{random.utility['loss']:.6g} ±{deviation:.2g}"
+    assert cells[1][3] == f"{optimal.utility['loss']:.6g}"
+    assert cells[2][2] == "nothing released"
+    latex = comparison.to_latex()
+    assert latex.startswith("% 120 records")
+    assert f"{random.utility['loss']:.6g} $\\pm${deviation:.2g} &" in latex
+    assert "optimal(metric=ncp) & 4 &" in latex
+    assert r"\multicolumn{7}{l}{nothing released} \\" in latex
+    assert latex.count("&") == 3 * 8 + 2
+
+
+def test_names_are_written_for_latex_and_markdown():
+    from incrowd.report.comparison_table import to_latex, to_markdown
+    from incrowd.report.document import ComparisonRun
+
+    run = ComparisonRun(r"a_b & 50% {c}\d|e", 2, None, None, None, problem="nothing")
+    assert r"a\_b \& 50\% \{c\}\textbackslash{}d|e & 2 &" in to_latex(10, [run])
+    assert r"| a_b & 50% {c}\d\|e | 2 |" in to_markdown(10, [run])
+
+
 def test_a_policy_brings_what_the_grid_leaves_open(table, tmp_path):
     policy = ic.Policy(
         SCHEMA, (ic.KAnonymity(50), ic.LDiversity(2)), ic.Datafly(), max_suppression=0.3, seed=3

@@ -85,33 +85,61 @@ class Comparison(InNotebooks):
     def to_csv(self) -> str:
         """Return a line per run, with a column per metric."""
         out = io.StringIO()
-        names = METRICS.names()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(
-            [
-                "algorithm",
-                "k",
-                "l",
-                "t",
-                "seed",
-                "seconds",
-                *names,
-                "classes",
-                "smallest",
-                "suppressed",
-                "problem",
-            ]
-        )
-        for run in self.runs:
-            done = run.utility is not None
-            writer.writerow(
-                [
-                    run.algorithm, run.k, run.l, run.t, run.seed, run.seconds if done else None,
-                    *((run.utility or {}).get(name) for name in names),
-                    run.classes, run.smallest, run.suppressed, run.problem,
-                ]
-            )  # fmt: skip
+        rows = [_figures(run) for run in self.runs]
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
         return out.getvalue()
+
+    def to_frame(self, *, averaged: bool = False) -> pl.DataFrame:
+        """Return a row per run, with a column per limit and metric.
+
+        Parameters
+        ----------
+        averaged
+            Whether runs that differ in the seed alone are one row: with ``runs``, their number, and
+            with ``METRIC_spread``, the standard deviation of each metric, in place of ``seed``.
+
+        Returns
+        -------
+        A Polars frame. Columns without a value in any row, such as limits that did not vary, stay.
+
+        Examples
+        --------
+        >>> import incrowd as ic
+        >>> table = ic.samples.hospital(200)
+        >>> schema = ic.Schema(quasi=["age", "sex"], unlisted="drop")
+        >>> found = ic.compare(table, schema, [ic.Random()], k=[2, 4], seeds=[1, 2])
+        >>> found.to_frame().select("algorithm", "k", "seed").rows()
+        [('random', 2, 1), ('random', 2, 2), ('random', 4, 1), ('random', 4, 2)]
+        >>> found.to_frame(averaged=True).select("algorithm", "k", "runs").rows()
+        [('random', 2, 2), ('random', 4, 2)]
+        """
+        import polars as pl
+
+        rows = []
+        for run in self.averaged() if averaged else self.runs:
+            row = _figures(run)
+            if averaged:
+                del row["seed"]
+                row["runs"] = run.runs
+                row |= {
+                    f"{name}_spread": (run.spread or {}).get(name) for name in ("seconds", *METRICS.names())
+                }
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_markdown(self) -> str:
+        """Return the table of the averages in Markdown: time, the usual metrics, and their spread."""
+        from incrowd.report.comparison_table import to_markdown
+
+        return to_markdown(self.records, self.averaged())
+
+    def to_latex(self) -> str:
+        """Return the table of the averages in LaTeX, as a `tabular` for the package booktabs."""
+        from incrowd.report.comparison_table import to_latex
+
+        return to_latex(self.records, self.averaged())
 
     def document(self) -> dict[str, Any]:
         """Return the report of a comparison as plain data."""
@@ -384,6 +412,18 @@ def _run(run: ComparisonRun, table: Any, policy: Policy, population: Any) -> Com
         smallest=release.privacy.smallest,
         suppressed=release.privacy.suppressed,
     )
+
+
+def _figures(run: ComparisonRun) -> dict[str, Any]:
+    """Return what a run was and gave, with a figure per metric."""
+    done = run.utility is not None
+    return {
+        "algorithm": run.algorithm, "k": run.k, "l": run.l, "t": run.t, "seed": run.seed,
+        "seconds": run.seconds if done else None,
+        **{name: (run.utility or {}).get(name) for name in METRICS.names()},
+        "classes": run.classes, "smallest": run.smallest, "suppressed": run.suppressed,
+        "problem": run.problem,
+    }  # fmt: skip
 
 
 def _average(runs: Sequence[ComparisonRun]) -> ComparisonRun:

@@ -84,8 +84,8 @@ def _themed(chart: Any) -> Any:
     return (
         chart.configure(font=_FONT, background="white", padding={**dict.fromkeys(_SIDES, 5), "right": 16})
         .configure_axis(
-            labelFontSize=_LABEL_SIZE, titleFontSize=10, titleFontWeight="normal", grid=True, gridColor="#e6e6e6",
-            domainColor="#888888", tickColor="#888888",
+            labelFontSize=_LABEL_SIZE, titleFontSize=10, titleFontWeight="normal",
+            grid=True, gridColor="#e6e6e6", domainColor="#888888", tickColor="#888888",
         )
         .configure_view(stroke=None)
         .configure_legend(

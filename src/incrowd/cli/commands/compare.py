@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from incrowd.algorithms import Algorithm
     from incrowd.jobs.compare import Comparison
     from incrowd.jobs.policy import Policy
-    from incrowd.report.document import ComparisonRun
 
 __all__ = ["compare"]
 
@@ -29,14 +28,6 @@ _PAGE_NAMES = 12
 _PAGE_K = (4, 8, 16, 32, 64, 128, 256)
 _PAGE_L = (1, 2, 3, 4, 5, 6, 7, 8)
 """What --one-page varies unless it is told."""
-_COMPARED = {
-    "LM": "loss",
-    "MD": "distortion",
-    "NCP": "ncp",
-    "discernibility": "discernibility",
-    "class size": "average-class-size",
-}
-"""Columns of a comparison, and the metric in each."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +62,31 @@ class VariedOptions:
         }
 
 
+@dataclass(frozen=True)
+class PrintedForm:
+    """The form in which the result is printed; a table by default."""
+
+    json: options.Json = False
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Print the table in LaTeX, for the package booktabs.")
+    ] = False
+
+    def name(self) -> str | None:
+        """Return the name of the form that was asked for, None for the table.
+
+        Raises
+        ------
+        ParameterError
+            When there are several.
+        """
+        chosen = [name for name, asked in vars(self).items() if asked]
+        if len(chosen) > 1:
+            raise ParameterError(f"{' and '.join(f'--{name}' for name in chosen)}: give only one of them")
+        return chosen[0] if chosen else None
+
+
 def compare(
     data: options.Data,
     algorithms: Annotated[
@@ -87,8 +103,8 @@ def compare(
     varied: VariedOptions,
     population: options.People = None,
     max_suppression: options.Suppression = None,
-    json: options.Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a line per run.")] = False,
+    *,
+    printed: PrintedForm,
     shuffle: Annotated[
         bool,
         typer.Option(
@@ -115,8 +131,7 @@ def compare(
     """
     from incrowd.cli.tables import progress
 
-    if json and csv:
-        raise ParameterError("--json and --csv: say one of them")
+    form = printed.name()
     values = varied.values()
     if one_page is not None and values["t"]:
         raise ParameterError("--one-page shows k and l; leave -t out, or name t-closeness with --model")
@@ -145,9 +160,9 @@ def compare(
             found[0].one_page(sheet, against_l=found[1] if found[1:] else None, at_k=varied.at_k, about=about)
         if page is not None:
             found[0].report(page)
-    _show(found, json=json, csv=csv)
+    _show(found, form)
     if one_page is not None:
-        LOG.say(f"written: {one_page}", err=json or csv)
+        LOG.say(f"written: {one_page}", err=form is not None)
     if not all(comparison.complete for comparison in found):
         raise typer.Exit(1)
 
@@ -190,16 +205,19 @@ class _Grid(NamedTuple):
         return min((self.table[name].n_unique() for name in names), default=0)
 
 
-def _show(found: list[Comparison], *, json: bool, csv: bool) -> None:
+def _show(found: list[Comparison], form: str | None) -> None:
     """Print a comparison, and the one against l where there is one."""
     from incrowd.cli.tables import console
 
     first, *against_l = found
-    if json:
+    if form == "json":
         more = {"against_l": against_l[0].to_dict()} if against_l else {}
         outputs.print_json(first.to_dict() | more)
-    elif csv:
+    elif form == "csv":
         typer.echo(first.to_csv(), nl=False)
+    elif form is not None:
+        texts = (each.to_markdown() if form == "markdown" else each.to_latex() for each in found)
+        typer.echo("\n".join(texts), nl=False)
     else:
         for comparison in found:
             show_comparison(console(), comparison)
@@ -216,23 +234,16 @@ def show_comparison(out: Console, comparison: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from incrowd.cli.tables import number
+    from incrowd.report.comparison_table import NOTHING, caption, table_of_runs
 
-    rows = comparison.averaged()
-    out.print(f"{comparison.records:,} records; LM and NCP are means per cell, MD counts levels in all cells")
+    out.print(caption(comparison.records))
     table = Table(box=None, pad_edge=False)
-    table.add_column("algorithm", overflow="fold")
-    limits = [name for name in ("k", "l", "t") if any(getattr(row, name) is not None for row in rows)]
-    for name in [*limits, "seconds", *_COMPARED, "suppressed"]:
+    header, rows = table_of_runs(comparison.averaged())
+    table.add_column(header[0], overflow="fold")
+    for name in header[1:]:
         table.add_column(name, justify="right")
     for row in rows:
-        cells = [row.algorithm, *("" if (x := getattr(row, name)) is None else f"{x:g}" for name in limits)]
-        if row.utility is None:
-            table.add_row(*cells, Text("nothing released", "bold red"))
-            continue
-        cells.append(_spread(row, "seconds", f"{row.seconds:.3f}"))
-        cells += [_spread(row, metric, number(row.utility[metric])) for metric in _COMPARED.values()]
-        table.add_row(*cells, number(row.suppressed))
+        table.add_row(*(Text(cell, "bold red") if cell == NOTHING else cell for cell in row))
     out.print(table)
     problems = [run for run in comparison.runs if run.problem is not None]
     if problems:
@@ -241,11 +252,3 @@ def show_comparison(out: Console, comparison: Comparison) -> None:
         given = {"k": run.k, "l": run.l, "t": run.t, "seed": run.seed}
         named = " ".join(f"{name}={value:g}" for name, value in given.items() if value is not None)
         out.print(f"  {run.algorithm} {named}: {run.problem}")
-
-
-def _spread(row: ComparisonRun, name: str, text: str) -> str:
-    """Write the standard deviation beside a mean: two significant digits."""
-    if not row.spread:
-        return text
-    deviation = row.spread[name]
-    return f"{text} ±{deviation:,.0f}" if deviation >= 10 else f"{text} ±{deviation:.2g}"
