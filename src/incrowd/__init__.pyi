@@ -40,6 +40,7 @@ from .hierarchy import Hierarchy as Hierarchy
 from .io.files import CsvFormat as CsvFormat
 from .io.streams import Files as Files
 from .io.streams import scan as scan
+from .jobs.accepted import Accepted as Accepted
 from .jobs.anatomize import Anatomy as Anatomy
 from .jobs.anatomize import anatomize as anatomize
 from .jobs.anonymize import anonymize as anonymize
@@ -57,6 +58,7 @@ from .jobs.evaluate import Evaluation as Evaluation
 from .jobs.evaluate import evaluate as evaluate
 from .jobs.fidelity import Fidelity as Fidelity
 from .jobs.fidelity import fidelity as fidelity
+from .jobs.findings import Finding as Finding
 from .jobs.learn import LearningResult as LearningResult
 from .jobs.learn import learn as learn
 from .jobs.loss_bound import LossBound as LossBound

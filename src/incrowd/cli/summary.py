@@ -13,10 +13,11 @@ from incrowd.jobs.statements import verdict
 
 if TYPE_CHECKING:
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.findings import Finding
     from incrowd.jobs.release import Release
     from incrowd.privacy import EquivalenceClass, ModelResult
 
-__all__ = ["show_assessment_summary", "show_release_summary"]
+__all__ = ["show_assessment_summary", "show_findings", "show_release_summary"]
 
 _CONDITIONS = 6
 """Conditions that are told one by one."""
@@ -28,6 +29,7 @@ def show_release_summary(out: Console, release: Release) -> None:
     """Print the verdict on a release, what was asked and reached, what an attacker gets and what was lost."""
     before, after = release.before, release.privacy
     asked = _asked(after.results.asked)
+    show_findings(out, release.findings)
     _show(out, asked, "release", release.sentences(conditions=False))
     _show_weakest(out, asked)
     if before.people is None or after.people is None:
@@ -47,6 +49,16 @@ def show_release_summary(out: Console, release: Release) -> None:
         decided = release.recoding.decisions()
         rounds = f"{decided['rounds']:,} rounds of levels; without them " if "rounds" in decided else ""
         out.print(rounds + search_text(release.lattice))
+
+
+def show_findings(out: Console, findings: Sequence[Finding]) -> None:
+    """Print what a reader should look at before publishing: open findings first, then accepted ones."""
+    open_ones = [finding for finding in findings if finding.why is None]
+    if open_ones:
+        number = "1 finding" if len(open_ones) == 1 else f"{len(open_ones)} findings"
+        out.print(Text(f"{number} to look at before you publish:", "bold yellow"))
+    for finding in sorted(findings, key=lambda each: each.why is not None):
+        out.print(f"  {finding.sentence()}")
 
 
 def show_assessment_summary(out: Console, assessment: Assessment) -> None:

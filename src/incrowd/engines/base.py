@@ -170,6 +170,10 @@ class Engine(ABC):
         """Return the first values of a column, at most so many; None where they are not at hand."""
         return None
 
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows whose values in some columns no other row has; None where that takes too long."""
+        return None
+
     def numbered(self, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
         """Give rows of the same values in some columns the same number, from 0 without gaps.
 

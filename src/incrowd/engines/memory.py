@@ -208,6 +208,10 @@ class MemoryEngine(Engine):
         """Return the first values of a column; see `Engine.head`."""
         return self._series(column).head(rows)
 
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows whose values no other row has; see `Engine.lone_rows`."""
+        return int((self.values_of(columns)[1] == 1).sum())
+
     def type_of(self, column: str) -> pl.DataType | None:
         """Return the type of a column; see `Engine.type_of`."""
         return self._series(column).dtype

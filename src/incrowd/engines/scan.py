@@ -202,6 +202,10 @@ class ScanEngine(GroupedEngine):
             # A column that is left out may be damaged: nothing else reads it.
             return None
 
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows whose values no other row has; see `Engine.lone_rows`."""
+        return int((self.values_of(columns)[1] == 1).sum())
+
     def reordered(self, released: Any, order: RandomOrder) -> Any:
         """Put the rows in a random order when they are asked for; see `Engine.reordered`.
 

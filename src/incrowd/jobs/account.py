@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from incrowd.engines import engine_for
 from incrowd.errors import named, setting
 from incrowd.jobs.bins import attribute_entry
-from incrowd.jobs.blanked import blanked_sentence
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
@@ -20,6 +19,7 @@ from incrowd.table.wildcards import wildcard_sentence
 if TYPE_CHECKING:
     from incrowd.algorithms.lattice import SolutionSpace
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.findings import Finding
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
     from incrowd.recoding import Recoding
@@ -73,8 +73,8 @@ class Accountable(Protocol):
         """Quasi-identifiers that the order of the rows tells."""
 
     @property
-    def notes(self) -> Sequence[str]:
-        """What else is to be said."""
+    def findings(self) -> Sequence[Finding]:
+        """What a reader should look at."""
 
 
 def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
@@ -92,7 +92,6 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         *_passed_sentences(release),
         *treatment_sentences(schema),
         *_order_sentences(release),
-        *release.notes,
         *doubts(release.frequency, schema),
         _dropped_words(schema) + wildcard_sentence(after.wildcards),
     ]
@@ -105,11 +104,9 @@ def _asked(release: Accountable) -> list[ModelResult]:
 def _records_sentence(release: Accountable) -> str:
     after = release.privacy
     share = after.suppressed / after.records if after.records else 0.0
-    blanked = blanked_sentence(release.frequency, release.recoding, release.policy)
     return (
         f"The table has {after.records:,} records{of_people(after.people)}; {after.suppressed:,} of them "
         f"({percent(share)}) are suppressed. Quasi-identifiers are {', '.join(after.quasi)}."
-        + (f" {blanked}" if blanked else "")
     )
 
 
@@ -200,6 +197,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "internal": internal,
         "title": "Release of an anonymized table",
         "verdict": {"holds": after.holds, "text": verdict(asked, what="release")},
+        "findings": [finding.to_dict() for finding in release.findings],
         "sentences": sentences_of(release),
         "wildcards": policy.wildcards,
         "records": after.records,

@@ -15,10 +15,10 @@ from incrowd.io.shuffle import RandomOrder
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
+from incrowd.jobs.findings import Evidence, findings_of, refuse_unanswered
 from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
-from incrowd.jobs.repeats import repeated_ids
 from incrowd.jobs.set_limit import check_sets
 from incrowd.jobs.stages import Clock
 from incrowd.jobs.treating import Treating, treated_table, treatment_entries
@@ -64,6 +64,7 @@ def anonymize(  # noqa: PLR0913
     driver_keys: int = DRIVER_KEYS,
     blocks: int | None = None,
     force: bool = False,
+    strict: bool = False,
 ) -> Release:
     """Recode a table so that it satisfies privacy models, and check the result.
 
@@ -114,6 +115,9 @@ def anonymize(  # noqa: PLR0913
         With 1 block the result is that of Mondrian on the whole table.
     force
         Whether an order that tells a quasi-identifier is kept all the same. The account says so.
+    strict
+        Whether the release is refused while it has findings (`Release.findings`) that the policy does not
+        accept.
 
     Returns
     -------
@@ -126,7 +130,7 @@ def anonymize(  # noqa: PLR0913
         When the table or the call is wrong, or an order that is to be kept tells a quasi-identifier (unless
         `force`).
     InfeasibleError
-        When the table cannot satisfy the policy; nothing is released.
+        When the table cannot satisfy the policy, or has findings and is `strict`; nothing is released.
     """
     if isinstance(schema, Policy):
         policy = schema
@@ -154,11 +158,17 @@ def anonymize(  # noqa: PLR0913
         if not _divisible(table, policy, population):
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
-    return _released(start, policy, clock, driver_keys, force=force)
+    return _released(start, policy, clock, driver_keys, force=force, strict=strict)
 
 
 def _released(
-    start: Started, policy: Policy, clock: Clock, driver_keys: int, *, force: bool = False
+    start: Started,
+    policy: Policy,
+    clock: Clock,
+    driver_keys: int,
+    *,
+    force: bool = False,
+    strict: bool = False,
 ) -> Release:
     """Search a recoding of a counted table, apply it, and judge what leaves."""
     engine = start.engine
@@ -187,6 +197,11 @@ def _released(
             wildcards=policy.wildcards,
         )
     judge(after, policy)
+    with clock.stage("findings"):
+        evidence = Evidence(start.treating.came, leaves, policy, frequency, recoding, after.suppressed_share)
+        findings = findings_of(evidence)
+    if strict:
+        refuse_unanswered(findings)
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
         released = leaves.reordered(released, order)
@@ -206,7 +221,7 @@ def _released(
         driver_keys=driver_keys,
         order=order if engine.in_order else None,
         telling=tuple(telling),
-        notes=tuple(repeated_ids(engine, policy.schema)),
+        findings=findings,
         _measure_before=before,
         _texts=None if table is released else released,
     )

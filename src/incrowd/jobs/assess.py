@@ -15,7 +15,7 @@ from incrowd.jobs.class_sizes import SizeBin, size_distribution
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.linked import of_histories
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
-from incrowd.jobs.repeats import repeated_ids
+from incrowd.jobs.repeats import repeated_id_words, repeated_ids
 from incrowd.jobs.results import Results, results_of
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
@@ -331,7 +331,8 @@ def assess(
         model.check_wildcards(wildcards)
     table = loaded(table, csv_format)
     classes = _read(table, schema, models, population, csv_format, driver_keys, progress)
-    told = [*repeated_ids(engine_for(table), schema), *doubts(classes.frequency, schema)]
+    told = [" ".join(repeated_id_words(name)) for name in repeated_ids(engine_for(table), schema)]
+    told += doubts(classes.frequency, schema)
     told += [sentence for model in models for sentence in model.told(classes.frequency.counted)]
     assessment = assess_classes(classes, models, wildcards, linked=schema.joined)
     return replace(assessment, notes=tuple(told), _measured=(classes, models, wildcards))

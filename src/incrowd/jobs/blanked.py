@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from incrowd.errors import listed, setting
-from incrowd.jobs.statements import percent
+from incrowd.errors import setting
 from incrowd.recoding import SUPPRESSED
 
 if TYPE_CHECKING:
@@ -15,26 +14,21 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["blanked_sentence"]
+__all__ = ["blanked_columns"]
 
 _MOST = 0.5
-"""Share of the records from which a column is told."""
-_NAMED = 6
+"""Share of the records above which a column counts as blanked."""
 
 
-def blanked_sentence(frequency: FrequencyTable, recoding: Recoding, policy: Policy) -> str:
-    """Say which columns a release blanks for most of its records, and what would help; "" where for none."""
-    shares = {name: share for name, share in _shares(frequency, recoding).items() if share > _MOST}
-    if not shares:
-        return ""
-    left = "Nothing" if min(shares.values()) == 1 else "Little"
-    percents = [percent(share) for share in shares.values()]
-    told = percents[0] if len(set(percents)) == 1 else listed(percents, _NAMED)
-    names = listed(shares, _NAMED)
-    return (
-        f"{left} is left of {names}: their cells stand for every value in {told} of the records. "
-        + _way_out([name for name in shares if policy.schema[name].hierarchy is None], policy)
-    )
+def blanked_columns(
+    frequency: FrequencyTable, recoding: Recoding, policy: Policy
+) -> list[tuple[str, float, str]]:
+    """Return the columns that a release blanks for most of its records, with that share and a way out."""
+    return [
+        (name, share, _way_out(name, policy))
+        for name, share in _shares(frequency, recoding).items()
+        if share > _MOST
+    ]
 
 
 def _shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
@@ -50,12 +44,12 @@ def _shares(frequency: FrequencyTable, recoding: Recoding) -> dict[str, float]:
     return shares
 
 
-def _way_out(bare: list[str], policy: Policy) -> str:
-    """Say what would leave more; `bare` are the columns without a hierarchy."""
+def _way_out(name: str, policy: Policy) -> str:
+    """Return a sentence on what would leave more of a column."""
     if not policy.algorithm.full_domain:
         return "Name fewer quasi-identifiers, or ask for less."
-    if bare:
-        first = f"Give {listed(bare, _NAMED)} a hierarchy (intervals, prefix, ...)"
+    if policy.schema[name].hierarchy is None:
+        first = f"Give {name} a hierarchy (intervals, prefix, ...)"
     else:
         first = f"Allow suppression ({setting('max_suppression', '--max-suppression')})"
     return f"{first}, or use an algorithm of local recoding such as mondrian."

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["determined"]
+__all__ = ["determined", "part_of"]
 
 _ROWS = 100_000
 _FIRST = 1_000
+_PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
+"""Parts of a date that a column of its own may have."""
 _TIMES = 2
 """How often the values of a telling column occur on average, at least: what is unique tells all others."""
 
@@ -46,6 +48,39 @@ def determined(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, str
             if _tells(codes[one][:_FIRST], codes[other][:_FIRST]) and _tells(codes[one], codes[other]):
                 found.append((one, other))
     return found
+
+
+def part_of(part: pl.Series, whole: pl.Series) -> bool:
+    """Say whether a column is part of another one in every row: of a date, or a text's beginning or end.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> born = pl.Series(["1980-05-17", "1991-12-03"])
+    >>> part_of(pl.Series([5, 12]), born), part_of(pl.Series([1, 2]), born)
+    (True, False)
+    """
+    import polars as pl
+
+    rows = pl.DataFrame({"part": _texts(part), "whole": _texts(whole)}).drop_nulls()
+    if rows["part"].n_unique() < 2 or rows["whole"].n_unique() <= rows["part"].n_unique():
+        return False
+    text, shown = pl.col("whole"), pl.col("part")
+    tests = [text.str.starts_with(shown), text.str.ends_with(shown)]
+    days = rows["whole"].str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    if not days.null_count():
+        plain = shown.str.strip_chars_start("0")
+        tests += [plain == pl.lit(days).dt.strftime(form).str.strip_chars_start("0") for form in _PARTS]
+    return any(rows.select(test.all()).item() for test in tests)
+
+
+def _texts(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    try:
+        return series.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return pl.Series([None] * len(series), dtype=pl.String)
 
 
 def _codes(series: pl.Series) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
 from incrowd.errors import InputError, ParameterError, did_you_mean, named
 from incrowd.io.addresses import file_path
+from incrowd.jobs.accepted import Accepted
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.parameters import SEED, Parameter, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
@@ -74,6 +75,8 @@ class Policy:
         What a ``*`` or a missing cell matches where the release is judged: ``value`` (itself alone),
         ``matches-any`` or ``conservative`` (nothing). A search counts by ``value`` all the same. So a release
         may be refused that another algorithm could make.
+    accepted
+        Findings of the gate before release that the owner of the data accepts, each with a reason.
 
     Raises
     ------
@@ -90,6 +93,7 @@ class Policy:
     seed: int = SEED.field(0)
     set_limit: int = _SET_LIMIT.field(8)
     wildcards: Wildcards = WILDCARD.field("value")
+    accepted: tuple[Accepted, ...] = ()
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -206,6 +210,7 @@ class Policy:
                 checked.seed,
                 checked.set_limit,
                 checked.wildcards,
+                tuple(Accepted(each.finding, each.column, each.why) for each in checked.accepted),
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -235,6 +240,9 @@ class Policy:
                 continue
             lines += ["", "[[models]]", f"model = {toml_value(model.name)}"]
             lines += toml_settings(model.settings())
+        for each in self.accepted:
+            lines += ["", "[[accepted]]"]
+            lines += toml_settings({name: value for name, value in vars(each).items() if value is not None})
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
         lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"

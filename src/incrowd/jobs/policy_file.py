@@ -69,6 +69,15 @@ class AttackerTable(BaseModel):
     models: list[dict[str, Any]] = Field([], description="what must hold against this attacker")
 
 
+class AcceptedTable(BaseModel):
+    """One ``[[accepted]]``: a finding of the gate before release, and why it is accepted."""
+
+    model_config = ConfigDict(extra="forbid")
+    finding: StrictStr = Field(description="its name, as the account has it")
+    column: StrictStr | None = Field(None, description="the column that it is about, if it is about columns")
+    why: StrictStr = Field(min_length=1, description="the reason, which the account repeats")
+
+
 class PolicyFile(BaseModel):
     """The whole document."""
 
@@ -95,6 +104,9 @@ class PolicyFile(BaseModel):
         [], description="who knows some of the quasi-identifiers, and what holds against them"
     )
     algorithm: dict[str, Any] = Field({}, description="what searches the recoding")
+    accepted: list[AcceptedTable] = Field(
+        [], description="findings of the gate before release that are accepted, each with a reason"
+    )
 
     @field_validator("version")
     @classmethod

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
+    from incrowd.jobs.findings import Finding
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
@@ -75,8 +76,8 @@ class Release:
         The columns that the order of the rows tells, if it was kept all the same.
     order
         Where each row went; None if the order was kept, or the rows never had one.
-    notes
-        Sentences on what was noticed in the table as it came in.
+    findings
+        Dangers and losses that a reader should look at before publishing, although every model holds.
     """
 
     table: Any
@@ -93,7 +94,7 @@ class Release:
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
-    notes: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    findings: tuple[Finding, ...] = field(default=(), kw_only=True, repr=False)
     _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
@@ -133,6 +134,7 @@ class Release:
             "before": self.before.to_dict(cells=False),
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
+            "findings": [finding.to_dict() for finding in self.findings],
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
             **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
             "seconds": self.seconds,
@@ -248,6 +250,8 @@ class Release:
 
         found = self.document()
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in found["sentences"])
+        said = "".join(f"<li>{html.escape(finding.sentence())}</li>" for finding in self.findings)
+        findings = f"<p><b>Findings to look at before you publish</b></p><ul>{said}</ul>" if said else ""
         asked = [
             (each.model, each.attribute, each.value, f"{each.sign} {each.limit:g}")
             for each in self.privacy.privacy
@@ -255,7 +259,7 @@ class Release:
         ]
         loss = [(each["metric"], each["value"], each["normalized"]) for each in found["loss"]]
         return (
-            f"<p><b>{html.escape(found['verdict']['text'])}</b></p><ul>{lines}</ul>"
+            f"<p><b>{html.escape(found['verdict']['text'])}</b></p>{findings}<ul>{lines}</ul>"
             + markup.table("What was asked", ("model", "attribute", "reached", "limit"), asked)
             + markup.table("What was lost", ("metric", "value", "normalized"), loss)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incrowd.errors import named, setting
+from incrowd.errors import setting
 from incrowd.jobs.profile import profile_of
 from incrowd.jobs.roles import guess_role
 
@@ -12,41 +12,36 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
 
-__all__ = ["repeated_ids"]
+__all__ = ["repeated_id_words", "repeated_ids"]
 
 _LOOKED_AT = 50_000
 """Rows that are looked at. Of a million rows of 300,000 people they have thousands of second rows."""
 
 
 def repeated_ids(engine: Engine, schema: Schema) -> list[str]:
-    """Warn of identifying columns that look like ids with several rows each, where no person is named.
+    """Return the columns that look like ids of people with several rows each, where no person is named.
 
     Parameters
     ----------
     engine
         The table. Rows in memory and in files are looked at, those of a database and of Spark are not.
-
-    Returns
-    -------
-    At most one sentence. It names columns and no value.
     """
     if schema.person:
         return []
     found = []
-    # A release has no such column any more.
-    here = set(engine.columns)
-    for attribute in schema.having("identifying"):
-        if attribute.name not in here:
-            continue
-        values = engine.head(attribute.name, _LOOKED_AT)
+    for name in engine.columns:
+        role = schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
+        values = engine.head(name, _LOOKED_AT) if role in ("identifying", "insensitive") else None
         if values is not None:
-            guess = guess_role(profile_of(values, attribute.name, schema.null_values))
-            found += [attribute.name] if guess.repeated else []
-    if not found:
-        return []
-    them = "looks like an id that repeats" if len(found) == 1 else "look like ids that repeat"
-    return [
-        f"{named(found)} {them}, and no column says whose row it is. So every figure counts rows, and a "
-        "class may have fewer people than it seems. Name the id of people with "
-        f"{setting('person=', '--person')}."
-    ]
+            guess = guess_role(profile_of(values, name, schema.null_values))
+            found += [name] if guess.repeated else []
+    return found
+
+
+def repeated_id_words(name: str) -> tuple[str, str]:
+    """Return a sentence on such a column, and one on the way out."""
+    return (
+        f"{name} looks like the id of people who have several rows, and no column says whose row it is. So "
+        "every figure counts rows, and a class may have fewer people than it seems.",
+        f"Name the id of people with {setting('person=', '--person')}.",
+    )

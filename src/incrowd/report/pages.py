@@ -76,6 +76,19 @@ def _asked(document: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
+_FOUND = "Look at this before you publish"
+
+
+def _found(document: Mapping[str, Any]) -> list[str]:
+    """Return a line for each finding, the open ones first, with its way out or why it is accepted."""
+    findings = sorted(document.get("findings", ()), key=lambda each: each["accepted"] is not None)
+    return [
+        f"{each['finding']}: {each['text']} "
+        + (each["way_out"] if each["accepted"] is None else f"Accepted: {each['accepted']}")
+        for each in findings
+    ]
+
+
 _ASKED = ["model", "reached", "asked", "", "weakest class"]
 
 
@@ -132,6 +145,7 @@ def to_html(document: Mapping[str, Any]) -> str:
         f'<p class="internal">{html.escape(notice)}</p>' if notice else "",
         f"<h1>{html.escape(document['title'])}</h1>",
         f'<p class="verdict {state}">{html.escape(verdict["text"])}</p>',
+        _html_findings(document),
         f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in document['sentences'])}</ul>",
     ]
     asked = _asked(document)
@@ -162,6 +176,14 @@ def to_html(document: Mapping[str, Any]) -> str:
         + "\n".join(part for part in parts if part)
         + f"\n<footer>Made with {html.escape(made)}.</footer>\n</main>\n</body>\n</html>\n"
     )
+
+
+def _html_findings(document: Mapping[str, Any]) -> str:
+    found = _found(document)
+    if not found:
+        return ""
+    lines = "".join(f"<li>{html.escape(line)}</li>" for line in found)
+    return f'<div class="findings"><h2>{_FOUND}</h2><ul>{lines}</ul></div>'
 
 
 def _html_table(caption: str, header: Row, rows: Sequence[Row]) -> str:
@@ -219,6 +241,7 @@ def _write_pdf(document: Mapping[str, Any], target: Path) -> None:
             "notice": _notice(document),
             "verdict": verdict["text"],
             "colour": {True: "#00664f", False: "#a53400", None: "#5a5a5a"}[verdict["holds"]],
+            "found": {"title": _FOUND, "lines": _found(document)},
             "sentences": document["sentences"],
             "asked": {"header": _ASKED, "rows": _asked(document)},
             "charts": drawn,

@@ -25,12 +25,13 @@ from incrowd.verification.classes import count_records, fetch_row, group, smalle
 from incrowd.verification.conformity import Remarks, remark, remark_truth
 from incrowd.verification.databases import is_address
 from incrowd.verification.emitting import checks_as_sql
+from incrowd.verification.gate import gate_findings
 from incrowd.verification.loading import Sources, Tables, load_tables, write_plainly
 from incrowd.verification.models import Measuring, needs_values
 from incrowd.verification.people import People
 from incrowd.verification.persons import Persons, find_persons
 from incrowd.verification.policy import Column, Policy, read_policy
-from incrowd.verification.result import Finding, PeopleFound, Verification
+from incrowd.verification.result import Finding, GateFinding, PeopleFound, Verification
 from incrowd.verification.scratch import PrivateFolder
 from incrowd.verification.source import CsvFormat, Table, connect, reworded
 from incrowd.verification.tables import title_of
@@ -39,7 +40,7 @@ from incrowd.verification.weights import find_weights
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Finding", "PeopleFound", "Verification", "checks_as_sql", "verify"]
+__all__ = ["Finding", "GateFinding", "PeopleFound", "Verification", "checks_as_sql", "verify"]
 
 
 def verify(  # noqa: PLR0913
@@ -223,6 +224,7 @@ def _checked(
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
+        gate=tuple(gate_findings(con, policy, released)),
         smallest=int(fetch_row(con, "SELECT coalesce(min(records), 0) FROM classes")[0]),
         people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
     )

@@ -98,10 +98,11 @@ def load_tables(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources
 def _released(con: duckdb.DuckDBPyConnection, policy: Policy, sources: Sources, scratch: Path) -> Table:
     needed = [column.name for role in ("quasi", "sensitive") for column in policy.named(role)]
     treated = [column.name for column in policy.treated]
+    plain = [column.name for column in policy.named("insensitive")]
     table = load(
-        con, "released", sources.released, sources.released_table, [*needed, *treated],
+        con, "released", sources.released, sources.released_table, [*needed, *treated, *plain],
         replace(sources.csv_format, escaped=sources.escaped), scratch,
-        everything=sources.raw is not None,
+        everything=sources.raw is not None or policy.unlisted == "keep",
     )  # fmt: skip
     _refuse_lacking(table, needed)
     if sources.beside is None:

@@ -31,6 +31,7 @@ STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
     "wildcards", "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
+    "accepted",
 )  # fmt: skip
 _OF_COLUMN = (
     "role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands",
@@ -110,6 +111,8 @@ class Policy:
         What a `*` or a missing cell matches: ``value``, ``matches-any`` or ``conservative``.
     linked
         Whether it says that rows of a person can be joined.
+    accepted
+        Findings of the gate that it accepts: ``finding``, ``why``, and ``column`` where it is about one.
     """
 
     columns: tuple[Column, ...]
@@ -123,6 +126,14 @@ class Policy:
     algorithm: dict[str, Any]
     wildcards: str
     linked: bool = False
+    accepted: tuple[dict[str, str], ...] = ()
+
+    def reason_of(self, finding: str, columns: Collection[str]) -> str | None:
+        """Return why a finding of the gate is accepted; None where it is not."""
+        for entry in self.accepted:
+            if entry["finding"] == finding and (not columns or entry.get("column") in columns):
+                return entry["why"]
+        return None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -202,6 +213,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         algorithm=algorithm,
         wildcards=_choice(data.get("wildcards", "value"), WILDCARDS, "wildcards"),
         linked=bool(data.get("linked", False)),
+        accepted=_accepted(data.get("accepted", [])),
     )
 
 
@@ -230,6 +242,16 @@ def _asked(
             "to the one that says whose row it is"
         )
     return demands, attackers
+
+
+def _accepted(entries: Any) -> tuple[dict[str, str], ...]:
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise PolicyError("accepted must be a list of tables: [[accepted]]")
+    for entry in entries:
+        _refuse_unknown(entry, ("finding", "column", "why"), "accepted: ")
+        if not all(isinstance(text, str) for text in entry.values()) or {"finding", "why"} - entry.keys():
+            raise PolicyError("accepted: each needs a finding and a why, which are texts")
+    return tuple(entries)
 
 
 def _set_limit(data: dict[str, Any], version: int) -> int | None:

@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Finding", "PeopleFound", "Verification"]
+__all__ = ["Finding", "GateFinding", "PeopleFound", "Verification"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,34 @@ class PeopleFound:
 
 
 @dataclass(frozen=True)
+class GateFinding:
+    """Something that a reader should look at before a release is published, although every limit holds.
+
+    Attributes
+    ----------
+    name
+        Which finding it is, as in the policy's ``[[accepted]]``.
+    columns
+        The columns that it is about; none where it is about the records.
+    share
+        Share of the records that it concerns, 0 to 1.
+    why
+        Why the policy accepts it; None where it does not.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    share: float
+    why: str | None = None
+
+    def sentence(self) -> str:
+        """Return the finding in words."""
+        about = f" ({' and '.join(self.columns)})" if self.columns else ""
+        answer = "not accepted by the policy" if self.why is None else f"accepted: {self.why}"
+        return f"{self.name}{about}: {self.share:.1%} of the records; {answer}"
+
+
+@dataclass(frozen=True)
 class Verification:
     """What `verify` found in a release.
 
@@ -116,6 +144,8 @@ class Verification:
         The same of an earlier release, and the limits on both as one table; None where none was named.
     published_as_one
         Whether limits are checked only on both as one table.
+    gate
+        What a reader should look at before publishing, as far as the file shows it. It changes no verdict.
     """
 
     file: str
@@ -133,6 +163,7 @@ class Verification:
     earlier: Verification | None = None
     together: Verification | None = None
     published_as_one: bool = False
+    gate: tuple[GateFinding, ...] = ()
 
     @property
     def suppressed_share(self) -> float:
@@ -163,7 +194,8 @@ class Verification:
             for each in self.findings
         ]
         cells = ("".join(f"<td>{html.escape(_text(cell))}</td>" for cell in row) for row in rows)
-        lines = (f"<li>{html.escape(text)}</li>" for text in (*self.problems, *self.notes, *self.unchecked))
+        said = (*self.problems, *(each.sentence() for each in self.gate), *self.notes, *self.unchecked)
+        lines = (f"<li>{html.escape(text)}</li>" for text in said)
         return (
             f"<p><b>{told}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
             "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
@@ -192,6 +224,7 @@ class Verification:
             **({} if self.earlier is None else {"earlier": self.earlier.to_dict()}),
             **({} if self.together is None else {"together": self.together.to_dict()}),
             **({"published_as_one": True} if self.published_as_one else {}),
+            "gate": [asdict(each) for each in self.gate],
         }
 
 

@@ -140,6 +140,10 @@ def anonymize(
     seed: options.Seed = None,
     full: options.Full = False,
     json: options.Json = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Refuse a release with findings that the policy does not accept."),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -185,7 +189,7 @@ def anonymize(
         if dry_run:
             _show_plan(plan(rows, policy, **settings), places, json=json)
             return
-        release = release_of(rows, policy, **settings)
+        release = release_of(rows, policy, strict=strict, **settings)
         places.write(release, targets, shown)
     _show_release(release, places, began, full=full, json=json)
 

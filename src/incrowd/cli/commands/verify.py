@@ -75,6 +75,9 @@ def verify(
             help="Check limits only on both together: they are merged before anybody sees them.",
         ),
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 if the policy does not accept a finding.")
+    ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -130,6 +133,8 @@ def verify(
             LOG.say(f"written: {emit_sql}; run it with duckdb < {emit_sql}")
     if not result.ok:
         raise typer.Exit(2 if result.is_open else 1)
+    if strict and any(finding.why is None for finding in result.gate):
+        raise typer.Exit(1)
 
 
 def _write_script(script: Target, text: str) -> None:
@@ -168,6 +173,8 @@ def _show_table(out: Console, result: Verification) -> None:
         _show_findings(out, result)
     for problem in result.problems:
         out.print(f"problem: {problem}")
+    for finding in result.gate:
+        out.print(f"finding: {finding.sentence()}")
     for note in result.notes:
         out.print(f"note: {note}")
     for what in result.unchecked:

@@ -105,6 +105,18 @@ class SqlEngine(FetchedEngine):
         kinds = [columns[name].dtype for name in names]
         return cast_all(found[:, : len(names) + 1], [*names, ROWS], [*kinds, pl.Int64()])
 
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows where they are; see `Engine.lone_rows`."""
+        self.check_snapshot()
+        read = self._read(columns)
+        keys = [read[name].key for name in columns]
+        if None in keys:
+            return None
+        by = ", ".join(map(str, keys))
+        groups = f"SELECT COUNT(*) AS n FROM {self.table.source} GROUP BY {by} HAVING COUNT(*) = 1"
+        found = self.table.fetch(f"SELECT COUNT(*) AS n FROM ({groups}) AS lone")
+        return int(found.to_series().item())
+
     def reduced(
         self, names: Sequence[str], own: Sequence[str], lists: Sequence[Sequence[str]], schema: Schema
     ) -> PeopleFetched | None:
