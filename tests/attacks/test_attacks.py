@@ -149,8 +149,25 @@ def test_bad_calls(settings, words):
 
 def test_one_column_is_singled_out_and_nothing_else():
     schema = ic.Schema(quasi=["n"])
-    found = attack(OWN, OWN, schema, attacks=50)
+    found = attack(OWN.select("n"), OWN.select("n"), schema, attacks=50)
     assert [entry.name for entry in found] == ["singling-out-univariate", "order"]
+
+
+def test_predicates_range_over_all_released_columns():
+    """A number of its own beside the cells singles everybody out, whatever role it has."""
+    table = people(300, 5).select("n", "s", seqn=pl.int_range(300))
+    schema = ic.Schema(quasi=["n"], sensitive=["s"], insensitive=["seqn"], unlisted="keep")
+    release = ic.anonymize(table, schema, "k-anonymity:10", keep_order=True, force=True).table
+    found = {entry.name: entry for entry in attack(table, release, schema, attacks=100)}
+    assert found["singling-out-univariate"].main.value > 0.9
+    assert found["singling-out-multivariate"].main.value > 0.9
+    without = {entry.name: entry for entry in attack(table, release.drop("seqn"), schema, attacks=100)}
+    assert without["singling-out-univariate"].main.value < 0.2
+    # A column that was treated is not compared with the raw one.
+    treated = ic.Schema(quasi=["n"], insensitive=["seqn"], treatments={"seqn": "round:50"}, unlisted="drop")
+    made = ic.anonymize(table, treated, "k-anonymity:10").table
+    (alone,) = attack(table, made, treated, attacks=100, kinds=["singling-out-univariate"])
+    assert alone.main.value < 0.2
 
 
 def test_membership_is_told_from_raw_records_and_not_from_crowds():

@@ -73,16 +73,16 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "singling-out-univariate": _Kind(
-        "a quasi-identifier",
+        "a released column",
         lambda call: True,
         lambda call: singling_out(call.setting, 1, call.attacks, "singling-out-univariate"),
     ),
     "singling-out-multivariate": _Kind(
-        "two quasi-identifiers",
-        lambda call: len(call.setting.quasi) > 1,
+        "two released columns",
+        lambda call: len(call.setting.released) > 1,
         lambda call: singling_out(
             call.setting,
-            min(call.columns, len(call.setting.quasi)),
+            min(call.columns, len(call.setting.released)),
             call.attacks,
             "singling-out-multivariate",
         ),
@@ -175,7 +175,7 @@ def attack(  # noqa: PLR0913
     attacks
         Guesses of each kind, 10 or more.
     columns
-        Columns of a multivariate predicate, at most the quasi-identifiers there are.
+        Columns of a multivariate predicate, at most as many as the release has.
     neighbours
         Records that linkability looks at on either side.
     aligned
@@ -216,7 +216,8 @@ def attack(  # noqa: PLR0913
 
     Notes
     -----
-    *Singling out* guesses a predicate. The guess is right if exactly one raw record meets it.
+    *Singling out* guesses a predicate. The guess is right if exactly one raw record meets it. Predicates
+    range over all released columns: quasi-identifiers, sensitive ones, and those released as they are.
 
     - A predicate of one column is "has this rare cell", "is at most the smallest number" or "is at least the
       largest number".

@@ -217,8 +217,26 @@ class Column:
         return np.asarray(self.values >= value if random.random() < 0.5 else self.values <= value)
 
 
+def _released_as_they_are(schema: Schema, columns: Sequence[Sequence[str]]) -> list[Attribute]:
+    """Return the columns that all tables have, without a treatment, that no model looks at."""
+    found = []
+    for name in columns[0]:
+        attribute = schema[name] if name in schema else Attribute(name, "insensitive")
+        plain = attribute.role == "insensitive" and attribute.treatment is None
+        if plain and all(name in each for each in columns):
+            found.append(attribute)
+    return found
+
+
 class Setting:
-    """The tables, column by column; people of the control come after those of the raw table."""
+    """The tables, column by column; people of the control come after those of the raw table.
+
+    Attributes
+    ----------
+    quasi, released
+        Names of the quasi-identifiers, and of all columns of the release: these, the sensitive ones and those
+        that were released as they are.
+    """
 
     def __init__(self, raw: Any, release: Any, schema: Schema, control: Any, seed: int) -> None:
         import narwhals as nw
@@ -229,12 +247,14 @@ class Setting:
         self.seed = seed
         attributes = [*schema.quasi, *schema.sensitive]
         names = [attribute.name for attribute in attributes]
+        tables = [each for each in (raw, release, control) if each is not None]
+        plain = _released_as_they_are(schema, [engine_for(loaded(table)).columns for table in tables])
+        attributes += plain
 
         def columns_of(table: Any, what: str) -> pl.DataFrame:
-            engine = engine_for(loaded(table))
-            require_columns(names, engine.columns, f"{what}: ")
+            require_columns(names, engine_for(loaded(table)).columns, f"{what}: ")
             whole = nw.from_native(loaded(table), eager_only=True)
-            frame = pl.DataFrame({name: whole[name].to_polars() for name in names})
+            frame = pl.DataFrame({each.name: whole[each.name].to_polars() for each in attributes})
             if not len(frame):
                 raise TableError(f"{what}: the table has no rows")
             return frame
@@ -248,6 +268,7 @@ class Setting:
         self.records = len(theirs)
         self.columns: dict[str, Column] = {}
         self.quasi = [attribute.name for attribute in schema.quasi]
+        self.released = [attribute.name for attribute in attributes]
         nulls = schema.null_values
         for attribute in attributes:
             own = replace(attribute, role="sensitive", levels=None, output=None, weight=1)

@@ -23,11 +23,11 @@ _BYTES_KEPT = 1 << 27
 
 
 def singling_out(setting: Setting, width: int, attacks: int, kind: str) -> Attack:
-    """Guess predicates of some columns that one person meets alone."""
+    """Guess predicates of some released columns, whatever their role, that one person meets alone."""
     from incrowd.kernels.grouping import group_codes
 
     random = np.random.default_rng([setting.seed, 2, width])
-    columns = [setting.columns[name] for name in setting.quasi]
+    columns = [setting.columns[name] for name in setting.released]
     codes = [column.codes.astype(np.int64) for column in columns]
     ids, first = group_codes(codes, setting.records)
     records = np.bincount(ids)
