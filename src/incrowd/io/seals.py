@@ -11,7 +11,7 @@ from pathlib import Path
 
 from incrowd.errors import TableError
 
-__all__ = ["reason", "refuse_other_files", "refuse_strangers", "seal", "seal_of"]
+__all__ = ["is_seal", "reason", "refuse_other_files", "refuse_strangers", "seal", "seal_of"]
 
 _SEAL = "_incrowd-files-"
 """Begins the name of an empty file that says which files a folder was written with.
@@ -30,6 +30,11 @@ def reason(error: BaseException) -> str:
     return os.strerror(int(found[1])) if found else f"the system refused it, {type(error).__name__}"
 
 
+def is_seal(name: str) -> bool:
+    """Say whether a file is a seal, by its name."""
+    return name.startswith(_SEAL)
+
+
 def refuse_strangers(folder: Path, shown: str) -> None:
     """Refuse a folder that holds anything but what an earlier release wrote into it.
 
@@ -46,8 +51,8 @@ def refuse_strangers(folder: Path, shown: str) -> None:
 
 def refuse_other_files(files: Sequence[tuple[str, int]], shown: str) -> None:
     """Refuse files of a folder, by name and size, that are not those of its seal; see `refuse_strangers`."""
-    seals = [name for name, _ in files if name.startswith(_SEAL)]
-    rest = [entry for entry in files if not entry[0].startswith(_SEAL)]
+    seals = [name for name, _ in files if is_seal(name)]
+    rest = [entry for entry in files if not is_seal(entry[0])]
     if seals == [seal_of(rest)]:
         return
     if not seals:

@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
 from incrowd.errors import TableError
+from incrowd.io.digests import digest_of
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
@@ -18,6 +20,7 @@ from incrowd.jobs.checks import judge
 from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
+from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import treatment_entries
 from incrowd.privacy import IdentityModel
 from incrowd.progress import in_job, interrupting
@@ -386,6 +389,10 @@ class Release:
         Everything is written, or nothing. With `force` a folder is replaced only if it holds what `save` or
         `write` wrote, and nothing else.
 
+        ``release.json`` has the version and the SHA-256 of the table and of ``policy.toml``. By them
+        ``verify --account`` finds later changes. ``internal/manifest.json`` has those of the recoding and of
+        the whole policy.
+
         The table is called ``release.csv`` unless you name it, or as the file that it came from: a release of
         ``people.feather`` is called ``release.feather``. On Spark it is called ``release.parquet``, and
         the folder is one of the driver's machine. `progress` is as in `write`.
@@ -399,26 +406,37 @@ class Release:
 
         engine = engine_for(self.table)
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
-            released = engine.place(path, name or self._file_name(engine))
-            self.write(released, escape_formulas=escape_formulas, progress=progress)
+            called = name or self._file_name(engine)
+            self.write(engine.place(path, called), escape_formulas=escape_formulas, progress=progress)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
-            account = to_json(self.to_dict())
-            (path / "release.json").write_text(account + "\n", encoding="utf-8")
+            account = self.to_dict() | {
+                "incrowd": versions(None)["incrowd"],
+                "files": _digests(path, called, "policy.toml", "hierarchies"),
+            }
+            (path / "release.json").write_text(to_json(account) + "\n", encoding="utf-8")
             internal = path / INTERNAL
             internal.mkdir(0o700)
             (internal / "DO-NOT-PUBLISH.txt").write_text(
                 "recoding/ holds values of the table before it was recoded; policy.toml is the whole\n"
                 "policy, and hierarchies/ has leaves that the release hides; rows.parquet says which row of\n"
                 "the raw table each released row is; lattice.parquet, where it is there, says what other\n"
-                "recodings would have suppressed.\n"
+                "recodings would have suppressed; manifest.json has the digests of the first two.\n"
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n"
             )
             self.policy.write(internal / "policy.toml")
             self.recoding.save(internal / "recoding")
+            # A digest of raw values confirms a guess of them, so it stays in here.
+            manifest = to_json(_digests(internal, "policy.toml", "hierarchies", "recoding"))
+            (internal / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
             if self.order is not None:
                 write_row_map(internal / ROW_MAP, self.order, self.privacy.records)
             if self.lattice is not None:
                 self.lattice.save(internal / "lattice.parquet")
+
+
+def _digests(folder: Path, *names: str) -> dict[str, dict[str, str]]:
+    """Return the digest of each of some files and folders that is there."""
+    return {name: {"sha256": digest_of(folder / name)} for name in names if (folder / name).exists()}
 
 
 def _by_sizes_alone(policy: Policy) -> bool:

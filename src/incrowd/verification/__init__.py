@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.errors import ParameterError, TableError, setting
+from incrowd.verification.account import differences
 from incrowd.verification.attribute import Attribute
 from incrowd.verification.classes import count_records, fetch_row, group, smallest_class
 from incrowd.verification.conformity import Remarks, remark, remark_truth
@@ -59,6 +60,7 @@ def verify(  # noqa: PLR0913
     sheet: str | None = None,
     previous_release: str | PathLike[str] | None = None,
     published_as_one: bool = False,
+    account: str | PathLike[str] | None = None,
 ) -> Verification:
     """Check a release against its policy, and its raw table or an earlier release where these are given.
 
@@ -98,6 +100,9 @@ def verify(  # noqa: PLR0913
         both as one table, too. Of the raw table of the earlier release nothing is checked.
     published_as_one
         Whether both are merged before anybody sees them. Limits are then checked only on both as one table.
+    account
+        The account that was saved beside the release, ``release.json``: release and policy must have the
+        digests and the number of records that it says.
 
     Returns
     -------
@@ -147,17 +152,22 @@ def verify(  # noqa: PLR0913
         CsvFormat(delimiter, encoding, sheet=sheet),
     )
     policy = read_policy(Path(_named(policy_path, only_file=True)))
-    if previous_release is None:
-        return _verified(policy, sources)
-    earlier = _named(previous_release, only_file=True)
     alone = replace(policy, demands=(), attackers=()) if published_as_one else policy
-    pair = replace(sources.alone(sources.released), released_table=table, beside=earlier)
-    return replace(
-        _verified(alone, sources),
-        earlier=_verified(alone, sources.alone(earlier)),
-        together=_verified(policy, pair),
-        published_as_one=published_as_one,
-    )
+    found = _verified(alone, sources)
+    if previous_release is not None:
+        earlier = _named(previous_release, only_file=True)
+        pair = replace(sources.alone(sources.released), released_table=table, beside=earlier)
+        found = replace(
+            found,
+            earlier=_verified(alone, sources.alone(earlier)),
+            together=_verified(policy, pair),
+            published_as_one=published_as_one,
+        )
+    if account is None:
+        return found
+    described = Path(_named(account, only_file=True))
+    problems, unchecked = differences(described, sources.released, Path(policy_path), found.records)
+    return replace(found, problems=(*found.problems, *problems), unchecked=(*found.unchecked, *unchecked))
 
 
 def _verified(policy: Policy, sources: Sources) -> Verification:
@@ -224,7 +234,7 @@ def _checked(
         problems=tuple(remarks.problems),
         unchecked=tuple(remarks.unchecked),
         notes=tuple(remarks.notes),
-        gate=tuple(gate_findings(con, policy, released)),
+        gate=() if only_limits else tuple(gate_findings(con, policy, released)),
         smallest=int(fetch_row(con, "SELECT coalesce(min(records), 0) FROM classes")[0]),
         people=None if persons is None or persons.unknown else _found(con, persons, suppressed),
     )

@@ -61,6 +61,9 @@ def _unique(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> 
 
 def _unprotected(con: duckdb.DuckDBPyConnection, policy: Policy, released: Table) -> Iterator[_Found]:
     demands = [*policy.demands, *(each for attacker in policy.attackers for each in attacker.demands)]
+    if not demands:
+        # The limits are checked on another table, which this one is a part of.
+        return
     looked_at = {demand.attribute for demand in demands}
     if any(demand.attribute is None and demand.model == "p29" for demand in demands):
         return

@@ -75,6 +75,14 @@ def verify(
             help="Check limits only on both together: they are merged before anybody sees them.",
         ),
     ] = False,
+    account: Annotated[
+        Path | None,
+        typer.Option(
+            "--account",
+            metavar="FILE",
+            help="The release.json that was saved with it: is this that release, and that policy?",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with status 1 if the policy does not accept a finding.")
     ] = False,
@@ -122,6 +130,7 @@ def verify(
         sheet=sheet,
         previous_release=previous_release,
         published_as_one=published_as_one,
+        account=account,
     )
     if script is not None:
         _write_script(script, checks_as_sql(named(released), policy, **tables))

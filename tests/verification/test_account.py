@@ -1,0 +1,113 @@
+"""The digests of an account: a changed, longer or swapped release, and a loosened policy, are found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+import incrowd as ic
+from incrowd.io.digests import digest_of
+from incrowd.samples import hospital, hospital_policy
+from incrowd.verification import verify
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved") / "out"
+    table, policy = hospital(400, 3), hospital_policy()
+    ic.anonymize(table, policy).save(folder)
+    return folder
+
+
+@pytest.fixture
+def copy(saved, tmp_path):
+    for name in ("release.csv", "policy.toml", "release.json"):
+        (tmp_path / name).write_bytes((saved / name).read_bytes())
+    hierarchies = saved / "hierarchies"
+    if hierarchies.exists():
+        (tmp_path / "hierarchies").mkdir()
+        for each in hierarchies.iterdir():
+            (tmp_path / "hierarchies" / each.name).write_bytes(each.read_bytes())
+    return tmp_path
+
+
+def checked(folder, release="release.csv", policy="policy.toml"):
+    return verify(folder / release, folder / policy, account=folder / "release.json")
+
+
+def test_the_saved_release_is_the_one_of_its_account(saved):
+    found = checked(saved)
+    assert found.ok
+    assert not any("digest" in line for line in found.unchecked)
+    account = json.loads((saved / "release.json").read_text())
+    assert account["incrowd"] == ic.__version__
+    printed = subprocess.run(["sha256sum", saved / "release.csv"], capture_output=True, text=True, check=True)
+    assert account["files"]["release.csv"]["sha256"] == printed.stdout.split()[0]
+
+
+def test_duplicated_rows_are_found(copy):
+    lines = (copy / "release.csv").read_text().splitlines(keepends=True)
+    (copy / "release.csv").write_text("".join([*lines, *lines[1:]]))
+    # Every model holds all the more where every row stands in the file twice.
+    assert verify(copy / "release.csv", copy / "policy.toml").ok
+    found = checked(copy)
+    assert not found.ok
+    assert ["SHA-256" in line for line in found.problems] == [True, False]
+    assert "the release has 800 records, and its account says 400" in found.problems[1]
+
+
+def test_a_swapped_cell_and_a_loosened_policy_are_found(copy):
+    policy = (copy / "policy.toml").read_text()
+    (copy / "policy.toml").write_text(policy.replace("k = 5", "k = 2"))
+    (problem,) = checked(copy).problems
+    assert problem.startswith("the policy is not the one of the account")
+    (copy / "policy.toml").write_text(policy)
+    lines = (copy / "release.csv").read_text().splitlines(keepends=True)
+    (copy / "release.csv").write_text("".join([lines[0], *reversed(lines[1:])]))
+    (problem,) = checked(copy).problems
+    assert problem.startswith("the release is not the file of its account")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is no account of a release"),
+        ("[]", "is no account of a release"),
+        ("[" * 100_000, "is no account of a release"),
+        ('{"format": "incrowd batch"}', "is no account of a release"),
+        ('{"format": "incrowd release", "after": {"records": 400}}', "has no digests of files"),
+    ],
+)
+def test_what_is_no_account_is_refused(copy, text, words):
+    (copy / "release.json").write_text(text)
+    with pytest.raises(ic.TableError, match=words):
+        checked(copy)
+
+
+def test_a_folder_has_the_digest_of_its_list(tmp_path):
+    folder = tmp_path / "release.parquet"
+    (folder / "b").mkdir(parents=True)
+    (folder / "part-0").write_text("one")
+    (folder / "b" / "part-1").write_text("two")
+    listed = subprocess.run(
+        "sha256sum b/part-1 part-0 | sha256sum",
+        cwd=folder,
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert digest_of(folder) == listed.stdout.split()[0]
+    (folder / "_incrowd-files-abc").touch()
+    (folder / ".crc").touch()
+    assert digest_of(folder) == listed.stdout.split()[0]
+
+
+def test_the_published_account_has_no_digest_of_raw_values(saved):
+    manifest = json.loads((saved / "internal" / "manifest.json").read_text())
+    assert manifest["recoding"]["sha256"] == digest_of(saved / "internal" / "recoding")
+    for name in ("release.json", "policy.toml"):
+        text = (saved / name).read_text()
+        assert manifest["recoding"]["sha256"] not in text
