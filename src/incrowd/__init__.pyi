@@ -71,6 +71,9 @@ from .jobs.randomize import RandomizedResponse as RandomizedResponse
 from .jobs.randomize import RandomizedTable as RandomizedTable
 from .jobs.randomize import randomize as randomize
 from .jobs.release import Release as Release
+from .jobs.suggest import Suggestion as Suggestion
+from .jobs.suggest import Suggestions as Suggestions
+from .jobs.suggest import suggest as suggest
 from .jobs.transitions import Transitions as Transitions
 from .jobs.transitions import transitions as transitions
 from .privacy import MODELS as MODELS

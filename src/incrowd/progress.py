@@ -21,6 +21,7 @@ __all__ = [
     "Cancelled",
     "Progress",
     "Silent",
+    "Within",
     "check",
     "current",
     "in_job",
@@ -47,6 +48,24 @@ class Progress(Protocol):
 
     def advance(self, done: int, total: int) -> None:
         """Say that `done` of `total` units of the stage are finished."""
+
+
+class Within:
+    """The progress of a part of a job: its stages are told after what the part does.
+
+    Example: ``Within(progress, "with k = 4")`` tells the stage "search" as "with k = 4: search".
+    """
+
+    def __init__(self, progress: Progress, doing: str) -> None:
+        self._progress, self._doing = progress, doing
+
+    def stage(self, name: str) -> None:
+        """Begin a stage of the part."""
+        self._progress.stage(f"{self._doing}: {name}")
+
+    def advance(self, done: int, total: int) -> None:
+        """Say how far the stage is."""
+        self._progress.advance(done, total)
 
 
 class Silent:

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
 
-__all__ = ["check_sets", "check_values", "is_nearly_unique"]
+__all__ = ["LongListError", "check_sets", "check_values", "is_nearly_unique"]
 
 _FEW = 20
 """Distinct values below which a column is not taken for nearly unique."""
 _SHARED_BY = 4
 """Records that share a value on average; in a nearly unique column they are fewer."""
+
+
+class LongListError(SchemaError):
+    """Cells would list more values than `Policy.set_limit`."""
 
 
 def is_nearly_unique(values: int, records: int) -> bool:
@@ -104,9 +108,9 @@ def _nearly_unique(domain: Domain, records: int) -> SchemaError:
     )
 
 
-def _too_long(domain: Domain, who: str, longest: int, limit: int) -> SchemaError:
+def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListError:
     allow = setting(f"set_limit={longest}", f"--set-limit {longest}")
-    return SchemaError(
+    return LongListError(
         f"column {domain.name!r}: {who} a list of up to {longest:,} values, and a list of more than "
         f"{limit:,} is no generalization; {_ways()}, or allow such lists with {allow}"
     )

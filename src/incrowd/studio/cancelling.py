@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from incrowd.progress import Cancellable, Cancelled
 
-if TYPE_CHECKING:
-    from incrowd.progress import Progress
-
-__all__ = ["Cancelled", "Watched", "Within"]
+__all__ = ["Cancelled", "Watched"]
 
 
 class Watched(Cancellable):
@@ -52,21 +48,3 @@ class Watched(Cancellable):
             return "start", 0.0, None
         name, began = self._stages[-1]
         return name, time.monotonic() - began, self._share
-
-
-class Within:
-    """The progress of a part of a job: its stages are told after what the part does.
-
-    Example: ``Within(progress, "with k = 4")`` tells the stage "search" as "with k = 4: search".
-    """
-
-    def __init__(self, progress: Progress, doing: str) -> None:
-        self._progress, self._doing = progress, doing
-
-    def stage(self, name: str) -> None:
-        """Begin a stage of the part."""
-        self._progress.stage(f"{self._doing}: {name}")
-
-    def advance(self, done: int, total: int) -> None:
-        """Say how far the stage is."""
-        self._progress.advance(done, total)

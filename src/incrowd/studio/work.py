@@ -20,9 +20,7 @@ from incrowd.io.kinds.files import kind_of
 from incrowd.io.scratch import PrivateFolder
 from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
-from incrowd.progress import Silent
-from incrowd.studio.advice import Change, advise
-from incrowd.studio.cancelling import Within
+from incrowd.progress import Silent, Within
 from incrowd.studio.sampling import recoded, sampled
 from incrowd.studio.tables import Column, Source, copied, counted, read
 from incrowd.studio.trees import TreeEditor
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.draft import Draft
     from incrowd.jobs.fidelity import Fidelity
     from incrowd.jobs.release import Release
+    from incrowd.jobs.suggest import Suggestion
     from incrowd.progress import Progress
     from incrowd.risk import Identifying
 
@@ -385,7 +384,7 @@ class Work:
         self.release = found
         return found
 
-    def advise(self, progress: Progress) -> list[Change]:
+    def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them.
 
         Raises
@@ -393,21 +392,18 @@ class Work:
         IncrowdError
         """
         from incrowd.jobs.anonymize import anonymize
+        from incrowd.jobs.suggest import helping
 
-        choices = self.choices
-        assert choices is not None
-
-        def feasible(change: Change) -> bool:
-            within = Within(progress, change.told)
+        def feasible(change: Suggestion) -> bool:
+            within = Within(progress, change.text)
             try:
-                policy = Policy.from_dict(change.document, choices.folder, _MADE)
                 with self._asked() as table:
-                    anonymize(table, policy, progress=within, **self._beside)
+                    anonymize(table, change.policy, progress=within, **self._beside)
             except (InfeasibleError, InputError):
                 return False
             return True
 
-        return advise(choices.document, feasible)
+        return list(helping(self.policy(), feasible))
 
     def explore(self, progress: Progress) -> SolutionSpace:
         """Search the lattice of full-domain recodings.

@@ -14,7 +14,7 @@ PURPOSES = {
     "Start": ("demo", "studio", "init", "import", "list", "hierarchy", "completion"),
     "Release": ("anonymize", "apply", "anatomize", "randomize"),
     "Measure": ("assess", "risk", "p29", "utility", "perturbation", "attack"),
-    "Choose": ("lattice", "compare"),
+    "Choose": ("lattice", "compare", "suggest"),
     "Check": ("verify",),
 }
 """Every command by what it is for, in the order of ``--help``; each is a file of this folder."""

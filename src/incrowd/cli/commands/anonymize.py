@@ -11,16 +11,20 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.logs import LOG
-from incrowd.errors import ParameterError
+from incrowd.errors import InfeasibleError, ParameterError
 
 if TYPE_CHECKING:
     from incrowd.engines.sql.databases import Address
     from incrowd.io.targets import Outputs, Target
     from incrowd.jobs.plan import Plan
+    from incrowd.jobs.policy import Policy
     from incrowd.jobs.release import Release
     from incrowd.progress import Progress
 
 __all__ = ["anonymize"]
+
+_QUICK = 0.5
+"""Seconds of a search below which others are tried at once, where a policy is infeasible."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +193,27 @@ def anonymize(
         if dry_run:
             _show_plan(plan(rows, policy, **settings), places, json=json)
             return
-        release = release_of(rows, policy, strict=strict, **settings)
+        searching = time.perf_counter()
+        try:
+            release = release_of(rows, policy, strict=strict, **settings)
+        except InfeasibleError as error:
+            quick = time.perf_counter() - searching < _QUICK
+            raise InfeasibleError(f"{error}. {_hint(rows, policy, settings, quick=quick)}") from None
         places.write(release, targets, shown)
     _show_release(release, places, began, full=full, json=json)
+
+
+def _hint(rows: Any, policy: Policy, settings: dict[str, Any], *, quick: bool) -> str:
+    """Return a sentence on what would help: a change that was tried where a search is quick."""
+    from incrowd.jobs.suggest import suggest
+
+    if quick:
+        named = {name: settings[name] for name in ("population", "csv_format", "progress")}
+        levels = settings["levels"]
+        found = suggest(rows, policy.with_levels(levels) if levels else policy, most=1, **named)
+        if found.found:
+            return f"What would help: {found.found[0].text}; incrowd suggest tries more"
+    return "incrowd suggest tries what would help"
 
 
 def _show_plan(found: Plan, places: OutputOptions, *, json: bool) -> None:

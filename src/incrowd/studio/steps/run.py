@@ -129,13 +129,14 @@ class Run:
                 with ui.row().classes("items-center"):
                     button = ui.button("Take it", on_click=lambda _, change=change: self._take(change))
                     marked(button, "take-advice").props("no-caps outline")
-                    words("span", change.told)
+                    words("span", change.text)
 
     def _take(self, change: Any) -> None:
         """Make a change, and run again."""
         document = self.page.work.choices.document
+        changed = change.edited(document)
         document.clear()
-        document.update(change.document)
+        document.update(changed)
         self.page.work.changed()
         self.page.enable()
         self.page.redraw(self)
