@@ -288,8 +288,12 @@ def test_a_node_can_be_chosen():
     assert part.lattice.size == 12
     with pytest.raises(ic.ParameterError, match="'w' is no quasi-identifier"):
         ic.anonymize(frame, schema(), models, levels={"w": 1})
-    with pytest.raises(ic.ParameterError, match="level 7 is above its height"):
-        ic.anonymize(frame, schema(), models, levels={"t": 7})
+    for levels in (7, (0, 7), (7, None)):
+        given = {"levels": {"t": 7}} if levels == 7 else {}
+        with pytest.raises(
+            ic.ParameterError, match=r"'t': level 7 is above its height; the levels are 0 \.\. 3"
+        ):
+            ic.anonymize(frame, schema(t={} if given else {"levels": levels}), models, ic.Optimal(), **given)
     with pytest.raises(ic.InfeasibleError, match="no full-domain recoding among 1 satisfies"):
         ic.anonymize(frame, schema(), [ic.KAnonymity(6)], levels={"t": 0, "u": 0, "v": 0})
     with pytest.raises(ic.ParameterError, match="'t' has levels, which mondrian does not know"):
@@ -395,3 +399,29 @@ def test_advice_can_be_followed(frame, limit, models, algorithm, fixed, roots):
             assert run([ic.KAnonymity(int(found[1]))], limit).privacy.suppressed_share <= limit
         if "use optimal" in words:
             assert run(models, limit, ic.Optimal()).privacy.holds
+
+
+@pytest.mark.parametrize("entry", FULL_DOMAIN, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("hierarchy", [None, ic.Hierarchy.flat()], ids=["plain", "flat"])
+@pytest.mark.parametrize("levels", [(390, None), (2, None), (2, 2), (0, 2)])
+def test_a_level_above_the_height_is_refused(entry, hierarchy, levels):
+    column = ic.Attribute("q", "quasi", hierarchy=hierarchy, levels=levels)
+    wrong = f"column 'q': level {max(filter(None, levels))} is above its height; the levels are 0 .. 1"
+    with pytest.raises(ic.ParameterError, match=f"^{re.escape(wrong)}$"):
+        ic.anonymize(
+            pl.DataFrame({"q": ["a", "a", "b", "c"]}), ic.Schema.of([column]), [ic.KAnonymity(2)], entry()
+        )
+
+
+def test_an_algorithm_that_misses_a_node_does_not_say_that_there_is_none():
+    frame, people = pl.DataFrame({"q": ["c", "a"]}), pl.DataFrame({"q": ["c", "a", "b"]})
+    tree = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"]])
+    with pytest.raises(ic.InfeasibleError, match=r"^bottom-up found no .*; the one at q=1 does: fix these"):
+        ic.anonymize(
+            frame,
+            ic.Schema(quasi={"q": tree}),
+            [ic.DeltaPresence(0.55)],
+            ic.BottomUp(),
+            population=people,
+            max_suppression=0.5,
+        )

@@ -179,3 +179,20 @@ def test_where_a_model_is_about_all_classes_of_a_person_there_is_no_sweep():
         for rounds in ("sweep", "search")
     ]  # fmt: skip
     assert rows[0] == rows[1]
+
+
+TREE = ic.Hierarchy.from_paths([["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"]])
+
+
+@pytest.mark.parametrize("algorithm", [ic.Optimal, ic.Datafly, ic.Samarati])
+@pytest.mark.parametrize("rounds", ["sweep", "search"])
+def test_a_sweep_in_which_no_class_holds_leaves_what_the_search_found(algorithm, rounds):
+    """A sweep knows whom single values cover in a population, and not yet whom their cell covers."""
+    frame, people = pl.DataFrame({"q": ["c", "a"]}), pl.DataFrame({"q": ["c", "a", "b"]})
+    release = ic.anonymize(
+        frame, ic.Schema(quasi={"q": TREE}), [ic.DeltaPresence(0.55)],
+        algorithm(recode_suppressed=True, rounds=rounds), population=people, max_suppression=0.5,
+    )  # fmt: skip
+    # A is true of one of two people. C is true of the one person whom the table has.
+    assert sorted(release.table["q"]) == ["*", "A"]
+    assert release.privacy.privacy[0].value == 0.5

@@ -110,7 +110,14 @@ def test_weights_and_levels_of_a_policy_file(run, lattice_files, tmp_path):
     made = run("anonymize", data, "--policy", str(policy), "-o", str(tmp_path / "o.csv"))
     assert made.status == 0, made.err
     assert "levels: age=1, zip=1" in made.out
-    for wrong in ("levels = []", "levels = [1, 2, 3]", "levels = [2, 1]", "weight = -1", "levels = 1"):
+    for wrong in (
+        "levels = []",
+        "levels = [1, 2, 3]",
+        "levels = [2, 1]",
+        "levels = [390]",
+        "weight = -1",
+        "levels = 1",
+    ):
         policy.write_text(policy.read_text().replace("levels = [1]", wrong, 1))
         assert run("anonymize", data, "--policy", str(policy), "-o", str(tmp_path / "x.csv")).status == 2
         policy.write_text(policy.read_text().replace(wrong, "levels = [1]", 1))

@@ -57,7 +57,11 @@ MOMENTS = [
         ("[-5--1]", [-6, -5, -1, 0], 2),
         ("[0.5-1.25]", [0.25, 0.5, 1.0, 1.25, 1.5], 3),
         ("[10-20]", ["9", "10", "15.5", "20", "no number"], 3),
-        ("34", ["34", "34.0", "034"], 2),
+        ("34", ["34", "34.0", "35"], 2),
+        # One text that is no number makes the column one of categories.
+        ("34", ["34", "34.0", "034"], 1),
+        ("{34, x}", ["34", "34.0", "x", "y"], 2),
+        ("34", [34, 34.0, 35], 2),
         ("02139", ["02139", "2139"], 1),
         ("[2020-01-01 to 2020-01-31]", ["2019-12-31", "2020-01-01", "2020-01-31", "2020-02-01"], 2),
         ("[2020-01-01 to 2020-01-31]", [dt.date(2020, 1, 5), dt.date(2021, 1, 5)], 1),
@@ -91,6 +95,32 @@ def test_ranges_and_sets(cell, people, expected):
 
 def test_texts_of_a_declared_category_are_no_numbers():
     assert covered(["1"], ["1", "1.0"], q="category") == ([1], 1)
+
+
+LIKE_NUMBERS = ["1.0", "1", "1", "x", "x"]
+"""Of a population, one person alone has 1.0."""
+
+
+@pytest.mark.parametrize("spec", [None, "category", ic.Hierarchy.flat(), ic.Hierarchy.prefix()])
+@pytest.mark.parametrize("values", [LIKE_NUMBERS, ["1.0", "1", "1", "2", "2"]], ids=["words", "numbers"])
+@pytest.mark.parametrize(
+    "algorithm", [ic.Mondrian(), ic.Optimal(), ic.Datafly(), ic.CellSuppression()], ids=lambda one: one.name
+)
+def test_letters_decide_in_a_column_of_categories(algorithm, spec, values):
+    """Equal numbers are one value only in a column of numbers, which follows no hierarchy."""
+    frame = pl.DataFrame({"q": values})
+    schema = ic.Schema(quasi={"q": spec})
+    numbers = spec is None and values is not LIKE_NUMBERS
+    release = ic.anonymize(
+        frame, schema, [ic.KMap(2)], algorithm=algorithm, population=frame, max_suppression=1.0
+    )
+    assert release.table["q"].to_list().count("1.0") == 0
+    assert release.privacy.privacy[0].value >= 2
+    # With a limit that the table meets as it is, every cell stays.
+    alone = ic.anonymize(frame, schema, [ic.KMap(1)], algorithm=algorithm, population=frame)
+    assert sorted(alone.table["q"]) == sorted(["1", "1", "1", *values[3:]] if numbers else values)
+    assert alone.privacy.privacy[0].value == (2 if numbers else 1)
+    assert alone.privacy.risk["journalist"]["max"] == (1 / 2 if numbers else 1)
 
 
 def test_models_of_a_population_tell_big_numbers_apart():

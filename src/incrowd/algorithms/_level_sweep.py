@@ -48,6 +48,9 @@ def swept_levels(problem: SearchProblem, other: Recoding, who: str) -> Recoding:
         return other
     search = _LevelSweep(problem.for_classes())
     search.release_in_order()
+    if not (search.class_of >= 0).any():
+        # Classes that are put together cover the people of their values alone, so all of them may fail.
+        return other
     search.join_left()
     recoding = search.recoding(who)
     classes = EquivalenceClasses.from_codes(

@@ -230,13 +230,14 @@ def explain(algorithm: FullDomainAlgorithm, explorer: Explorer, *, proved: bool)
     )
     levels = listed(f"{name}={level}" for name, level in zip(lattice.names, least.levels, strict=True))
     limit = f"{problem.max_suppression:.2%} suppressed"
+    missed = explorer.again(problem).look(least.levels)[0].anonymous
     words = [
         f"no full-domain recoding among {lattice.size:,} satisfies the models with at most {limit}"
-        if proved
+        if proved and not missed
         else f"{algorithm.name} found no full-domain recoding among {lattice.size:,} that satisfies the "
         f"models with at most {limit}"
     ]
-    if explorer.again(problem).look(least.levels)[0].anonymous:
+    if missed:
         further = "give it a larger budget" if algorithm.name == "optimal" else "use optimal"
         return f"{words[0]}; the one at {levels} does: fix these levels, or {further}"
     words.append(f"at {levels} " + ("; ".join(loose.failures(least.levels)) or _starred(loose, least.levels)))

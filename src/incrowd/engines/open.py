@@ -134,17 +134,14 @@ def with_population(frequency: FrequencyTable, schema: Schema, population: Any) 
     from dataclasses import replace
 
     from incrowd.errors import InputError
-    from incrowd.recoding.population import cover
+    from incrowd.recoding.population import as_counted, cover
     from incrowd.table.schema import Schema
 
     quasi = Schema.of(schema.quasi, null_values=schema.null_values)
     try:
         engine = engine_for(loaded(population))
         named = schema.having("person") if set(schema.person) <= set(engine.columns) else ()
-        # People have their values as they came, not as cells of a release.
-        plainly = Schema.of(
-            (*named, *(each.as_texts() for each in schema.quasi)), null_values=schema.null_values
-        )
+        plainly = Schema.of((*named, *map(as_counted, schema.quasi)), null_values=schema.null_values)
         everybody = engine.count(plainly)
         if everybody.people is not None:
             raise TableError(

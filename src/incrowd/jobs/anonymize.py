@@ -188,7 +188,7 @@ def _released(
     with clock.stage("check"):
         after = assess_table(
             released,
-            policy.schema,
+            policy.written,
             policy.models,
             population=start.population,
             driver_keys=driver_keys,
@@ -386,7 +386,7 @@ def begun(
             population = loaded(population)
     if population is not None:
         with clock.stage("count population"):
-            frequency = with_population(frequency, policy.schema, population)
+            frequency = with_population(frequency, policy.written, population)
     check_limits(policy, frequency)
     refuse_unlinked(policy.schema, several=frequency.people is not None)
     people_from = [] if population is None else engine_for(population).sources

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from incrowd.errors import InfeasibleError, ParameterError, TableError, named, setting
@@ -43,12 +42,7 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
 
 def styled(policy: Policy) -> Schema:
     """Give every quasi-identifier the style it will get, for the engine to know; columns are as treated."""
-    return policy.schema.with_attributes(
-        replace(attribute, output=attribute.output or policy.output)
-        if attribute.role == "quasi"
-        else attribute
-        for attribute in (each.as_counted() for each in policy.schema.attributes)
-    )
+    return policy.schema.with_attributes(each.as_counted() for each in policy.written.attributes)
 
 
 def judge(assessment: Assessment, policy: Policy) -> None:

@@ -115,6 +115,16 @@ class Policy:
         for model in self.models:
             model.check_wildcards(self.wildcards)
 
+    @property
+    def written(self) -> Schema:
+        """The schema in which every quasi-identifier has the style that its cells get."""
+        return self.schema.with_attributes(
+            replace(attribute, output=attribute.output or self.output)
+            if attribute.role == "quasi"
+            else attribute
+            for attribute in self.schema.attributes
+        )
+
     def with_levels(self, levels: Mapping[str, int]) -> Policy:
         """Fix the levels of some quasi-identifiers; an algorithm that knows none gives way to `Optimal`.
 

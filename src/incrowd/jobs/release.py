@@ -353,7 +353,7 @@ class Release:
         judge(self._measured(written, judged_alone=True), self.policy)
 
     def _measured(self, written: Any, *, judged_alone: bool = False) -> Assessment:
-        schema = self.policy.schema
+        schema = self.policy.written
         made_from: tuple[FrequencyTable, Recoding] | None = (self.frequency, self.recoding)
         if judged_alone and _by_sizes_alone(self.policy):
             schema, made_from = schema.with_attributes(schema.having("quasi")), None

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.hierarchy import Hierarchy
 from incrowd.recoding import SUPPRESSED, read_range, read_set
+from incrowd.table.domain import Domain, followed
 from incrowd.table.exact import Line, moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, PopulationCounts
 from incrowd.table.schema import Attribute
 
-__all__ = ["cells_of", "cover", "recoded"]
+__all__ = ["as_counted", "cells_of", "cover", "recoded"]
+
+
+def as_counted(attribute: Attribute) -> Attribute:
+    """Return how the values of a population are read: as they came, not as cells of a release.
+
+    Numbers are one value if they are equal, as in the table. The values of a column without a hierarchy say
+    whether they are numbers. Categories, and the leaves of a hierarchy, are told apart by their letters.
+    """
+    texts = attribute.as_texts()
+    lettered = attribute.kind == "category" or followed(attribute, "number") is not None
+    return texts if lettered else replace(texts, kind="auto")
 
 
 def cover(
@@ -23,7 +36,7 @@ def cover(
 
     A cell covers a value if the value
 
-    - is written the same, or is the same number;
+    - is written the same, or is the same number in a column of numbers (see `as_counted`);
     - is a leaf under the hierarchy's node of that label;
     - lies in a range ``[a-b]``, ``[day to day]`` or set ``{a, b}``, as releases have them.
 
@@ -34,14 +47,14 @@ def cover(
     frequency
         The keys, released or not.
     everybody
-        The population, its quasi-identifiers as they are written and in the same order.
+        The population, its quasi-identifiers read `as_counted` and in the same order.
     attributes
         The quasi-identifiers with their hierarchies.
     """
     if not frequency.keys:
         return PopulationCounts(np.zeros(0, np.int64), everybody.rows, everybody.rows, everybody)
     matches = [
-        _matches(domain.values, values.values, attribute)
+        _matches(domain.values, values, attribute)
         for domain, values, attribute in zip(frequency.domains, everybody.domains, attributes, strict=True)
     ]
     if all((match.sum(axis=1) <= 1).all() for match in matches):
@@ -57,9 +70,7 @@ def cover(
     return PopulationCounts(covered, outside + everybody.suppressed, everybody.rows, everybody)
 
 
-def cells_of(
-    cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
-) -> NDArray[np.int32]:
+def cells_of(cells: Sequence[str | None], values: Domain, attribute: Attribute) -> NDArray[np.int32]:
     """Return which cell each value is recoded to: int32[values], -1 where none covers it.
 
     Of several cells, as where short branches of a hierarchy have reached its root, it is the narrowest.
@@ -112,12 +123,10 @@ def _narrowest(match: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.where(match.any(axis=1), width.argmin(axis=1), -1).astype(np.int32)
 
 
-def _matches(
-    cells: Sequence[str | None], values: Sequence[str | None], attribute: Attribute
-) -> NDArray[np.bool_]:
+def _matches(cells: Sequence[str | None], values: Domain, attribute: Attribute) -> NDArray[np.bool_]:
     """Say which cell covers which value: bool[values, cells]."""
     people = _People(values, attribute)
-    match = np.zeros((len(values), len(cells)), np.bool_)
+    match = np.zeros((values.size, len(cells)), np.bool_)
     for column, cell in enumerate(cells):
         for covered in people.covered(cell):
             match[covered, column] = True
@@ -127,7 +136,9 @@ def _matches(
 class _People:
     """The values of a population's column, found by what cells say; numbers and moments exactly."""
 
-    def __init__(self, values: Sequence[str | None], attribute: Attribute) -> None:
+    def __init__(self, domain: Domain, attribute: Attribute) -> None:
+        values = domain.values
+        self.by_number = domain.kind == "number"
         self.place = {value: number for number, value in enumerate(values)}
         # Texts of a category are what they are, also where they look like numbers.
         plain = attribute.kind == "category"
@@ -161,8 +172,8 @@ class _People:
         return [self.place[value]] if value in self.place else []
 
     def _same(self, text: str) -> NDArray[np.int64]:
-        """Return the values that are the same number."""
-        number = number_of(text)
+        """Return the values that are the same number, in a column of numbers."""
+        number = number_of(text) if self.by_number else None
         return self.numbers.between(number, number)
 
     def _described(self, cell: str) -> Iterator[Sequence[int] | NDArray[np.int64]]:

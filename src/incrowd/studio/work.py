@@ -347,7 +347,7 @@ class Work:
         with self._asked() as table:
             found = assess(
                 table,
-                policy.schema,
+                policy.written,
                 policy.models,
                 population=self.population,
                 progress=progress,

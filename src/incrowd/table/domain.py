@@ -25,7 +25,7 @@ from incrowd.table.texts import column_of, picked
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "rank_values"]
+__all__ = ["MISSING", "NUMBER_PATTERN", "Dictionary", "Domain", "followed", "rank_values"]
 
 NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 """Texts that count as numbers: no leading zeros (zip codes), no signs or exponents to guess about."""
@@ -178,15 +178,9 @@ class Domain:
         if attribute.spelling and (found.kind is None or (attribute.format and found.kind == "number")):
             return cls._spelled(attribute, found, null_values)
         kind, numbers = _kind(attribute, found)
-        hierarchy = attribute.hierarchy
+        hierarchy = followed(attribute, kind)
         if attribute.output in ("range", "mean") and hierarchy is not None:
-            # Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy
-            # holds numbers is what its policy says, not whether its texts happen to look like some.
-            declared = attribute.kind in ("number", "date")
-            if declared or (isinstance(hierarchy, Builder) and hierarchy.ordered and kind != "category"):
-                hierarchy = None
-            else:
-                kind, numbers = "category", None
+            kind, numbers = "category", None
         count = len(found.texts)
         ranks = np.full(count + 1, -1, np.int64)
         values: Sequence[str]
@@ -347,6 +341,18 @@ def exponent_of(numbers: NDArray[np.float64]) -> int:
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
     needed = int(np.frexp(largest)[1])
     return needed if needed > _LARGE else 0
+
+
+def followed(attribute: Attribute, kind: str) -> Hierarchy | Builder | None:
+    """Return the hierarchy that the cells of a column follow, if its values are of a kind.
+
+    Ranges and means follow numbers, so the cuts must, too. Whether a column with a hierarchy holds numbers is
+    what its policy says, not whether its texts happen to look like some.
+    """
+    hierarchy = attribute.hierarchy
+    declared = attribute.kind in ("number", "date")
+    by_number = declared or (isinstance(hierarchy, Builder) and hierarchy.ordered and kind != "category")
+    return None if attribute.output in ("range", "mean") and by_number else hierarchy
 
 
 def _kind(

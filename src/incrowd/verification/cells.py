@@ -122,7 +122,8 @@ class CellReader:
     values
         The distinct raw values; None is the missing one. Recipes of hierarchies are followed over them.
     stored
-        What the raw column is stored as; see `group_of`. Of numbers every spelling is one.
+        What the raw column is stored as; see `group_of`. Every spelling of a number is one in a column of
+        numbers. Categories, and the leaves of a hierarchy, are told apart by their letters.
 
     Raises
     ------
@@ -138,8 +139,12 @@ class CellReader:
             self._tree = read_tree(source, texts, column.name)
         elif isinstance(source, Path):
             self._tree = tree_in(source)
-        self._has_empty_text = "" in texts
-        self._number = exact_number if stored in ("number", "float") else _plain_number
+        self._texts = frozenset(texts)
+        is_number = stored in ("number", "float")
+        self._number = exact_number if is_number else _plain_number
+        by_letters = source is not None or column.kind == "category"
+        self._by_number = not by_letters and (is_number or None not in map(_plain_number, texts))
+        self._by_moment = not by_letters and stored == "date"
 
     def covers(self, cell: str | None, value: str | None) -> bool:
         """Say whether a cell is true of a record that has a value."""
@@ -151,7 +156,9 @@ class CellReader:
         if tree is not None and cell in tree.nodes:
             if value is None:  # a missing value hangs under the root
                 return 0 in tree.nodes[cell]
-            return tree.covers(cell, value) or self._same(cell, value)
+            return tree.covers(cell, value)
+        if cell in self._texts:  # a value that looks like a set or a range is itself alone
+            return self._same(cell, value)
         members = _members(cell)
         if members is not None:
             return any(self._names(part, value) for part in members)
@@ -160,16 +167,16 @@ class CellReader:
     def _names(self, part: str | None, value: str | None) -> bool:
         if part is None or value is None:
             # Earlier releases wrote the missing value as an empty part.
-            return part is value or (part == "" and not self._has_empty_text)
+            return part is value or (part == "" and "" not in self._texts)
         return self._same(part, value)
 
     def _same(self, one: str, other: str | None) -> bool:
         if other is None or one == other:
             return other is not None
-        number = self._number(one)
-        if number is not None:
-            return number == self._number(other)
-        moment = moment_of(one)
+        if self._by_number:
+            number = self._number(one)
+            return number is not None and number == self._number(other)
+        moment = moment_of(one) if self._by_moment else None
         return moment is not None and moment == moment_of(other)
 
     def _within(self, cell: str, value: str) -> bool:

@@ -58,7 +58,7 @@ def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
             counts.append(len(nodes))
             stars.append(np.array([label == SUPPRESSED for label in labels], np.bool_)[place])
             if people is not None:
-                places.append(cells_of(labels, people.domains[j].values, problem.attributes[j]))
+                places.append(cells_of(labels, people.domains[j], problem.attributes[j]))
         made.cells.append(cells)
         made.counts.append(counts)
         made.stars.append(stars)

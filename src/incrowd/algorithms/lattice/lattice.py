@@ -71,9 +71,10 @@ class Lattice:
             low, high = attribute.levels or (0, height)
             if high is None:
                 high = height
-            if high > height:
+            top = max(low, high)
+            if top > height:
                 raise ParameterError(
-                    f"column {domain.name!r}: level {high} is above its height; the levels are 0 .. {height}"
+                    f"column {domain.name!r}: level {top} is above its height; the levels are 0 .. {height}"
                 )
             lows.append(low)
             highs.append(high)

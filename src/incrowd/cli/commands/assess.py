@@ -55,7 +55,7 @@ def assess(
         shown.stage("assess")
         assessment = measure(
             rows,
-            policy.schema,
+            policy.written,
             policy.models,
             population=population,
             progress=shown,

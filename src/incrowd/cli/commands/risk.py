@@ -55,7 +55,7 @@ def risk(
     with progress() as shown:
         shown.stage("read")
         table, _ = source.read(data)
-        schema = columns.policy_for(table.columns, lenient=True).schema
+        schema = columns.policy_for(table.columns, lenient=True).written
         shown.stage("risk models")
         classes = read_classes(table, schema, population=population)
         names = [attribute.name for attribute in schema.quasi]
