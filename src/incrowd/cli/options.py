@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -13,7 +14,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import completing
 from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.wildcards import WILDCARDS
@@ -275,6 +276,23 @@ class CsvOptions:
         from incrowd.io.files import read_table
 
         return read_table(data, self.csv_format())
+
+    @staticmethod
+    def read_beside(path: Path, csv_format: CsvFormat | None) -> pl.DataFrame:
+        """Read a table that belongs to one that was read. A release has a header line, whatever that has.
+
+        Raises
+        ------
+        TableError
+        """
+        from incrowd.io.files import read_table
+
+        if csv_format is not None and csv_format.names:
+            with suppress(TableError):
+                table, _ = read_table(path, replace(csv_format, names=()))
+                if set(table.columns) <= set(csv_format.names):
+                    return table
+        return read_table(path, csv_format)[0]
 
 
 @dataclass(frozen=True)

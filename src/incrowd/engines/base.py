@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -273,7 +273,8 @@ class Engine(ABC):
         folder = self.writes_folder(target)
         read_from = self.sources if sources is None else sources
         with writing(path, force=force, folder=folder, sources=[*read_from]) as temporary:
-            written = self.write(temporary, target, csv_format or CsvFormat())
+            # What is written has a header line, also where what was read has none.
+            written = self.write(temporary, target, replace(csv_format or CsvFormat(), names=()))
             if list(written.columns) != self.columns:
                 raise TableError(f"{target}: {NOT_THE_SAME}")
             check(written)

@@ -66,19 +66,18 @@ def attack(
     """
     from incrowd.attacks import attack as attacked
     from incrowd.cli.tables import console, progress
-    from incrowd.io.files import read_table
 
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)
-        after, _ = read_table(release, csv_format)
-        others = None if control is None else read_table(control, csv_format)[0]
+        after = source.read_beside(release, csv_format)
+        others = None if control is None else source.read_beside(control, csv_format)
         policy = roles.policy_for(before.columns, lenient=True)
         found = attacked(
             before,
             after,
             policy if policy.models else policy.schema,
-            also=[read_table(path, csv_format)[0] for path in also or ()],
+            also=[source.read_beside(path, csv_format) for path in also or ()],
             kinds=listed(kinds) or None,
             control=others,
             secret=secret,

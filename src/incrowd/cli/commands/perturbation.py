@@ -53,7 +53,6 @@ def perturbation(
     """
     from incrowd.cli.parsing import listed
     from incrowd.cli.tables import console, progress
-    from incrowd.io.files import read_table
     from incrowd.jobs.perturbation import perturbation as measured
     from incrowd.jobs.policy import Policy
     from incrowd.jobs.transitions import transitions
@@ -65,7 +64,7 @@ def perturbation(
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)
-        after, _ = read_table(release, csv_format)
+        after = source.read_beside(release, csv_format)
         shown.stage("measure")
         found = measured(before, after, numbers, one_to_one=one_to_one, **told) if numbers else None
         changed = transitions(before, after, categories, **told) if categories else []

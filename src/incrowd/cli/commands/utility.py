@@ -40,7 +40,6 @@ def utility(
     of the hierarchies, ranges, sets, means, or *.
     """
     from incrowd.cli.tables import console, progress
-    from incrowd.io.files import read_table
     from incrowd.jobs.evaluate import evaluate
     from incrowd.jobs.fidelity import fidelity
     from incrowd.jobs.learn import learn
@@ -48,7 +47,7 @@ def utility(
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)
-        after, _ = read_table(release, csv_format)
+        after = source.read_beside(release, csv_format)
         schema = columns.policy_for(before.columns, lenient=True).schema
         shown.stage("measure")
         evaluation = evaluate(before, after, schema, row_map=row_map)
