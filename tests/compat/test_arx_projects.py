@@ -173,3 +173,27 @@ def test_what_is_no_project_is_refused(tmp_path):
         read_project(tmp_path / "p.deid")
     with pytest.raises(ic.TableError, match="cannot be read"):
         read_project(tmp_path / "none.deid")
+
+
+NEST = "<a>" * 100_000 + "</a>" * 100_000
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"project.xml": "<project><separator>;;</separator></project>"},
+        {"project.xml": "<project><separator>\n</separator></project>"},
+        {"project.xml": f"<project>{NEST}<separator>;</separator></project>"},
+        {"input/definition.xml": f"<definition>{NEST}</definition>"},
+        {"input/config.xml": f"<config>{NEST}</config>"},
+        {"input/hierarchies/age.csv": "2" * 200_000 + ";*\n"},
+        {"input/hierarchies/age.csv": "20;a\rb;*\n"},
+        {"input/hierarchies/age.csv": AGES.encode("utf-16")},
+    ],
+)
+def test_odd_parts_end_in_one_line_or_are_named_as_unread(parts, run_command, tmp_path):
+    project(tmp_path / "p.deid", "5-anonymity", **parts)
+    done = run_command("import", tmp_path / "p.deid", "-o", tmp_path / "p")
+    assert done.status in (0, 2)
+    assert "internal error" not in done.err
+    assert done.status == 0 or len(done.err.splitlines()) == 1

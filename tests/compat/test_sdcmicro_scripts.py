@@ -183,6 +183,20 @@ def test_calls_within_calls_come_first_and_pipes_give_the_first_argument():
     assert calls[-1].name == "last"
 
 
+@pytest.mark.parametrize("opened", ["createSdcObj(", "(", "-", "c(f(", "f(a = "])
+def test_deep_nesting_is_refused_with_its_line(opened, tmp_path, run_command):
+    (tmp_path / "a.R").write_text("x <- 1\n" + opened * 40 + "1")
+    assert calls_of((tmp_path / "a.R").read_text()) is not None
+    (tmp_path / "a.R").write_text("x <- 1\ny <- " + opened * 5000)
+    refused = run_command("import", tmp_path / "a.R", "-o", tmp_path / "out")
+    assert refused.status == 2
+    assert (
+        f"{tmp_path / 'a.R'}, line 2: calls, brackets or signs are nested more than 100 deep" in refused.err
+    )
+    # Brackets that are skipped, and long pipes, are not nested.
+    assert calls_of("if " + "(" * 5000 + ")" * 5000 + "\na" + " %>% f()" * 5000)
+
+
 def test_an_imported_script_runs_to_a_verified_release(tmp_path, run_command):
     table = ic.samples.hospital(200, 1).select("sex", "zip", "age", "diagnosis")
     table.write_csv(tmp_path / "people.csv")

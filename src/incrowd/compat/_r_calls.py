@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from incrowd.errors import TableError
+
 __all__ = ["UNKNOWN", "Call", "calls_of"]
 
 UNKNOWN = object()
@@ -26,6 +28,8 @@ _CONSTANTS = {"TRUE": True, "T": True, "FALSE": False, "F": False, "NULL": None,
 _OPEN, _CLOSED = "([{", ")]}"
 _LONGEST = 100_000
 """Numbers of a sequence that is written out."""
+_DEEPEST = 100
+"""Operands within each other that are read; R itself reads about fifty."""
 
 
 class _Token(NamedTuple):
@@ -69,8 +73,18 @@ class Call:
         return found | dict(zip(free, self.positional, strict=False))
 
 
-def calls_of(text: str) -> list[Call]:
+def calls_of(text: str, source: str = "the script") -> list[Call]:
     """List the calls of a script in the order in which R would make them, those within others first.
+
+    Parameters
+    ----------
+    source
+        Where the text is from, for errors.
+
+    Raises
+    ------
+    TableError
+        When calls, brackets or signs are nested too deep.
 
     Examples
     --------
@@ -78,7 +92,7 @@ def calls_of(text: str) -> list[Call]:
     >>> call.name, call.named
     ('kAnon', {'k': 3, 'importance': [2, 1]})
     """
-    return list(_Parser(text).statements())
+    return list(_Parser(text, source).statements())
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -94,9 +108,10 @@ def _tokens(text: str) -> list[_Token]:
 class _Parser:
     """Walks over the tokens once; what it does not understand has no value, and is skipped."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, source: str) -> None:
+        self._source = source
         self._tokens = _tokens(text)
-        self._place = 0
+        self._place = self._depth = 0
         self._within = 0
         self._calls: list[Call] = []
         self._known: dict[str, Any] = {}
@@ -163,7 +178,17 @@ class _Parser:
         token = self._peek()
         if token is None or token.text in (",", *_CLOSED) or token.kind == "line":
             return UNKNOWN
+        if self._depth == _DEEPEST:
+            raise TableError(
+                f"{self._source}, line {token.line}: calls, brackets or signs are nested more than {_DEEPEST} deep"
+            )
         self._place += 1
+        self._depth += 1
+        value = self._value(token, piped)
+        self._depth -= 1
+        return value
+
+    def _value(self, token: _Token, piped: tuple[Any, ...]) -> Any:
         match token.kind:
             case "text":
                 return re.sub(

@@ -90,6 +90,8 @@ class _Reader:
             raise TableError(f"{self._source}: is no project of ARX: it has no input/definition.xml")
         about = self._xml("project.xml") if "project.xml" in self._names else None
         delimiter = _text(about, "separator") or ";"
+        if len(delimiter) > 1:
+            raise TableError(f"{self._source}: the separator of its files is not one character")
         asked = self._xml("input/config.xml") if "input/config.xml" in self._names else None
         attributes = list(self._attributes(delimiter))
         models = list(self._models(asked))
@@ -145,12 +147,12 @@ class _Reader:
         if not ref or part not in self._names:
             return None
         text = self._bytes(part, _CSV).decode("utf-8-sig", "replace")
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-        if all(len(row) == 1 for row in rows):
-            return None  # values without anything above them
         try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+            if all(len(row) == 1 for row in rows):
+                return None  # values without anything above them
             return Hierarchy.from_paths(rows, f"{self._source}: hierarchy of {column!r}")
-        except HierarchyError as error:
+        except (HierarchyError, csv.Error) as error:
             self._unread.append(f"column {column!r}: its hierarchy is no tree ({error})")
             return None
 

@@ -77,7 +77,7 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
     """
     place = file_path(path)
     script = _Script(f"{place}")
-    for call in calls_of(read_text(place)):
+    for call in calls_of(read_text(place), str(place)):
         script.take(call)
     return script.imported()
 

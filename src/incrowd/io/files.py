@@ -254,7 +254,10 @@ def checked_csv(
             f"{path}, line {line}: {found} fields where the first line has {fields}; "
             f"mend the line, or name the delimiter if it is not {mark!r}"
         )
-    names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
+    try:
+        names = list(asked.names) or _header(start, mark, trim=len(delimiter) > 1)
+    except csv.Error as error:
+        raise TableError(f"{path}: the header cannot be read as CSV ({error})") from None
     if len(names) != fields:
         raise TableError(f"{path}: {len(names)} column names were given for {fields} fields")
     if repeated := repeated_columns(names, asked.names):
