@@ -186,7 +186,9 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("version = 3\n", "version: Value error, must be 1 or 2"),
+        ("version = 3\n", "version: must be 1 or 2"),
+        ("version = 1.0\n", "version: must be 1 or 2, the versions that are read"),
+        ("version = true\n", "version: must be 1 or 2, the versions that are read"),
         ("version = 2\nk = 5\n", "k: Extra inputs are not permitted"),
         ('version = 2\n[columns.age]\nrole = "spy"\n', "columns.age.role: Input should be"),
         ("version = [", "not readable as TOML"),
@@ -216,6 +218,7 @@ def test_wrong_policy(run, table, text, problem):
     message = anonymize(run, table, "--policy", str(policy))
     assert problem in message
     assert "policy.toml" in message
+    assert "is of version 1" not in message
 
 
 def test_roles_are_given_once(run, table):

@@ -110,6 +110,8 @@ def main() -> None:
         # Database drivers that take Ctrl-C for themselves raise KeyboardInterrupt, which comes out as 130.
         stopped = stop.code == 128 + signal.SIGINT
         status = stop.code if isinstance(stop.code, int) else 0
+        if stopped or watch.number is not None:
+            status = watch.status
         LOG.write("info", "end", f"exit status {status}", exit_status=status, seconds=LOG.seconds)
         raise
     finally:

@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from types import FrameType
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from incrowd.cli.logs import LOG
 from incrowd.progress import Cancellable
@@ -36,9 +36,14 @@ class Interruption:
     ----------
     number
         The signal that came, None as long as none did.
+    serving
+        Whether the command runs until Ctrl-C, which then interrupts nothing. A command sets it on the class.
     """
 
+    serving: ClassVar[bool] = False
+
     def __init__(self) -> None:
+        Interruption.serving = False
         self.number: int | None = None
         self._leaving = threading.Lock()
         self._reader, self._writer = os.pipe()
@@ -58,6 +63,12 @@ class Interruption:
         os.close(self._reader)
         os.close(self._writer)
 
+    @property
+    def status(self) -> int:
+        """The exit status by the signal that came: 0 where it is how the command is meant to end."""
+        number = signal.SIGINT if self.number is None else self.number
+        return 0 if self.serving and number == signal.SIGINT else 128 + number
+
     def leave(self) -> NoReturn:
         """Remove the private folders, say why in one line and end the process, threads or not."""
         if not self._leaving.acquire(blocking=False):
@@ -68,13 +79,14 @@ class Interruption:
                 _, work, _, _ = finalizer.peek()
                 if str(work.__module__).partition(".")[0] in ("shutil", "tempfile", "incrowd"):
                     finalizer()
-        number = signal.SIGINT if self.number is None else signal.Signals(self.number)
+        status = self.status
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         with contextlib.suppress(OSError):
-            told, status = f"{_SIGNALS[number]} before it was done", 128 + number
-            os.write(2, LOG.line("error", "signal", told, exit_status=status).encode())
-        os._exit(128 + number)
+            if status:
+                told = f"{_SIGNALS[signal.Signals(status - 128)]} before it was done"
+                os.write(2, LOG.line("error", "signal", told, exit_status=status).encode())
+        os._exit(status)
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
         if self._leaving.locked():

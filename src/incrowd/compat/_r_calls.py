@@ -180,7 +180,8 @@ class _Parser:
             return UNKNOWN
         if self._depth == _DEEPEST:
             raise TableError(
-                f"{self._source}, line {token.line}: calls, brackets or signs are nested more than {_DEEPEST} deep"
+                f"{self._source}, line {token.line}: calls, brackets or signs are nested more than "
+                f"{_DEEPEST} deep"
             )
         self._place += 1
         self._depth += 1

@@ -108,10 +108,10 @@ class PolicyFile(BaseModel):
         [], description="findings of the gate before release that are accepted, each with a reason"
     )
 
-    @field_validator("version")
+    @field_validator("version", mode="before")
     @classmethod
-    def _is_known(cls, version: int) -> int:
-        if version not in VERSIONS:
+    def _is_known(cls, version: Any) -> Any:
+        if type(version) is not int or version not in VERSIONS:
             raise ValueError(f"must be {' or '.join(map(str, VERSIONS))}, the versions that are read")
         return version
 
@@ -141,7 +141,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 def _renewed(document: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Say a document of version 1 in the words of this version, and tell what it means otherwise now."""
     renewed = dict(document)
-    if renewed.get("version") != 1 or isinstance(renewed.get("version"), bool):
+    if renewed.get("version") != 1 or type(renewed["version"]) is not int:
         return renewed
     shuffled = renewed.pop("shuffle", False)
     if not isinstance(shuffled, bool):
@@ -175,7 +175,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         problems = []
         for problem in found[:_PROBLEMS]:
             place = ".".join(str(part) for part in problem["loc"])
-            problems.append(f"{place}: {problem['msg']}")
+            problems.append(f"{place}: {problem['msg'].removeprefix('Value error, ')}")
         if len(found) > _PROBLEMS:
             problems.append(f"and {len(found) - _PROBLEMS:,} more")
         raise PolicyError(f"{source}: " + "; ".join(problems)) from None

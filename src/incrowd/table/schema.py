@@ -75,7 +75,7 @@ class Schema:
     null_values
         Texts that mean "missing", in columns of every type. Numbers, days and points of time are compared by
         value: ``99`` also means 99.0, and ``1900-01-01`` also means the midnight of that day.
-    others
+    unlisted
         What becomes of columns that are not named: None refuses a table that has any, ``"drop"`` leaves
         them out of the release, ``"keep"`` releases them as they are.
     linked

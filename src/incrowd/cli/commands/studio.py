@@ -40,6 +40,7 @@ def studio(
     """
     from pathlib import Path
 
+    from incrowd.cli.interruption import Interruption
     from incrowd.errors import ParameterError, TableError
     from incrowd.io.streams import is_scan
     from incrowd.jobs.policy import Policy
@@ -66,4 +67,5 @@ def studio(
         in_database(*place, Path())
     elif table is not None:
         raise ParameterError("--table needs the address of its database before it")
+    Interruption.serving = True
     serve(place, given, host, port, browser=not no_browser, tell=typer.echo)
