@@ -21,6 +21,10 @@ NASTY_TEXTS = [
     "missing", "<missing>", "\\<missing>", "'", "?", "\0missing", "\0", "\ufeffbom", "\u200b", "\r\n",
 ]  # fmt: skip
 LETTERS = ["a", "b", "c", "d", "e", "f", "g"]
+LIKE_NUMBERS = ["1", "1.0", "01", "x", "2", "2.00", "[1-2]", "{1, x}"]
+"""Texts of which some are equal as numbers, and look like cells of numbers."""
+TOO_HIGH = 390
+"""A level above the height of every hierarchy."""
 WORDS = ["flu", "cold", "gout", "HIV", "asthma"]
 TYPED_NULLS = {
     "int": ["99", "-1", "0"], "float": ["99", "-1", "99.0", "0"], "date": ["1900-01-01", "9999-12-31"],
@@ -48,7 +52,7 @@ POOLS: dict[str, list[list[str]]] = {
         ["2020-01-01T05:00:00", "2020-01-01T05:00:00.000001", "2020-03-29T02:30:00", "1900-01-01T00:00:00"],
     ],
     "bool": [["true", "false"]],
-    "text": [LETTERS, LETTERS[:3], WORDS, NASTY_TEXTS],
+    "text": [LETTERS, LETTERS[:3], WORDS, NASTY_TEXTS, LIKE_NUMBERS],
     "category": [LETTERS, ["u", "v", "?"]],
     "numeric": [
         [str(n) for n in range(9)], ["1", "1.0", "2", "2.00", "3", "-1", "99"],
@@ -268,7 +272,9 @@ class Draw:
             if r.random() < 0.15 and algorithm not in UNWEIGHTED:
                 column["weight"] = r.choice([0.5, 2, 3])
             if algorithm in FULL_DOMAIN and r.random() < 0.2:
-                column["levels"] = r.choice([[0, 1], [1, None], [0, 0], [1, 1], [0, None]])
+                column["levels"] = r.choice(
+                    [[0, 1], [1, None], [0, 0], [1, 1], [0, None]] * 3 + [[TOO_HIGH, None], [0, TOO_HIGH]]
+                )
         return column
 
     def hierarchy(self, kind: str, column: dict[str, Any]) -> dict[str, Any]:
@@ -364,9 +370,17 @@ class Draw:
         for column in case["columns"]:
             if column["role"] == "quasi":
                 cells = column["cells"]
-                column["people"] = cells * r.choice([1, 1]) + [
-                    cells[row] if r.random() < 0.7 else r.choice(cells) for row in again
+                column["people"] = cells + [
+                    cells[row] if r.random() < 0.7 else r.choice(cells + self.strangers(column)) for row in again
                 ]  # fmt: skip
+
+    def strangers(self, column: dict[str, Any]) -> list[str]:
+        """Values that people of a population may have, and nobody in the table."""
+        recipe = column.get("recipe", {"flat": True})
+        fits = column["type"] in ("text", "numeric", "zip") and "paths" not in column
+        if not fits or not {"flat", "prefix"} & recipe.keys() or self.random.random() < 0.5:
+            return []
+        return LIKE_NUMBERS
 
     def batch(self, case: Case) -> None:
         """Give every column cells of two batches of later rows, and say what they are judged beside."""
@@ -408,7 +422,7 @@ class Draw:
         r = self.random
         sensitive = [column for column in case["columns"] if column["role"] == "sensitive"]
         people = rows_of_people(case)
-        apart = algorithm in BY_RECORD or algorithm == "mondrian"
+        apart = algorithm in BY_RECORD
         known = [
             name
             for name in self.models
@@ -511,7 +525,7 @@ class Draw:
                 settings = {"share": r.choice([0.0, 0.2, 0.5]), "threshold": r.choice([0.2, 0.34, 0.5])}
             case "profitability":
                 attacker = r.choice(["prosecutor", "prosecutor", "journalist"])
-                if algorithm in BY_RECORD or algorithm == "mondrian" or case["source"] == "spark":
+                if algorithm in BY_RECORD or case["source"] == "spark":
                     attacker = "prosecutor"
                 settings = {
                     "attack": r.choice(["allowed", "none"]), "attacker": attacker,
@@ -536,8 +550,9 @@ class Draw:
         match name:
             case "mondrian":
                 memory = case["source"] in IN_MEMORY
+                whole = not memory or any(needs_population(model) for model in case["models"])
                 settings = {
-                    "mode": r.choice(["strict", "strict", "relaxed"]) if memory else "strict",
+                    "mode": "strict" if whole else r.choice(["strict", "strict", "relaxed"]),
                     "choose": r.choice(["range", "span", "gain"]), "median": r.choice(["balanced", "below"]),
                     "categories": r.choice(["hierarchy", "ordered", "appearance"] if memory else ["hierarchy", "ordered"]),
                 }  # fmt: skip
@@ -548,9 +563,10 @@ class Draw:
             case "top-down-specialization" | "bottom-up-generalization":
                 settings = {"target": r.choice(targets)}
             case _ if name in FULL_DOMAIN:
+                shares = any(model["model"] == "delta-presence" for model in case["models"])
                 settings = {
                     "metric": r.choice(METRICS), "aggregate": r.choice(["mean", "mean", "geometric-mean", "max"]),
-                    "recode_suppressed": r.random() < 0.2, "rounds": r.choice(["sweep", "search"]),
+                    "recode_suppressed": r.random() < (0.6 if shares else 0.2), "rounds": r.choice(["sweep", "search"]),
                 }  # fmt: skip
                 if name == "optimal" and r.random() < 0.15:
                     settings["budget"] = r.choice(["5", "50"])

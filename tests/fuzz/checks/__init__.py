@@ -10,7 +10,7 @@ import incrowd as ic
 from fuzz.checks.account import account, loss
 from fuzz.checks.again import engines, policy_back, recoding_back, written
 from fuzz.checks.batches import applied
-from fuzz.checks.errors import leaks, needless
+from fuzz.checks.errors import leaks, needless, too_high
 from fuzz.checks.made import (
     Finding,
     Made,
@@ -61,7 +61,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
         policy = policy_of(case)
         release = anonymized(case, policy, place)
     except ic.InfeasibleError as error:
-        findings = [*leaks(case, place, str(error)), *needless(case, place, str(error))]
+        findings = [*leaks(case, place, str(error)), *needless(case, place, str(error)), *too_high(case)]
         return Outcome("infeasible", skeleton(str(error)), findings)
     except ic.IncrowdError as error:
         return Outcome("refused", skeleton(str(error)), leaks(case, place, str(error)))
@@ -69,7 +69,7 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
         return Outcome("refused", "crash", [crash("anonymize", error)])
     outcome = Outcome("released", met=met_in(case))
     made, problems = read_release(case, policy, release, place, services)
-    outcome.findings += problems
+    outcome.findings += [*problems, *too_high(case)]
     if made is None:
         return outcome
     checks = [columns, types, truth, narrow, levels, suppression, models, account, loss, nobody]

@@ -6,7 +6,7 @@ import re
 
 from fuzz import oracle
 from fuzz.checks.made import Finding, asked_of, raw_columns, whose
-from fuzz.draw import Case, needs_population
+from fuzz.draw import TOO_HIGH, Case, needs_population
 from fuzz.oracle import Classes
 from fuzz.sources import Placed
 
@@ -22,7 +22,8 @@ def leaks(case: Case, place: Placed, message: str) -> list[Finding]:
     )
     bare = re.sub(r"'[^']*'", "", message) if "several columns" in message else message
     for column in case["columns"]:
-        for cell in {*column["cells"], *column.get("batch", ()), *column.get("later", ())}:
+        names = ("batch", "later", "people")
+        for cell in {*column["cells"], *(cell for name in names for cell in column.get(name, ()))}:
             # A common word may stand in a message by itself.
             if (
                 cell is None
@@ -58,3 +59,11 @@ def needless(case: Case, place: Placed, message: str) -> list[Finding]:
         if oracle.holds(name, settings, groups):
             return []
     return [Finding("needless", message[:300])]
+
+
+def too_high(case: Case) -> list[Finding]:
+    """A level that no hierarchy has is refused, before anything is searched."""
+    bounds = [level for column in case["columns"] for level in column.get("levels") or ()]
+    if max((level for level in bounds if level is not None), default=0) >= TOO_HIGH:
+        return [Finding("levels", "a level above every height was not refused")]
+    return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -289,17 +289,13 @@ def read_release(
     people = people_of(case, place)
     if people is not None:
         specs = {column["name"]: spec_of(case, column) for column in case["columns"]}
+        everywhere = [True] * people.height
         read = [
-            oracle.read_column(
-                replace(specs[name], output="auto"),
-                people.get_column(name).to_list(),
-                case["null_values"],
-                [True] * people.height,
+            oracle.read_population(
+                specs[name], people.get_column(name).to_list(), case["null_values"], everywhere
             )
             for name in quasi
         ]
-        for column in read:
-            column.of_people = True
         oracle.with_people(classes, read, read)
     return Made(case, policy, release, place, out, origin, quasi, sensitive, cells, before, classes), []
 

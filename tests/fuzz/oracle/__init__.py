@@ -8,10 +8,10 @@ from fuzz.oracle.cells import covers, ends_of_range, narrowest, parts_of_set, sa
 from fuzz.oracle.classes import Classes, group, read_people, with_people
 from fuzz.oracle.loss import leaves_under, spread, width_of
 from fuzz.oracle.models import LIMITS, MORE_IS_SAFER, holds, measure
-from fuzz.oracle.values import STAR, Column, Key, Spec, Spelling, is_missing, read_column
+from fuzz.oracle.values import STAR, Column, Key, Spec, Spelling, is_missing, read_column, read_population
 
 __all__ = [
     "LIMITS", "MORE_IS_SAFER", "STAR", "Classes", "Column", "Key", "Spec", "Spelling", "covers", "ends_of_range", "group", "holds",
-    "is_missing", "leaves_under", "measure", "narrowest", "parts_of_set", "read_column", "read_people", "same_value", "spread", "width_of",
+    "is_missing", "leaves_under", "measure", "narrowest", "parts_of_set", "read_column", "read_people", "read_population", "same_value", "spread", "width_of",
     "with_people",
 ]  # fmt: skip

@@ -65,7 +65,8 @@ def same_value(column: Column, key: Key, cell: str) -> bool:
         and PLAIN_NUMBER.fullmatch(cell)
     ):
         return Fraction(key) == Fraction(cell)
-    if key in column.numbers and (column.paths is None or column.kind == "date"):
+    by_letters = column.of_people and not column.by_number and column.kind != "date"
+    if key in column.numbers and (column.paths is None or column.kind == "date") and not by_letters:
         written = moment_in(cell) if column.kind == "date" else number_in(cell)
         return written is not None and _about(written, key, column)
     return False
@@ -108,7 +109,7 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
     parts = parts_of_set(cell)
     if parts is not None and any(part is not None and same_value(column, key, part) for part in parts):
         return True
-    if (column.ordered or column.by_number) and key in column.numbers:
+    if (column.ordered or column.of_people) and key in column.numbers:
         ends = ends_of_range(cell, column.kind)
         if ends is not None:
             low, high = ends

@@ -54,7 +54,8 @@ class Column:
     """A column of the raw table as the definitions read it.
 
     `keys` are the values, equal where the definitions call them equal; None is the missing value.
-    `of_people` is for a population, whose column has no cells of its own: it reads cells of every style.
+    `of_people` is for a population, whose column has no cells of its own: it reads cells of every style. Equal
+    numbers are one value there if `by_number` says so, else letters decide.
     `paths` has the labels above each key of a column with a hierarchy, the leaf first and the root last.
     """
 
@@ -67,11 +68,7 @@ class Column:
     leaves: list[tuple[str, ...]] = field(default_factory=list)
     floats: bool = False
     of_people: bool = False
-
-    @property
-    def by_number(self) -> bool:
-        """Whether a cell means the same number however that is written; in a declared category it does not."""
-        return self.of_people and self.spec.kind != "category"
+    by_number: bool = False
 
     @property
     def ordered(self) -> bool:
@@ -223,6 +220,28 @@ def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], liv
     if hierarchy:
         shaping = {key for key, alive in zip(keys, live, strict=True) if alive and key is not None}
         column.paths, column.leaves = _paths(spec, {str(key) for key in shaping})
+    return column
+
+
+def read_population(
+    spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], everywhere: Sequence[bool]
+) -> Column:
+    """Read a column of a population: under its hierarchy, whatever the style of cells.
+
+    Its values say whether it is a column of numbers, unless it follows a hierarchy or is declared a category.
+    Ranges of numbers are true of numbers in any column that is not declared a category.
+    """
+    told = replace(spec, output="auto", kind="category" if spec.kind == "category" else "auto")
+    column = read_column(told, raws, null_values, everywhere)
+    column.of_people = True
+    bare = read_column(replace(told, recipe=None, paths=None), raws, null_values, everywhere)
+    ranged = spec.recipe is not None and ("intervals" in spec.recipe or "dates" in spec.recipe)
+    ranged = spec.output in ("range", "mean") and (ranged or spec.kind in ("number", "date"))
+    follows = (spec.recipe is not None or spec.paths is not None) and not ranged
+    column.by_number = bare.kind == "number" and not follows
+    if column.kind == "category" and spec.kind != "category":
+        texts = {key for key in column.keys if isinstance(key, str) and PLAIN_NUMBER.fullmatch(key)}
+        column.numbers = {text: Fraction(text) for text in texts}
     return column
 
 
