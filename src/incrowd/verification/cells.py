@@ -125,13 +125,25 @@ class CellReader:
         What the raw column is stored as; see `group_of`. Every spelling of a number is one in a column of
         numbers. Categories, and the leaves of a hierarchy, are told apart by their letters.
 
+    of_people
+        Whether the values are those of a population. A value that looks like a set covers only itself there,
+        so that nobody counts for too many. In a release it may also be the set.
+
     Raises
     ------
     HierarchyError
         A value is no leaf of the hierarchy.
     """
 
-    def __init__(self, column: Column, values: Sequence[str | None], *, stored: str = "text") -> None:
+    def __init__(
+        self,
+        column: Column,
+        values: Sequence[str | None],
+        *,
+        stored: str = "text",
+        of_people: bool = False,
+    ) -> None:
+        self._of_people = of_people
         self._tree: Tree | None = None
         texts = [value for value in values if value is not None]
         source = column.tree_over(ordered=stored != "text" or _are_ordered(texts))
@@ -157,12 +169,12 @@ class CellReader:
             if value is None:  # a missing value hangs under the root
                 return 0 in tree.nodes[cell]
             return tree.covers(cell, value)
-        if cell in self._texts:  # a value that looks like a set or a range is itself alone
+        if cell in self._texts and self._of_people:
             return self._same(cell, value)
         members = _members(cell)
         if members is not None:
             return any(self._names(part, value) for part in members)
-        return value is not None and (self._same(cell, value) or self._within(cell, value))
+        return self._same(cell, value) or (cell not in self._texts and self._within(cell, value))
 
     def _names(self, part: str | None, value: str | None) -> bool:
         if part is None or value is None:
@@ -179,9 +191,9 @@ class CellReader:
         moment = moment_of(one) if self._by_moment else None
         return moment is not None and moment == moment_of(other)
 
-    def _within(self, cell: str, value: str) -> bool:
+    def _within(self, cell: str, value: str | None) -> bool:
         bounds = _bounds(cell)
-        if bounds is None:
+        if bounds is None or value is None:
             return False
         low, high = bounds
         if isinstance(low, datetime.datetime):

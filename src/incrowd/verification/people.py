@@ -128,7 +128,7 @@ class People:
         classes = con.execute(f"SELECT class, size, {texts} FROM classes").fetchall()
         self._sizes = {row[0]: int(row[1]) for row in classes}
         readers = [
-            CellReader(column, list({row[number] for row in known}), stored=stored[number])
+            CellReader(column, list({row[number] for row in known}), stored=stored[number], of_people=True)
             for number, column in enumerate(quasi)
         ]
         self._coverage = Coverage(

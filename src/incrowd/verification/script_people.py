@@ -60,7 +60,8 @@ def cover(script: Script, population: Table, quasi: Sequence[Column], null_value
         values = covering.texts(number, "everybody WHERE is_known")
         stored = group_of(population.types[population.place(column.name)])
         script.note(f"Which values of the population each cell of {column.name} covers; * covers any.")
-        shares[number] = covering.tell(number, CellReader(column, values, stored=stored).covers, values)
+        reader = CellReader(column, values, stored=stored, of_people=True)
+        shares[number] = covering.tell(number, reader.covers, values)
     script.note("Whom the cells of each class cover: the column that parts most is looked at first.")
     covering.meet(shares)
     script.execute(

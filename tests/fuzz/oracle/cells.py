@@ -106,6 +106,9 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
             return False
         if column.style != "set" and not column.of_people:
             return False
+    if column.of_people and cell in column.texts:
+        # A value that looks like a set or a range is itself alone.
+        return False
     parts = parts_of_set(cell)
     if parts is not None and any(part is not None and same_value(column, key, part) for part in parts):
         return True
