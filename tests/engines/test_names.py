@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 
 import polars as pl
 import pytest
@@ -248,3 +249,11 @@ def test_columns_are_addressed_by_the_helper_alone():
 )  # fmt: skip
 def test_the_guard_sees(wrong):
     assert found_in(ast.parse(wrong)) == [1]
+
+
+def test_days_of_people_whose_column_looks_like_a_pattern_are_counted():
+    days = pl.Series([dt.date(2020, 1, 1 + n // 2) if n % 3 else None for n in range(12)])
+    raw = pl.DataFrame({"age": [n // 6 for n in range(12)], "^p.*$": days})
+    schema = ic.Schema(["age"], person="^p.*$")
+    found = ic.anonymize(raw.lazy(), schema, "k-anonymity:1")
+    assert found.privacy.people == ic.anonymize(raw, schema, "k-anonymity:1").privacy.people

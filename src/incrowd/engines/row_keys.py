@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from incrowd.io.columns import columns_named
+from incrowd.io.columns import columns_named, nameless
 from incrowd.kernels.jit import so_few
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def _by_table(low: int, table: NDArray[np.int64], kind: type[pl.DataType], value
     other = len(table) - 1
     # A missing value becomes a number without a place; one below the least 64-bit number would not fit.
     outside = low - 1 if low > -(2**63) else low + other
-    offset = values.to_physical().cast(pl.Int64).fill_null(outside).to_numpy() - low
+    # A name may look like a pattern.
+    offset = nameless(values).to_physical().cast(pl.Int64).fill_null(outside).to_numpy() - low
     inside = (offset >= 0) & (offset < other)
     places = table[offset if inside.all() else np.where(inside, offset, other)]
     return pl.Series(places).cast(kind, strict=False)
