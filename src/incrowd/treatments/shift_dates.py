@@ -88,6 +88,13 @@ class ShiftDates(Treatment):
         weeks = " by whole weeks" if self.keep_weekday else ""
         return f"is shifted{weeks} by up to {self.days} days, by the same for all dates of one {self.by}"
 
+    def sentence(self, column: str) -> str:
+        """Warn of a range in which every date is nearly known."""
+        said = super().sentence(column)
+        if self.days >= _WEEK:
+            return said
+        return f"{said} Each date is known to {self.days} days: give a longer range, as 30."
+
     @property
     def perturbs(self) -> bool:
         """People of one date get different ones."""
