@@ -218,6 +218,78 @@ def test_what_is_drawn_is_drawn_everywhere(place, tmp_path, request):
         assert rows(released(release, place, tmp_path)) == rows(found)
 
 
+# --- what leaves is judged --------------------------------------------------------------------------
+
+NEARLY = quick(["pandas", "csv", "lazy", *AWAY], "csv", "lazy", "relation", "sqlite", "postgresql", "spark")
+
+
+def ill_table(ages: int) -> pl.DataFrame:
+    """Return classes of six rows of three people; one row of six has another illness."""
+    rows = 6 * ages
+    return pl.DataFrame({
+        "n": range(rows), "pid": [f"p{n // 2}" for n in range(rows)], "age": [20 + n // 6 for n in range(rows)],
+        "ill": ["a", "a", "a", "a", "b", "a"] * ages, "went": ["x"] * rows,
+    })  # fmt: skip
+
+
+def ill_schema(moves: str, **roles: object) -> ic.Schema:
+    return ic.Schema(
+        ["age"], ["ill"], unlisted="drop", insensitive=["n"],
+        treatments={"ill": f"pram:1,matrix=given,moves=b>a:{moves}"}, **roles,
+    )  # fmt: skip
+
+
+def fewest_of(found: pl.DataFrame) -> int:
+    kept = found.filter(pl.col("age") != "*")
+    return int(kept.group_by("age").agg(pl.col("ill").n_unique())["ill"].min())
+
+
+@pytest.mark.parametrize("place", NEARLY)
+def test_no_class_leaves_with_a_single_value_wherever_the_rows_lie(place, tmp_path, request):
+    frame = ill_table(3)
+    with at(place, frame, tmp_path, request) as given:
+        for _ in range(3):
+            release = ic.anonymize(given, ill_schema("0.2"), ["k-anonymity:3", "l-diversity:2"])
+            found = released(release, place, tmp_path)
+            assert fewest_of(found) == 2
+            assert [result.value for result in release.values.results] == [2]
+            assert rows(released(release, place, tmp_path)) == rows(found)
+        with pytest.raises(ic.InfeasibleError, match="of the values that leave"):
+            ic.anonymize(given, ill_schema("1"), ["l-diversity:2"])
+        # Two classes cannot become homogeneous, and the third one always does.
+        many = ic.Schema.of(
+            [replace(each, treatment=None) if each.name == "ill" else each for each in ill_schema("1").attributes],
+            unlisted="drop", treatments={"ill": "pram:1,matrix=given,moves=c>a:1"},
+        )  # fmt: skip
+    last = frame.with_columns(
+        ill=pl.when(pl.col("age") == 22, pl.col("ill") == "b").then(pl.lit("c")).otherwise("ill")
+    )
+    with at(place, last, tmp_path, request) as given:
+        release = ic.anonymize(given, many, ["k-anonymity:6", "l-diversity:2"], max_suppression=0.4)
+        found = released(release, place, tmp_path)
+        assert release.values.suppressed == (found["age"] == "*").sum() == 6
+        assert fewest_of(found) == 2
+
+
+@pytest.mark.parametrize("place", NEARLY)
+def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path, request):
+    frame = ill_table(20).with_columns(
+        ill=pl.Series(["abcd"[n // 2 % 4] if n % 3 else "abcde"[n % 5] for n in range(120)])
+    )
+    schema = ic.Schema(
+        ["age"], ["ill"], unlisted="drop", insensitive=["n"], person="pid", treatments={"ill": "pram:0.5"}
+    )
+    with at(place, frame, tmp_path, request) as given:
+        release = ic.anonymize(given, schema, ic.AlphaKAnonymity(0.9, 2))
+        found = released(release, place, tmp_path)
+    joined = found.with_columns(pl.col("n").cast(pl.Int64)).join(frame.select("n", "pid"), on="n")
+    people = joined.group_by("age").agg(pl.col("pid").n_unique().alias("all"))
+    each = joined.group_by("age", "ill").agg(pl.col("pid").n_unique()).join(people, on="age")
+    shares = {result.quantity: result.value for result in release.values.results}
+    assert shares["alpha"] == pytest.approx((each["pid"] / each["all"]).max())
+    assert shares["k"] == people["all"].min()
+
+
 @pytest.mark.parametrize("place", STORES)
 def test_a_new_table_of_the_database_has_what_was_drawn(place, tmp_path, request):
     frame = drawn_table().with_columns(went=pl.lit("x"))

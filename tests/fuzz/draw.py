@@ -106,6 +106,18 @@ LISTED = 1000
 WILDCARDS = ("value", "matches-any", "conservative")
 BATCHES = ("alone", "beside", "as one", "some wait", "all wait", "held before")
 """What becomes of batches."""
+PERTURBING: dict[str, tuple[tuple[str, ...], list[str]]] = {
+    "pram": (("text", "category", "zip"), ["pram:0.5", "pram:0.8", "pram:0.97", "pram:0.3,matrix=uniform"]),
+    "rank-swap": (("int", "int32"), ["rank-swap:0.1", "rank-swap:0.5"]),
+    "record-swap": (
+        ("int", "int32", "text", "category", "bool", "date"),
+        ["record-swap:0.3", "record-swap:1"],
+    ),
+    "round": (("int", "int32"), ["round:3,how=random", "round:50,how=random", "round:10,how=controlled"]),
+    "noise": (("int", "int32"), ["noise:0.2", "noise:1"]),
+    "microaggregate": (("int", "int32"), ["microaggregate:2"]),
+}
+"""Treatments that perturb a sensitive column: the types that they are drawn for, and settings."""
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 
 UNWEIGHTED = ("random", "microaggregation", "top-down-specialization", "bottom-up-generalization")
@@ -134,15 +146,24 @@ class Draw:
         Of everything random.
     models, algorithms, sources
         The names to choose from.
+    perturbed
+        The share of cases of which a sensitive column is perturbed, if it can be.
     met
         How often each ("model", name), ("algorithm", name), ("source", name), ("style", name), ("null", type),
-        ("person", source) and ("attacker", model) was in a release.
+        ("person", source), ("attacker", model) and ("perturbed", treatment) was in a release.
     """
 
     def __init__(
-        self, seed: int, models: list[str], algorithms: list[str], sources: list[str], met: Counter[Any]
+        self,
+        seed: int,
+        models: list[str],
+        algorithms: list[str],
+        sources: list[str],
+        met: Counter[Any],
+        perturbed: float = 0.2,
     ) -> None:
         self.random = random.Random(seed)
+        self.perturbed = perturbed
         self.models, self.algorithms, self.sources, self.met = models, algorithms, sources, met
 
     def rarest(self, what: str, names: list[str] | tuple[str, ...]) -> str:
@@ -184,7 +205,25 @@ class Draw:
         self.batch(case)
         if r.random() < 0.3 and source != "spark":
             self.wildcards(case)
+        if r.random() < self.perturbed:
+            self.perturb(case)
         return case
+
+    def perturb(self, case: Case) -> None:
+        """Let a treatment perturb a sensitive column, whose values it can read and whose tree has what it gives."""
+        r = self.random
+        free = {"round", "noise", "microaggregate"}
+        able = [
+            (column, name)
+            for column in case["columns"] if column["role"] == "sensitive"
+            for name, (types, _) in PERTURBING.items()
+            if column["type"] in types and not (name in free and ("recipe" in column or "paths" in column))
+        ]  # fmt: skip
+        if able:
+            name = self.rarest("perturbed", sorted({name for _, name in able}))
+            column = r.choice([column for column, other in able if other == name])
+            column["treat"] = r.choice(PERTURBING[name][1])
+            case["judge"] = r.choice(["released"] * 6 + ["original"])
 
     def wildcards(self, case: Case) -> None:
         """Let `*` and missing cells match anything or nothing, if all models know what that means."""

@@ -158,6 +158,9 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
     "new values take the cell of their neighbour": ((
         carried, "_places", after(lambda sides: (np.maximum(sides[0], 0), np.maximum(sides[1], 0))),
     ),),
+    "perturbed values are judged only as they were before": (
+        ("incrowd.jobs.leaving", "_concerned", lambda f: lambda policy: ()),
+    ),
     "verify counts one record more": (
         (verification, "count_records", after(lambda counted: (counted[0] + 1, *counted[1:]))),
     ),

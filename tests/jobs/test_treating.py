@@ -280,13 +280,54 @@ def test_verify_counts_people_by_their_pseudonyms(tmp_path):
     assert "column 'pid' joins the records of a person" in " ".join(ic.verify(file, policy).problems)
 
 
-def test_verify_says_that_models_of_perturbed_values_are_not_checked(tmp_path):
+def test_verify_checks_models_of_perturbed_values_once_by_those_in_the_file(tmp_path):
     raw = people()
     schema = ic.Schema(["age"], ["salary"], unlisted="drop", treatments={"salary": "round:100,how=random"})
-    release = ic.anonymize(raw, schema, ["k-anonymity:2"])
+    release = ic.anonymize(raw, schema, ["k-anonymity:2", "l-diversity:2"])
     release.save(tmp_path / "out")
-    verified = ic.verify(tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml")
-    assert any("'salary' before they were perturbed" in text for text in verified.unchecked)
+    file, policy = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
+    verified = ic.verify(file, policy)
+    assert verified.ok
+    assert [(each.model, each.holds) for each in verified.findings] == [
+        ("k-anonymity", True),
+        ("l-diversity", True),
+    ]
+    assert any("'salary' are about the values in the file" in text for text in verified.notes)
+    assert not any("salary" in text for text in verified.unchecked)
+    pl.read_csv(file, infer_schema=False).with_columns(salary=pl.lit("100")).write_csv(file)
+    spoilt = ic.verify(file, policy)
+    assert [(each.model, each.holds) for each in spoilt.findings] == [
+        ("k-anonymity", True),
+        ("l-diversity", False),
+    ]
+    assert not any("salary" in text for text in spoilt.unchecked)
+
+
+def test_verify_leaves_models_open_that_judge_only_values_before(tmp_path):
+    raw = people()
+    schema = ic.Schema(
+        ["age"], ["salary", "dx"], unlisted="drop", treatments={"salary": "round:100,how=random"}
+    )
+    models = [
+        "k-anonymity:2",
+        "l-diversity:2",
+        ic.Attacker("a", ["age"], ic.LDiversity(2, attribute="salary")),
+    ]
+    release = ic.anonymize(raw, ic.Policy(schema, models, judge="original"))
+    release.save(tmp_path / "out")
+    file, policy = tmp_path / "out" / "release.csv", tmp_path / "out" / "policy.toml"
+    verified = ic.verify(file, policy)
+    assert verified.is_open
+    assert [(each.model, each.attribute, each.holds, each.reached is None) for each in verified.findings] == [
+        ("k-anonymity", None, True, False), ("l-diversity", "salary", None, True), ("l-diversity", "dx", True, False),
+        ("l-diversity", "salary", None, True),
+    ]  # fmt: skip
+    assert any("judge = 'original'" in text for text in verified.unchecked)
+    with pytest.raises(ic.ParameterError, match="judge = 'original'"):
+        ic.verification.checks_as_sql(file, policy)
+    policy.write_text(policy.read_text().replace('judge = "original"', 'judge = "both"'))
+    with pytest.raises(ic.PolicyError, match="judge is 'both'"):
+        ic.verify(file, policy)
 
 
 def test_verify_refuses_a_treatment_that_it_does_not_know(tmp_path):

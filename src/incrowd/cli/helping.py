@@ -17,7 +17,7 @@ HEADINGS = {
         "--identifying", "--person", "--household", "--weights", "--linked", "--insensitive", "--unlisted",
         "--hierarchies", "--null-value",
     ),
-    "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--population"),
+    "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--judge", "--population"),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
     "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Writing": (

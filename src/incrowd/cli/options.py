@@ -17,6 +17,7 @@ from incrowd.cli.parsing import file_or_address, levels_of, listed
 from incrowd.errors import ParameterError, SchemaError, TableError
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
+from incrowd.table.treatment_rules import JUDGES
 from incrowd.table.wildcards import WILDCARDS
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import treatment_texts
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
     from incrowd.table.schema import Attribute, Schema, Style
+    from incrowd.table.treatment_rules import Judge
     from incrowd.table.wildcards import Wildcards
 
 
@@ -206,6 +208,15 @@ WildcardName = Annotated[
         metavar="MEANING",
         help="What a * or a missing cell matches: value (itself), matches-any or conservative (nothing).",
         autocompletion=completing.names(WILDCARDS),
+    ),
+]
+JudgeName = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="VALUES",
+        help="Perturbed values that models judge: before and as released (released), or before (original).",
+        autocompletion=completing.names(JUDGES),
     ),
 ]
 Seed = Annotated[
@@ -500,6 +511,7 @@ class SearchOptions:
     max_suppression: Suppression = None
     style: StyleName = None
     set_limit: SetLimit = None
+    judge: JudgeName = None
 
     def fixed_levels(self) -> dict[str, int]:
         """Return the levels that are not searched, by column.
@@ -525,4 +537,6 @@ class SearchOptions:
             policy = replace(policy, output=cast("Style", self.style))
         if self.set_limit is not None:
             policy = replace(policy, set_limit=self.set_limit)
+        if self.judge is not None:
+            policy = replace(policy, judge=cast("Judge", self.judge))
         return policy

@@ -159,6 +159,16 @@ class Engine(ABC):
         """
         return other
 
+    def drawn_within(self, schema: Schema) -> Engine:
+        """Return the engine of rows that `places_of` knows when they are drawn."""
+        return self
+
+    def places_of(
+        self, schema: Schema, frequency: FrequencyTable, keys: NDArray[np.bool_]
+    ) -> NDArray[np.int64] | None:
+        """Return the places of the rows that have some keys, in order; None where rows have no places."""
+        return None
+
     def _no_treatments(self) -> TableError:
         return TableError(
             f"columns of {self.whose} cannot be treated yet; fetch the rows into a frame or a file, or leave "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import secrets
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,6 +130,9 @@ class FetchedEngine(GroupedEngine):
         self._treated: tuple[TreatedColumn, ...] = ()
         self._leaving: tuple[TreatedColumn, ...] = ()
         self._drawn: pl.DataFrame | None = None
+        # Columns by which rows are told apart that are drawn; the order is that of one job.
+        self._within: tuple[str, ...] = ()
+        self._shuffle = secrets.randbits(128)
 
     @abstractmethod
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
@@ -150,7 +154,7 @@ class FetchedEngine(GroupedEngine):
 
     def combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows by some columns, of which some are treated; see `raw_combinations`."""
-        treated = self._treated_of(names)
+        treated = self.treated_of(names)
         if not treated:
             return self.compact_combinations(names)
         beside = [name for column in treated for name in column.columns]
@@ -164,7 +168,7 @@ class FetchedEngine(GroupedEngine):
         -------
         The former, and the latter with `ROWS`, row by row.
         """
-        treated = self._treated_of(names)
+        treated = self.treated_of(names)
         read = [*raw, *names, *(name for column in treated for name in column.columns)]
         found = self.raw_combinations(list(dict.fromkeys(read)))
         made = found.select(columns_named([*names, ROWS])).with_columns(
@@ -191,6 +195,23 @@ class FetchedEngine(GroupedEngine):
         moved._drawn = None
         return moved
 
+    def drawn_within(self, schema: Schema) -> FetchedEngine:
+        """Tell rows of other keys apart when they are drawn; see `Engine.drawn_within`."""
+        moved = copy.copy(self)
+        moved._within, moved._drawn = tuple(self.keyed_by(schema)), None
+        return moved
+
+    def places_of(
+        self, schema: Schema, frequency: FrequencyTable, keys: NDArray[np.bool_]
+    ) -> NDArray[np.int64] | None:
+        """Look up the keys of the rows as they are drawn; see `Engine.places_of`."""
+        import numpy as np
+
+        keyed = self.keyed_by(schema)
+        table = self._recoded(schema, lambda _, key: column_named(key))
+        found = joined_by(self.drawn().select(columns_named(keyed)), table, keyed).to_series()
+        return np.flatnonzero(np.append(keys, False)[found.cast(int).fill_null(-1).to_numpy()])
+
     def lookup(self, column: TreatedColumn) -> pl.DataFrame:
         """Return what the values of a column become: a row for each combination with what is beside it.
 
@@ -213,8 +234,17 @@ class FetchedEngine(GroupedEngine):
 
     @property
     def drawn_from(self) -> list[str]:
-        """The columns that `by_row` look at, themselves among them."""
-        return list(dict.fromkeys(name for column in self.by_row for name in column.columns))
+        """The columns that `by_row` look at, themselves among them, and those that tell rows apart."""
+        looked = (name for column in self.by_row for name in column.columns)
+        return list(dict.fromkeys([*looked, *self._within]))
+
+    def drawn_order(self, names: Sequence[str]) -> list[str]:
+        """Return some columns, and those that say whose row it is, in the order by which rows are numbered.
+
+        Rows are numbered alike whether or not the latter are among the columns, so they come last.
+        """
+        whose = dict.fromkeys(name for column in self.by_row for name in column.person)
+        return [*(name for name in dict.fromkeys(names) if name not in whose), *whose]
 
     def drawn(self) -> pl.DataFrame:
         """Return what the columns of `by_row` become, a row for each row of the table.
@@ -241,7 +271,7 @@ class FetchedEngine(GroupedEngine):
         records = raw[ROWS].to_numpy()
         if self._fetched is not None and int(records.sum()) != self._fetched_rows:
             raise TableError(CHANGED)
-        places = np.random.default_rng().permutation(np.repeat(np.arange(len(raw)), records))
+        places = np.random.default_rng(self._shuffle).permutation(np.repeat(np.arange(len(raw)), records))
         rows = raw.select(columns_named(names))[places]
         made = [
             column.of(rows, column.draws.numbers(0, len(rows)) if column.treatment.is_random else None).alias(
@@ -295,7 +325,7 @@ class FetchedEngine(GroupedEngine):
             looked_up(name, KEY).alias(cell) for name, cell in zip(names, cells, strict=True)
         )
         recoded = found.select(columns_named([*names, *cells])).collect()
-        treated = self._treated_of(names)
+        treated = self.treated_of(names)
         if not treated:
             return recoded
         # Rows are found by their values before they were treated.
@@ -312,10 +342,11 @@ class FetchedEngine(GroupedEngine):
     def keyed_by(self, schema: Schema) -> list[str]:
         """Return the columns whose values tell what a row's quasi-identifiers become, those first."""
         names = [attribute.name for attribute in schema.quasi]
-        beside = [name for column in self._treated_of(names) for name in column.columns]
+        beside = [name for column in self.treated_of(names) for name in column.columns]
         return list(dict.fromkeys([*names, *beside]))
 
-    def _treated_of(self, names: Sequence[str]) -> list[TreatedColumn]:
+    def treated_of(self, names: Sequence[str]) -> list[TreatedColumn]:
+        """Return those of some columns that are treated before rows are counted."""
         return [column for column in self._treated if column.name in names]
 
     def _look(self, names: Sequence[str], null_values: tuple[str, ...]) -> None:

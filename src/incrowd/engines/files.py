@@ -37,6 +37,8 @@ class _Recoded:
     ----------
     rows, made
         The recoded rows in short, and what makes them what they leave as.
+    anew
+        The columns that have other values than those that were counted.
     """
 
     schema: Schema
@@ -44,6 +46,7 @@ class _Recoded:
     recoding: Recoding
     rows: pl.LazyFrame = field(repr=False)
     made: Callable[[pl.DataFrame], pl.DataFrame] = field(repr=False)
+    anew: frozenset[str] = frozenset()
 
     def count(self, asked: Schema, joint: bool) -> FrequencyTable | None:
         """Count the released cells by what was counted before, None where that does not tell."""
@@ -58,6 +61,7 @@ class _Recoded:
             names != [attribute.name for attribute in before.quasi]
             or any(a.kind != "category" or a.hierarchy is not None for a in asked.quasi)
             or asked.sensitive != before.sensitive
+            or any(attribute.name in self.anew for attribute in asked.sensitive)
             or asked.null_values != before.null_values
             or (joint and frequency.joint is None)
         ):
@@ -134,7 +138,9 @@ class FilesEngine(SpillingEngine):
             stored=None,
             partitions={},
             kept=self._files,
-            recoded=_Recoded(schema, frequency, recoding, *self._short(self._frame, schema, cells)),
+            recoded=_Recoded(
+                schema, frequency, recoding, *self._short(self._frame, schema, cells), self._anew
+            ),
         )
 
     def treated(self, columns: Sequence[TreatedColumn]) -> FilesEngine:
@@ -152,16 +158,18 @@ class FilesEngine(SpillingEngine):
         parts = tuple(self._treated(part, made, start) for part, start in zip(files, starts, strict=True))
         # What is drawn has to be the same whether the rows are written to one file or to several.
         whole = pl.concat(parts) if placed else self._treated(self._frame, made)
-        return FilesEngine(
+        moved = FilesEngine(
             replace(self._files, frame=whole, parts=parts, stored=None, kept=self._files), self.settings
         )
+        moved._made = frozenset(each.name for each in columns)
+        return moved
 
     def with_rows(self, other: Engine) -> FilesEngine:
         """Keep what was counted; see `Engine.with_rows`."""
         assert isinstance(other, FilesEngine)
         moved = super().with_rows(other)
         assert isinstance(moved, FilesEngine)
-        moved._files = other._files
+        moved._files, moved._anew = other._files, other._made - self._made
         return moved
 
     def reordered(self, released: Any, order: RandomOrder) -> Files:

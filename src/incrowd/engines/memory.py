@@ -199,6 +199,15 @@ class MemoryEngine(Engine):
             made[each.name] = each.of(rows, draws, self._codes)
         return MemoryEngine(with_columns(self._frame, made), self.settings)
 
+    def places_of(
+        self, schema: Schema, frequency: FrequencyTable, keys: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Look up each row's key; see `Engine.places_of`."""
+        import numpy as np
+
+        # Rows without a key have number -1, which picks the entry that is appended here.
+        return np.flatnonzero(np.append(keys, False)[frequency.key_of_row("drawing anew")])
+
     @property
     def native(self) -> Any:
         """The frame, of the kind that came."""

@@ -68,6 +68,9 @@ class ScanEngine(GroupedEngine):
         self._applied: tuple[pl.LazyFrame, tuple[pl.LazyFrame, _Making]] | None = None
         # The columns whose combinations all groupings of one counting are made from, and the combinations.
         self._whole: tuple[list[str], pl.DataFrame | None] = [], None
+        # The columns that are treated here, and of those the ones that were not when rows were counted.
+        self._made: frozenset[str] = frozenset()
+        self._anew: frozenset[str] = frozenset()
 
     @property
     def columns(self) -> list[str]:
@@ -146,6 +149,19 @@ class ScanEngine(GroupedEngine):
         moved = copy.copy(self)
         moved._frame, moved._types = other._frame, other._types
         return moved
+
+    def places_of(
+        self, schema: Schema, frequency: FrequencyTable, keys: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Go over the rows once more; see `Engine.places_of`."""
+        import numpy as np
+        import polars as pl
+
+        names = [attribute.name for attribute in schema.quasi]
+        keyed = self._keyed_rows(self._frame.with_row_index(_PLACE), names, schema.null_values)
+        wanted = column_named(KEY).is_in(pl.Series(np.flatnonzero(keys)).implode())
+        found = passing(keyed.select(columns_named([_PLACE, KEY]))).filter(wanted).collect(engine="streaming")
+        return np.sort(found[_PLACE].to_numpy().astype(np.int64))
 
     def _made_whole(
         self, columns: Sequence[TreatedColumn], frame: pl.LazyFrame | None = None

@@ -9,6 +9,7 @@ from incrowd.engines import engine_for
 from incrowd.errors import named, setting
 from incrowd.jobs.bins import attribute_entry
 from incrowd.jobs.doubts import doubts
+from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
@@ -65,6 +66,10 @@ class Accountable(Protocol):
         """What was lost."""
 
     @property
+    def values(self) -> ReleasedValues | None:
+        """What the models say of perturbed values as they are released."""
+
+    @property
     def lattice(self) -> SolutionSpace | None:
         """The recodings that the search looked at."""
 
@@ -90,7 +95,8 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         *_risk_sentences(release),
         *_loss_sentences(release),
         *_passed_sentences(release),
-        *treatment_sentences(schema),
+        *treatment_sentences(schema, release.policy.judge),
+        *(() if release.values is None else release.values.sentences()),
         *_order_sentences(release),
         *doubts(release.frequency, schema),
         _dropped_words(schema) + wildcard_sentence(after.wildcards),
@@ -205,6 +211,7 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "columns": {"released": _released_columns(release), "dropped": _dropped(policy.schema)},
         **({"treatments": treatment_entries(policy.schema)} if policy.schema.treated else {}),
         "models": [model_entry(measured, cells=True) for measured in asked],
+        **({} if release.values is None else {"released_values": release.values.to_dict()}),
         "measured": [
             model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
         ],

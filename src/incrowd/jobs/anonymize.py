@@ -16,6 +16,7 @@ from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.jobs.assess import assess_classes, assess_table
 from incrowd.jobs.checks import check_levels, check_limits, judge, styled, telling_columns
 from incrowd.jobs.findings import Evidence, findings_of, refuse_unanswered
+from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.release import Release
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.treatment_rules import Judge
     from incrowd.table.wildcards import Wildcards
 
 __all__ = ["Started", "anonymize", "begun", "explore"]
@@ -57,6 +59,7 @@ def anonymize(  # noqa: PLR0913
     seed: int = 0,
     set_limit: int = 8,
     wildcards: Wildcards = "value",
+    judge: Judge = "released",
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -74,7 +77,7 @@ def anonymize(  # noqa: PLR0913
         A pandas, Polars or PyArrow table, a Spark DataFrame, a relation of DuckDB, a table of a `Database`,
         opened `Files`, or the path of a CSV or Parquet file, a folder or a pattern. It is not changed.
     schema
-        The roles of the columns, or a whole `Policy`, which then decides all that follows up to `seed`.
+        The roles of the columns, or a whole `Policy`, which then decides all that follows up to `levels`.
     models
         The privacy models; at least one. A text such as ``"k-anonymity:5"`` stands for its model.
     algorithm
@@ -95,6 +98,9 @@ def anonymize(  # noqa: PLR0913
         such as ``{a, b}``. A longer list is refused, and any list in a column that is nearly unique.
     wildcards
         What a ``*`` or a missing cell matches where the release is judged, see `Policy`.
+    judge
+        Whether models judge perturbed values as they are released, too (``released``), or only those before
+        (``original``), see `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -145,6 +151,7 @@ def anonymize(  # noqa: PLR0913
             seed=seed,
             set_limit=set_limit,
             wildcards=wildcards,
+            judge=judge,
         )
     if levels:
         policy = policy.with_levels(levels)
@@ -182,8 +189,16 @@ def _released(
     frequency = start.frequency
     recoding, lattice = _recoding(start, policy, clock)
     with clock.stage("apply"):
-        leaves = start.treating.rows(engine)
-        released = leaves.apply(leaving, frequency, recoding)
+        made = Leaving.of(
+            start.treating,
+            leaving,
+            frequency,
+            recoding,
+            policy,
+            driver_keys=driver_keys,
+            progress=clock.progress,
+        )
+        released, recoding = made.released, made.recoding
     # What counts is the table that leaves, not what was meant.
     with clock.stage("check"):
         after = assess_table(
@@ -198,13 +213,15 @@ def _released(
         )
     judge(after, policy)
     with clock.stage("findings"):
-        evidence = Evidence(start.treating.came, leaves, policy, frequency, recoding, after.suppressed_share)
+        evidence = Evidence(
+            start.treating.came, made.rows, policy, frequency, recoding, after.suppressed_share
+        )
         findings = findings_of(evidence)
     if strict:
         refuse_unanswered(findings)
     order = None if policy.keep_order else RandomOrder()
     if order is not None:
-        released = leaves.reordered(released, order)
+        released = made.rows.reordered(released, order)
     table = with_types(engine, released, start.schema, frequency, recoding, recoding)
     return Release(
         table=table,
@@ -222,6 +239,7 @@ def _released(
         order=order if engine.in_order else None,
         telling=tuple(telling),
         findings=findings,
+        values=made.values,
         _measure_before=before,
         _texts=None if table is released else released,
     )

@@ -16,6 +16,7 @@ from incrowd.jobs.both_people import Both
 from incrowd.jobs.carried import Carried
 from incrowd.jobs.checks import styled, telling_columns
 from incrowd.jobs.judging import Judging
+from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.linked import refuse_unlinked, with_histories
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.types import with_types
@@ -75,6 +76,8 @@ class AppliedBatch(InNotebooks):
         How the batch was written, where it was a CSV.
     sources
         What was given: paths, where they were paths.
+    values
+        What the models say of perturbed values as they are released, as in `Release`.
     """
 
     _shown = ("records", "outside", "too_small", "suppressed", "held")
@@ -94,6 +97,7 @@ class AppliedBatch(InNotebooks):
     previous_release: Any = field(default=None, repr=False)
     csv_format: CsvFormat | None = None
     sources: tuple[Any, ...] = field(default=(), repr=False)
+    values: ReleasedValues | None = field(default=None, repr=False, kw_only=True)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
     _judging: Judging | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
@@ -111,7 +115,7 @@ class AppliedBatch(InNotebooks):
         if self.published_as_one:
             return "every model holds of it and the earlier release as one table, not of it alone"
         beside = "" if self.together is None else ", alone and with the earlier release"
-        return f"every model holds{beside}"
+        return f"{holding(self.values)}{beside}"
 
     @property
     def texts(self) -> Any:
@@ -193,8 +197,15 @@ class AppliedBatch(InNotebooks):
                 engine_for(self.waiting).write(place, hold.asked, Format())
         if self.table is not None and self._judging is not None:
             csv_format = escaping(self.csv_format, escape_formulas)
-            check, engine = self._judging.judged, engine_for(self.texts)
-            engine.write_checked(path, csv_format, check, force=force, sources=self.sources)
+            engine = engine_for(self.texts)
+            engine.write_checked(path, csv_format, self._check, force=force, sources=self.sources)
+
+    def _check(self, written: Any) -> None:
+        """Judge what was written."""
+        assert self._judging is not None
+        self._judging.judged(written)
+        if self.values is not None:
+            self.values.check(written)
 
     def refuse_nothing(self) -> None:
         """Refuse a batch of which every row waits.
@@ -218,7 +229,8 @@ class AppliedBatch(InNotebooks):
         )
         if self.published_as_one:
             return both
-        return [*alone, *(f"With the earlier release: {text}" for text in both)]
+        drawn = () if self.values is None else self.values.sentences()
+        return [*alone, *drawn, *(f"With the earlier release: {text}" for text in both)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON: no value of the tables is in it."""
@@ -236,6 +248,7 @@ class AppliedBatch(InNotebooks):
             "published_as_one": self.published_as_one,
             "privacy": privacy,
             "together": both,
+            **({} if self.values is None else {"released_values": self.values.to_dict()}),
         }
 
 
@@ -362,12 +375,13 @@ def apply_recoding(  # noqa: PLR0913
         telling_columns(batch.engine, batch.leaving, batch.frequency, force=force)
     carried = Carried.build(recoding.domains, batch.frequency, batch.labels, fate.kept)
     check_cells(carried, policy.schema.null_values)
-    released = batch.released(carried)
-    judging = Judging.of(batch, carried, policy, earlier, decided.both)
+    made = batch.made(carried, policy)
+    released, fate = made.released, replace(fate, small=fate.small | made.gone)
+    judging = Judging.of(batch, made.recoding, policy, earlier, decided.both)
     measured = judging.judged(released)
     if not policy.keep_order:
         released = batch.engine.reordered(released, RandomOrder())
-    typed = with_types(batch.engine, released, styled(policy), batch.frequency, carried, recoding)
+    typed = with_types(batch.engine, released, styled(policy), batch.frequency, made.recoding, recoding)
     return replace(
         applied,
         table=typed,
@@ -377,6 +391,8 @@ def apply_recoding(  # noqa: PLR0913
         suppressed=fate.suppressed,
         privacy=measured[0],
         together=measured[-1] if earlier.parts else None,
+        values=made.values,
+        _reason_of_row=decided.reasons_by(fate),
         _judging=judging,
         _texts=None if typed is released else released,
     )
@@ -404,6 +420,14 @@ class _Decided(NamedTuple):
     held: int
     reasons: NDArray[np.int8] | None
     everything: bool
+
+    def reasons_by(self, fate: Fate) -> NDArray[np.int8] | None:
+        """Return `reasons` with another fate of the keys of the rows that do not wait."""
+        if self.reasons is None or self.batch.frequency.row_keys is None:
+            return None
+        reasons = self.reasons.copy()
+        reasons[reasons != _WAITING] = fate.reasons()[self.batch.frequency.row_keys]
+        return reasons
 
 
 def _decided(table: Any, recoding: Recoding, policy: Policy, earlier: Earlier, *, hold: bool) -> _Decided:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
 from incrowd.jobs.both_people import Both, people_of_both
 from incrowd.jobs.carried import Carried, Labels, labels_of, numbered
+from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.recoding import SUPPRESSED, Recoding
 from incrowd.table.frequency import FrequencyTable
@@ -75,10 +76,10 @@ class Batch:
         """The labels, numbered."""
         return [numbered(column) for column in self.labels]
 
-    def released(self, carried: Carried) -> Any:
-        """Return the rows with the cells of their keys."""
+    def made(self, carried: Carried, policy: Policy) -> Leaving:
+        """Return the rows with the cells of their keys; see `Leaving.of`."""
         schema = _as_counted(self.leaving, self.plainly)
-        return self.treating.rows(self.engine).apply(schema, self.frequency, carried)
+        return Leaving.of(self.treating, schema, self.frequency, carried, policy)
 
 
 def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:

@@ -40,6 +40,15 @@ class Carried(Recoding):
         return {}
 
     @classmethod
+    def as_it_is(cls, frequency: FrequencyTable) -> Carried:
+        """Release each key as the texts that it has."""
+        labels: Labels = [
+            [domain.values[code] for code in codes.tolist()]
+            for domain, codes in zip(frequency.domains, frequency.codes, strict=True)
+        ]
+        return cls.build(frequency.domains, frequency, labels, np.ones(frequency.keys, np.bool_))
+
+    @classmethod
     def build(
         cls,
         domains: tuple[Domain, ...],

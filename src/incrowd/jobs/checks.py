@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["check_levels", "check_limits", "judge", "styled", "telling_columns"]
+__all__ = ["check_levels", "check_limits", "judge", "shortfall", "styled", "telling_columns"]
 
 
 def check_levels(policy: Policy) -> None:
@@ -53,7 +53,7 @@ def judge(assessment: Assessment, policy: Policy) -> None:
     InfeasibleError
         Which says what failed, by how much, and what would help.
     """
-    problems = [_shortfall(measured) for measured in assessment.results.asked if measured.holds is False]
+    problems = [shortfall(measured) for measured in assessment.results.asked if measured.holds is False]
     if problems and assessment.wildcards != "value":
         problems.append(
             f"wildcards are {assessment.wildcards!r}, and a search counts * as a value: use a full-domain "
@@ -72,7 +72,8 @@ def judge(assessment: Assessment, policy: Policy) -> None:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
 
 
-def _shortfall(measured: ModelResult) -> str:
+def shortfall(measured: ModelResult) -> str:
+    """Say what was reached where what was asked, and in how many classes it was not."""
     text = measured.shortfall()
     if measured.value is None:
         return text

@@ -11,7 +11,7 @@ import numpy as np
 from incrowd.errors import InfeasibleError, named, setting
 from incrowd.jobs.batch import Batch, Earlier, counted_release, is_surveyed
 from incrowd.jobs.both_people import Both
-from incrowd.jobs.carried import Carried, Labels
+from incrowd.jobs.carried import Carried
 from incrowd.recoding import Recoding
 from incrowd.recoding.people import carry_people, carry_sensitive
 from incrowd.table.frequency import FrequencyTable
@@ -46,7 +46,7 @@ class Judging:
 
     @classmethod
     def of(
-        cls, batch: Batch, carried: Carried, policy: Policy, earlier: Earlier, both: Both | None
+        cls, batch: Batch, carried: Recoding, policy: Policy, earlier: Earlier, both: Both | None
     ) -> Judging:
         """Keep what is known of the rows before they were recoded.
 
@@ -112,12 +112,7 @@ def _both(parts: Sequence[Part], schema: Schema, known: Both) -> tuple[Frequency
     if is_surveyed(schema):
         rows = replace(counted, row_keys=key_of_rows(parts, keys).astype(np.int32))
         counted = of_rows(rows, schema, known.weights, known.homes, known.people)
-    labels: Labels = [
-        [domain.values[code] for code in codes.tolist()]
-        for domain, codes in zip(counted.domains, counted.codes, strict=True)
-    ]
-    every = np.ones(counted.keys, np.bool_)
-    return counted, Carried.build(counted.domains, counted, labels, every)
+    return counted, Carried.as_it_is(counted)
 
 
 def _unmeasured(schema: Schema) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.markup import document
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
+from incrowd.table.treatment_rules import JUDGE, Judge
 from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments._linked import Linked
@@ -77,6 +78,9 @@ class Policy:
         may be refused that another algorithm could make.
     accepted
         Findings of the gate before release that the owner of the data accepts, each with a reason.
+    judge
+        What models judge of sensitive values that a treatment perturbs, as PRAM does: the values before and
+        those that are released (``released``), or only those before (``original``).
 
     Raises
     ------
@@ -94,6 +98,7 @@ class Policy:
     set_limit: int = _SET_LIMIT.field(8)
     wildcards: Wildcards = WILDCARD.field("value")
     accepted: tuple[Accepted, ...] = ()
+    judge: Judge = JUDGE.field("released")
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -221,6 +226,7 @@ class Policy:
                 checked.set_limit,
                 checked.wildcards,
                 tuple(Accepted(each.finding, each.column, each.why) for each in checked.accepted),
+                checked.judge,
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -234,7 +240,8 @@ class Policy:
             File of each column whose hierarchy is a tree and no recipe; see `write`.
         """
         lines = [f"version = {POLICY_VERSION}"]
-        settings = ("max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards")
+        settings = ["max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards"]
+        settings += ["judge"] if self.judge != "released" else []
         lines += toml_settings({name: getattr(self, name) for name in settings})
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")

@@ -24,6 +24,7 @@ from incrowd.errors import PolicyError, named, open_roles
 from incrowd.io.addresses import read_bytes
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 from incrowd.table.spellings import open_spelling
+from incrowd.table.treatment_rules import Judge
 from incrowd.table.wildcards import Wildcards
 
 __all__ = ["AttackerTable", "PolicyFile", "read_toml", "validate"]
@@ -92,6 +93,9 @@ class PolicyFile(BaseModel):
     seed: StrictInt = Field(0, ge=0, description="seed of what is random in the search")
     set_limit: StrictInt = Field(8, ge=1, description="largest number of values that a cell may list")
     wildcards: Wildcards = Field("value", description="what * and missing cells match")
+    judge: Judge = Field(
+        "released", description="judge perturbed values as they are released, too, or only before (original)"
+    )
     null_values: list[StrictStr] = Field([], description="texts that mean missing, besides empty fields")
     unlisted: Literal["drop", "keep"] | None = Field(
         None,

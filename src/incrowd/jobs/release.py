@@ -17,6 +17,7 @@ from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
+from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.publication import published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
@@ -81,6 +82,9 @@ class Release:
         Where each row went; None if the order was kept, or the rows never had one.
     findings
         Dangers and losses that a reader should look at before publishing, although every model holds.
+    values
+        What the models say of perturbed sensitive values as they are released; None where nothing is
+        perturbed that they look at.
     """
 
     table: Any
@@ -98,6 +102,7 @@ class Release:
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
     findings: tuple[Finding, ...] = field(default=(), kw_only=True, repr=False)
+    values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
     _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
 
@@ -105,7 +110,7 @@ class Release:
         found = self.privacy
         return (
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
-            "every model holds)"
+            f"{holding(self.values)})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,6 +143,7 @@ class Release:
             "after": self.privacy.to_dict(cells=False),
             "utility": [lost.to_dict() for lost in self.utility.values()],
             "findings": [finding.to_dict() for finding in self.findings],
+            **({} if self.values is None else {"released_values": self.values.to_dict()}),
             **({} if self.lattice is None else {"search": self.lattice.summary()}),
             **({"treatments": treatment_entries(schema)} if (schema := self.policy.schema).treated else {}),
             "seconds": self.seconds,
@@ -347,10 +353,14 @@ class Release:
             if after.records != self.privacy.records:
                 raise TableError(f"{made.title}: has other rows than were counted; nothing was kept")
             judge(after, self.policy)
+            if self.values is not None:
+                self.values.check(made, self.driver_keys)
 
     def _judge(self, written: Any) -> None:
         """Measure what was written, and refuse it where it does not satisfy the policy."""
         judge(self._measured(written, judged_alone=True), self.policy)
+        if self.values is not None:
+            self.values.check(written, self.driver_keys)
 
     def _measured(self, written: Any, *, judged_alone: bool = False) -> Assessment:
         schema = self.policy.written

@@ -14,8 +14,12 @@ from incrowd.treatments._linked import Linked
 from incrowd.treatments.keys import Secret, read_key
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
+    from incrowd.table.treatment_rules import Judge
 
 __all__ = ["Treating", "treatment_entries", "treatment_sentences"]
 
@@ -25,8 +29,8 @@ class Treating:
     """The treatments of one table.
 
     What follows from the value alone is treated before rows are counted, so models judge what an attacker
-    sees. What perturbs a sensitive attribute is treated after that: its values would look more diverse than
-    what can be learned of them.
+    sees. What perturbs a sensitive attribute is treated after that: its values may look more diverse than
+    what can be learned of them, so models judge those before, too.
 
     Attributes
     ----------
@@ -84,13 +88,56 @@ class Treating:
             tuple(made),
         )
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether sensitive values are drawn at random, so that another draw gives others."""
+        return bool(self._drawn())
+
+    def _drawn(self) -> set[int]:
+        """Name the random numbers that sensitive values are drawn by."""
+        return {
+            id(each.draws)
+            for each in self._columns
+            if each.attribute.role == "sensitive" and each.treatment.perturbs and each.treatment.is_random
+        }
+
+    def redrawn(self, places: NDArray[np.int64] | None) -> Treating:
+        """Return the same treatments with other random numbers for sensitive values.
+
+        Parameters
+        ----------
+        places
+            The rows that are drawn anew; None for all rows. Of columns that are treated as a whole, all rows
+            are.
+        """
+        drawn, made = self._drawn(), dict[int, Draws]()
+
+        def renewed(column: TreatedColumn) -> TreatedColumn:
+            draws = column.draws
+            if id(draws) not in drawn:
+                return column
+            if id(draws) not in made:
+                made[id(draws)] = draws.renewed(None if column.treatment.is_whole else places)
+            return replace(column, draws=made[id(draws)])
+
+        return replace(self, _columns=tuple(map(renewed, self._columns)))
+
     def everything(self) -> Engine:
         """Return the engine of the rows with all treated columns."""
         return self.came.treated(self._columns)
 
-    def rows(self, counted: Engine) -> Engine:
-        """Return the engine of the rows that leave, with what `counted` has counted."""
-        return counted.with_rows(self.everything()) if self._columns else counted
+    def rows(self, judged: Schema | None = None) -> Engine:
+        """Return the engine of the rows that leave, with what was counted.
+
+        Parameters
+        ----------
+        judged
+            How rows were counted, where drawn values are judged and rows may be drawn anew.
+        """
+        if not self._columns:
+            return self.counted
+        rows = self.counted.with_rows(self.everything())
+        return rows if judged is None or not self.is_drawn else rows.drawn_within(judged)
 
 
 def _following(
@@ -175,7 +222,7 @@ def treatment_entries(schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
-def treatment_sentences(schema: Schema) -> list[str]:
+def treatment_sentences(schema: Schema, judge: Judge = "released") -> list[str]:
     """Say what was done to each treated column, and what that does not promise."""
     found = []
     for each in schema.treated:
@@ -193,7 +240,10 @@ def treatment_sentences(schema: Schema) -> list[str]:
                 "anonymous."
             )
         elif each.role == "sensitive" and each.perturbed:
-            found.append(f"The models judge {each.name} by its values before it was perturbed.")
+            also = (
+                ", and not by those that are released" if judge == "original" else " and by those that leave"
+            )
+            found.append(f"The models judge {each.name} by its values before it was perturbed{also}.")
         elif each.role == "sensitive":
             found.append(f"The models judge {each.name} by the values that are released.")
     return found

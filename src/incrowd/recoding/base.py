@@ -6,9 +6,9 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -83,6 +83,18 @@ class Recoding(ABC):
         classes = EquivalenceClasses.from_codes(frequency, codes, sizes, self.suppressed)
         self.__dict__["_classes"] = classes
         return classes
+
+    def without(self, gone: NDArray[np.bool_]) -> Self:
+        """Return it with further keys suppressed.
+
+        Parameters
+        ----------
+        gone
+            bool[keys]
+        """
+        columns = zip(self.cells, self.domains, strict=True)
+        cells = tuple(column.without(gone, domain.size) for column, domain in columns)
+        return replace(self, cells=cells, suppressed=self.suppressed | gone)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in self.decisions().items())})"

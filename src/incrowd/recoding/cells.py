@@ -73,6 +73,12 @@ class Cells:
         own = 1 if tree is None else tree.depths[tree.leaves[codes]]
         return np.asarray(own - self.depth[self.codes], np.int64)
 
+    def without(self, gone: NDArray[np.bool_], size: int) -> Cells:
+        """Return the cells with ``*``, for all `size` ranks, in the place of some keys' own: bool[keys]."""
+        every = np.arange(len(self.labels))
+        own = ValueCells(every, list(self.labels), self.lo, self.hi, self.loss, self.depth)
+        return with_suppressed(np.where(gone, -1, self.codes.astype(np.int64)), own, size)
+
     @cached_property
     def released(self) -> tuple[NDArray[np.int64], list[str | None]]:
         """Each entry's position among the distinct labels, and those labels."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -83,6 +83,11 @@ class Local(Recoding):
     def decisions(self) -> dict[str, Any]:
         """Return the algorithm and the number of classes."""
         return {"algorithm": self.algorithm, "classes": self.count}
+
+    def without(self, gone: NDArray[np.bool_]) -> Self:
+        """Return it with further keys suppressed; see `Recoding.without`."""
+        class_of_key = np.where(gone, -1, self.class_of_key).astype(np.int32)
+        return replace(super().without(gone), class_of_key=class_of_key)
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"class": self.class_of_key}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
-__all__ = ["carry_people", "carry_sensitive", "same_values"]
+__all__ = ["carry_people", "carry_sensitive", "released_keys", "same_values"]
 
 _OTHER = (
     "the released table does not hold the rows that were recoded, so its people, households and "
@@ -55,7 +55,7 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
         released = replace(released, persons=replace(persons, of_row=None))
     if frequency.people is None and sampling is None and homes is None:
         return released
-    key, same_rows = _released_keys(released, frequency, recoding)
+    key, same_rows = released_keys(released, frequency, recoding)
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not (same_rows or _same_sizes(released, classes)):
         raise TableError(_OTHER)
@@ -95,7 +95,7 @@ def carry_sensitive(
     """
     if len(released.sensitive) == len(frequency.sensitive):
         return released
-    key, _ = _released_keys(released, frequency, recoding)
+    key, _ = released_keys(released, frequency, recoding)
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not _same_sizes(released, classes):
         raise TableError(_OTHER)
@@ -117,7 +117,7 @@ def _of_released_kinds(table: FrequencyTable) -> FrequencyTable:
     return replace(table, people=replace(table.people, sensitive=sensitive))
 
 
-def _released_keys(
+def released_keys(
     released: FrequencyTable, frequency: FrequencyTable, recoding: Recoding
 ) -> tuple[NDArray[np.integer], bool]:
     """Find the released key of each key, and whether both tables have the same rows in memory.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
 
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import look_up, starred
@@ -75,6 +77,11 @@ class SingleDimensional(Recoding):
             for name, cells in zip(names, self.cells, strict=True)
         }
         return {"algorithm": self.algorithm, "rounds": self.count, "cells": cells}
+
+    def without(self, gone: NDArray[np.bool_]) -> Self:
+        """Return it with further keys suppressed; see `Recoding.without`."""
+        round_of_key = np.where(gone, -1, self.round_of_key).astype(np.int32)
+        return replace(super().without(gone), round_of_key=round_of_key)
 
     def _key_columns(self) -> dict[str, NDArray[np.generic]]:
         return {"round": self.round_of_key}

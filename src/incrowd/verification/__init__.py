@@ -211,7 +211,9 @@ def _checked(
     attributes = _attributes(con, policy, released, sensitive, by_person=by_person)
     people = None if tables.population is None else People(con, tables.population, quasi, policy.null_values)
     unweighed = find_weights(con, released, tables.raw, policy, persons, placed=tables.placed)
-    measuring = Measuring(con, len(quasi), classes, attributes, people, persons, unweighed, policy.wildcards)
+    measuring = Measuring(
+        con, len(quasi), classes, attributes, people, persons, unweighed, policy.wildcards, policy.unjudged
+    )
     findings = _findings(measuring, policy)
     remarks = Remarks() if only_limits else remark(con, policy, tables, persons, counted)
     if unweighed and tables.population is None and "k-map" in policy.models:

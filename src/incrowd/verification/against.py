@@ -92,6 +92,10 @@ def compare(
         found, unchecked = comparison.either_way()
     else:
         found, unchecked = comparison.as_a_whole()
+        notes.append(
+            "the tables are compared as a whole: it is not noticed if records of one class have exchanged "
+            "values; with the row map of files each record is compared by itself"
+        )
     return Compared([*problems, *found], unchecked, notes)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import named
 from incrowd.verification.against import compare
 from incrowd.verification.cells import Shapes, listed
-from incrowd.verification.forms import raw_left, treated_unchecked, wrong_forms
+from incrowd.verification.forms import raw_left, wrong_forms
 from incrowd.verification.loading import Tables
 from incrowd.verification.persons import Persons
 from incrowd.verification.policy import UNRELEASED, Column, Policy
@@ -62,6 +62,7 @@ def remark(
         remarks.problems += _joined(policy, tables.released)
     for column in policy.treated:
         remarks.add(*_odd_treated(con, column, policy, tables.released, tables.raw))
+    _perturbed(policy, remarks)
     for number, column in enumerate(policy.named("quasi")):
         remarks.add(*_odd_cells(con, number, column, policy, has_raw=tables.raw is not None))
     return remarks
@@ -133,7 +134,22 @@ def _odd_treated(
     if raw is not None:
         problems += raw_left(con, released, raw, column.name, treatment, policy.null_values)
     moved, unknown = sums_moved(con, column, policy, released, raw)
-    return problems + moved, treated_unchecked(column.name, column.role, treatment) + unknown
+    return problems + moved, unknown
+
+
+def _perturbed(policy: Policy, remarks: Remarks) -> None:
+    """Say which values of perturbed sensitive columns the figures are about."""
+    for column in policy.named("sensitive"):
+        if column.name in policy.unjudged:
+            remarks.unchecked.append(
+                f"column {column.name!r} is perturbed, and its models are not checked on released values: by "
+                "judge = 'original' the policy asks only for those before, which the file does not have"
+            )
+        elif column.treatment is not None and column.treatment.perturbs:
+            remarks.notes.append(
+                f"the figures of column {column.name!r} are about the values in the file; those before "
+                "it was perturbed are not there"
+            )
 
 
 def _odd_cells(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,11 @@ class Demand:
     def needs_people(self) -> bool:
         """Whether it compares the table with a population."""
         return self.model in ("k-map", "delta-presence") or self.settings.get("attacker") == "journalist"
+
+    def looks_at(self, columns: Collection[str]) -> bool:
+        """Whether it looks at the values of some sensitive columns."""
+        every = self.model == "p29" or (self.attribute is not None and bool(self.settings.get("joint")))
+        return self.attribute in columns or (every and bool(columns))
 
     @property
     def shown(self) -> dict[str, Any]:

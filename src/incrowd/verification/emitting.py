@@ -306,6 +306,7 @@ def _check_figures(
         attributes[column.name] = ScriptedAttribute(con, place, column, stored, by_person=by_person)
         attributes[column.name].check_kind()
     _count_population(script, policy, population)
+    _refuse_unjudged(policy)
     _refuse_unknown(policy, population, find_weights(con, table, raw, policy, persons, placed=placed))
     measuring = ScriptedMeasuring(
         con,
@@ -320,6 +321,16 @@ def _check_figures(
     measuring.find_all(policy.demands)
     for attacker in policy.attackers:
         measuring.find_against(attacker, [quasi.index(name) for name in attacker.knows])
+
+
+def _refuse_unjudged(policy: Policy) -> None:
+    """Refuse limits that are not about the values in the file."""
+    theirs = (demand for attacker in policy.attackers for demand in attacker.demands)
+    if any(demand.looks_at(policy.unjudged) for demand in (*policy.demands, *theirs)):
+        raise ParameterError(
+            f"a script reads the values of column {named(sorted(policy.unjudged))} in the file, and by "
+            "judge = 'original' the policy asks only for those before; verify says so, too"
+        )
 
 
 def _count_population(script: Script, policy: Policy, population: Table | None) -> None:

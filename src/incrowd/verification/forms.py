@@ -27,7 +27,6 @@ __all__ = [
     "form_of",
     "raw_left",
     "raw_left_sql",
-    "treated_unchecked",
     "wrong_forms",
 ]
 
@@ -141,17 +140,6 @@ def raw_left_sql(
         f"SELECT count(*) FROM {released.name} AS t WHERE {mine} IN "
         f"(SELECT {theirs} FROM {raw.name} AS t WHERE {theirs} IS NOT NULL)"
     )
-
-
-def treated_unchecked(name: str, role: str, treatment: Treatment) -> list[str]:
-    """Say what of a treated column cannot be told from outside."""
-    found = []
-    if role == "sensitive" and treatment.perturbs:
-        found.append(
-            f"whether the models hold of the values of column {name!r} before they were perturbed; the "
-            "figures are about those in the file"
-        )
-    return found
 
 
 def form_of(treatment: Treatment, spelling: Spelling | None) -> Form | None:

@@ -56,6 +56,8 @@ class Measuring:
         None where the policy names no weights.
     wildcards
         What a `*` or a missing cell matches.
+    unjudged
+        The sensitive columns whose released values the policy's models are not about.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -66,6 +68,7 @@ class Measuring:
     persons: Persons | None = None
     unweighed: str | None = None
     wildcards: str = "value"
+    unjudged: frozenset[str] = frozenset()
 
     def find_all(self, demands: Sequence[Demand]) -> list[Finding]:
         """Measure what must hold against somebody who knows every quasi-identifier; see `find`."""
@@ -99,9 +102,15 @@ class Measuring:
             A hierarchy that a distance needs is no tree, or lacks a value.
         """
         estimated = demand.model == "k-map" and self.people is None and self.unweighed is not None
-        if estimated and self.unweighed:
+        if (estimated and self.unweighed) or demand.looks_at(self.unjudged):
             return Finding(
-                demand.model, None, demand.limit, None, None, None, demand.quantity, settings=demand.shown
+                demand.model,
+                demand.attribute,
+                demand.limit,
+                None,
+                None,
+                quantity=demand.quantity,
+                settings=demand.shown,
             )
         if demand.needs_people and self.people is None and not estimated:
             raise PolicyError(

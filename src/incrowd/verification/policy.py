@@ -27,10 +27,11 @@ ROLES = ("identifying", "person", "household", "weight", "quasi", "sensitive", "
 UNRELEASED = ("identifying", "person", "household", "weight")
 KINDS = ("auto", "number", "date", "category")
 WILDCARDS = ("value", "matches-any", "conservative")
+JUDGES = ("released", "original")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
-    "wildcards", "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
+    "wildcards", "judge", "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
     "accepted",
 )  # fmt: skip
 _OF_COLUMN = (
@@ -113,6 +114,9 @@ class Policy:
         Whether it says that rows of a person can be joined.
     accepted
         Findings of the gate that it accepts: ``finding``, ``why``, and ``column`` where it is about one.
+    judge
+        What its models are about where sensitive values were perturbed: ``released``, those before and those
+        in the file; ``original``, those before alone.
     """
 
     columns: tuple[Column, ...]
@@ -127,6 +131,7 @@ class Policy:
     wildcards: str
     linked: bool = False
     accepted: tuple[dict[str, str], ...] = ()
+    judge: str = "released"
 
     def reason_of(self, finding: str, columns: Collection[str]) -> str | None:
         """Return why a finding of the gate is accepted; None where it is not."""
@@ -134,6 +139,17 @@ class Policy:
             if entry["finding"] == finding and (not columns or entry.get("column") in columns):
                 return entry["why"]
         return None
+
+    @property
+    def unjudged(self) -> frozenset[str]:
+        """The sensitive columns whose released values the models are not about."""
+        if self.judge == "released":
+            return frozenset()
+        return frozenset(
+            each.name
+            for each in self.named("sensitive")
+            if each.treatment is not None and each.treatment.perturbs
+        )
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -214,6 +230,7 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
         wildcards=_choice(data.get("wildcards", "value"), WILDCARDS, "wildcards"),
         linked=bool(data.get("linked", False)),
         accepted=_accepted(data.get("accepted", [])),
+        judge=_choice(data.get("judge", "released"), JUDGES, "judge"),
     )
 
 

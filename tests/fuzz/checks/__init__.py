@@ -23,7 +23,7 @@ from fuzz.checks.made import (
     skeleton,
 )
 from fuzz.checks.people import nobody, one_row_each
-from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types
+from fuzz.checks.released import columns, levels, models, narrow, suppression, truth, types, values
 from fuzz.draw import Case
 from fuzz.sources import Placed, Services, frame_of, placed
 
@@ -72,8 +72,11 @@ def _run(case: Case, place: Placed, services: Services, thorough: bool) -> Outco
     outcome.findings += [*problems, *too_high(case)]
     if made is None:
         return outcome
-    checks = [columns, types, truth, narrow, levels, suppression, models, account, loss, nobody]
-    if thorough:
+    checks = [columns, types, truth, narrow, levels, suppression, models, values, account, loss, nobody]
+    if thorough and made.perturbed:
+        # Values are drawn anew for every release, so no second one is like the first.
+        checks += [recoding_back, written]
+    elif thorough:
         checks += [policy_back, recoding_back, engines, written, applied, one_row_each]
     for check in checks:
         try:

@@ -22,6 +22,7 @@ from incrowd.hierarchy import Hierarchy, builder_from_spec
 from incrowd.jobs.policy import Policy
 from incrowd.privacy import MODELS
 from incrowd.table.schema import Attribute, Schema
+from incrowd.treatments import TREATMENTS
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ class Made:
     before
         Rows that came in suppressed.
     classes
-        The released classes; rows in the raw order.
+        The released classes; rows in the raw order. Sensitive values are those before they were perturbed.
+    read
+        The same classes with the sensitive values that were released.
     """
 
     case: Case
@@ -82,6 +85,11 @@ class Made:
     cells: dict[str, list[str | None]]
     before: list[bool]
     classes: Classes
+    read: Classes
+
+    @property
+    def perturbed(self) -> list[str]:
+        return [column["name"] for column in self.case["columns"] if "treat" in column]
 
     @property
     def live(self) -> list[bool]:
@@ -108,6 +116,7 @@ def policy_of(case: Case) -> Policy:
                 column["name"], column["role"], column.get("kind", "auto"), hierarchy, column.get("output"),
                 column.get("weight", 1.0), None if levels is None else (levels[0], levels[1]),
                 column.get("format"), column.get("decimal"), column.get("thousands"),
+                TREATMENTS.parse(column["treat"]) if "treat" in column else None,
             )
         )  # fmt: skip
     algorithm = dict(case["algorithm"])
@@ -120,7 +129,7 @@ def policy_of(case: Case) -> Policy:
         (*map(_model_of, case["models"]), *attackers),
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
-        case.get("set_limit", LISTED), case.get("wildcards", "value"),
+        case.get("set_limit", LISTED), case.get("wildcards", "value"), judge=case.get("judge", "released"),
     )  # fmt: skip
 
 
@@ -199,6 +208,9 @@ def met_in(case: Case) -> list[tuple[str, str]]:
     met += [("power", str(model["power"])) for model in case["models"] if "power" in model]
     met += [
         ("attacker", model["model"]) for attacker in case.get("attackers", []) for model in attacker["models"]
+    ]
+    met += [
+        ("perturbed", column["treat"].partition(":")[0]) for column in case["columns"] if "treat" in column
     ]
     return met + [("type", kind) for kind in kinds]
 
@@ -286,6 +298,10 @@ def read_release(
     if long > case.get("set_limit", LISTED):
         return None, [Finding("sets", f"a cell lists {long} values")]
     classes = oracle.group(list(cells.values()), sensitive, whose(case, place.seen))
+    order = [row_of[row] for row in range(len(origin))]
+    drawn = [out.get_column(column["name"])[order] for column in case["columns"] if "treat" in column]
+    left = raw_columns(case, place.seen.with_columns(drawn))[1] if drawn else sensitive
+    seen = oracle.group(list(cells.values()), left, whose(case, place.seen))
     people = people_of(case, place)
     if people is not None:
         specs = {column["name"]: spec_of(case, column) for column in case["columns"]}
@@ -297,7 +313,7 @@ def read_release(
             for name in quasi
         ]
         oracle.with_people(classes, read, read)
-    return Made(case, policy, release, place, out, origin, quasi, sensitive, cells, before, classes), []
+    return Made(case, policy, release, place, out, origin, quasi, sensitive, cells, before, classes, seen), []
 
 
 def _longest_list(case: Case, place: Placed, cells: dict[str, list[str | None]]) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fuzz import oracle
 from fuzz.checks.made import Finding, Made, Outcome, asked_of, is_summarized
+from fuzz.draw import BY_COUNTS
 from fuzz.oracle import STAR, Column
 from fuzz.sources import Services, fetched
 
@@ -26,7 +27,7 @@ def columns(made: Made, services: Services, outcome: Outcome) -> Iterator[Findin
         yield Finding("columns", f"released {made.out.columns} and not {kept}")
         return
     for name in kept:
-        if name in made.quasi:
+        if name in made.quasi or name in made.perturbed:
             continue
         raw = [_bare(value) for value in made.place.seen.get_column(name).to_list()]
         now = [_bare(value) for value in made.out.get_column(name).to_list()]
@@ -153,3 +154,26 @@ def models(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding
         against = "" if place < len(made.case["models"]) else " against an attacker"
         for problem in oracle.holds(name, settings, groups):
             yield Finding(f"model {name}{against}", problem)
+    if made.case.get("judge") == "original":
+        return
+    for name, settings, groups in asked_of(made.case, made.read):
+        if made.perturbed and name in BY_COUNTS:
+            for problem in oracle.holds(name, settings, groups):
+                yield Finding(f"model {name} as released", problem)
+
+
+def values(made: Made, services: Services, outcome: Outcome) -> Iterator[Finding]:
+    """The account has what the models reach by the values that leave."""
+    told = made.release.to_dict().get("released_values")
+    asked = [name for name, _, _ in asked_of(made.case, made.read) if name in BY_COUNTS]
+    if told is None:
+        about = {name: model.get("attribute") for model in made.case["models"] for name in [model["model"]]}
+        if made.perturbed and any(name in asked and about.get(name) is None for name in about):
+            yield Finding("account", "nothing is said of the values that leave")
+        return
+    if (told["judge"] == "original") != (made.case["judge"] == "original") or ("models" in told) != (
+        made.case["judge"] == "released"
+    ):
+        yield Finding("account", f"{told['judge']} is said of the values that leave")
+    if any(not each.get("holds", True) for each in told.get("models", [])):
+        yield Finding("account", f"a model that fails is released: {told}")

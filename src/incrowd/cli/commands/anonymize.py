@@ -231,6 +231,7 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
     """Print what was released and where it is."""
     from incrowd.cli.summary import show_release_summary
     from incrowd.cli.tables import console, show_release
+    from incrowd.jobs.leaving import holding
 
     if places.save_policy is not None:
         LOG.write(
@@ -250,6 +251,7 @@ def _show_release(release: Release, places: OutputOptions, began: float, *, full
         out.print()
     seconds = time.perf_counter() - began
     out.print(
-        f"written: {places.output or places.into} ({release.privacy.records:,} rows), every model holds; "
-        f"{seconds:.2f} s with reading and writing" + ("" if full else "; --full shows every figure"),
+        f"written: {places.output or places.into} ({release.privacy.records:,} rows), "
+        f"{holding(release.values)}; {seconds:.2f} s with reading and writing"
+        + ("" if full else "; --full shows every figure"),
     )

@@ -334,7 +334,7 @@ class SparkEngine(FetchedEngine):
         names, table = self.drawn_from, self.drawn()
         by_row = self.by_row
         alike = [self._place(name) for name in names]
-        order = [sf.col(f"c{self._names.index(name)}").cast("string") for name in dict.fromkeys(ordered)]
+        order = [sf.col(f"c{self._names.index(name)}").cast("string") for name in self.drawn_order(ordered)]
         number = sf.row_number().over(Window.partitionBy(*alike).orderBy(*order)).cast("long")
         frame = frame.withColumn(_NUMBERED, number)
         kinds = [self._type_of(column, table.schema[column.name]) for column in by_row]

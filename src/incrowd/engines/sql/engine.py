@@ -88,22 +88,27 @@ class SqlEngine(FetchedEngine):
 
     def raw_combinations(self, names: Sequence[str]) -> pl.DataFrame:
         """Group the rows where they are; see `FetchedEngine.raw_combinations`."""
+        return self.grouped(names, str(self.table.source))
+
+    def grouped(self, names: Sequence[str], source: str, number: Sequence[str] = ()) -> pl.DataFrame:
+        """Group the rows of a source by some columns, and by their number where one is named (`NUMBER`)."""
         self.check_snapshot()
         columns = self._read(names)
-        shown = [columns[name].key for name in names]
+        shown = [*(columns[name].key for name in names), *number]
         wrong = [column.wrong for column in columns.values() if column.wrong]
         checks = [f"MAX(CASE WHEN {condition} THEN 1 ELSE 0 END)" for condition in wrong]
         listed = ", ".join(f"{key} AS c{i}" for i, key in enumerate([*shown, "COUNT(*)", *checks]))
-        places = ", ".join(str(i + 1) for i in range(len(names)))
-        found = self.table.fetch(f"SELECT {listed} FROM {self.table.source} GROUP BY {places}")
+        places = ", ".join(str(i + 1) for i in range(len(shown)))
+        found = self.table.fetch(f"SELECT {listed} FROM {source} GROUP BY {places}")
         refused = [name for name in names if columns[name].wrong]
-        for name, series in zip(refused, found.get_columns()[len(names) + 1 :], strict=True):
+        for name, series in zip(refused, found.get_columns()[len(shown) + 1 :], strict=True):
             if len(series) and series.max():
                 raise SchemaError(f"column {name!r} has infinite values; replace them, or turn it into text")
         import polars as pl
 
-        kinds = [columns[name].dtype for name in names]
-        return cast_all(found[:, : len(names) + 1], [*names, ROWS], [*kinds, pl.Int64()])
+        kinds = [columns[name].dtype for name in names] + [pl.Int64()] * len(number)
+        labels = [*names, *([NUMBER] if number else []), ROWS]
+        return cast_all(found[:, : len(labels)], labels, [*kinds, pl.Int64()])
 
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows where they are; see `Engine.lone_rows`."""
@@ -349,6 +354,20 @@ class RecodedTable:
         joined = joined_by(numbered, self.drawn, numbered.columns)
         return joined.select(column_named(CELL.format(name)).alias(name) for name in names)
 
+    def beside(self, raw: Sequence[str], names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Do what `FetchedEngine.beside` does, of rows of which some columns are drawn."""
+        import polars as pl
+
+        engine = self.engine
+        by_row = [column.name for column in engine.by_row]
+        plain = [name for name in names if name not in by_row]
+        treated = engine.treated_of(plain)
+        read = [*raw, *plain, *engine.drawn_from, *(name for each in treated for name in each.columns)]
+        found = engine.grouped(list(dict.fromkeys(read)), self._source(), [self._number])
+        made = found.select(columns_named([*plain, ROWS])).with_columns(each.of(found) for each in treated)
+        drawn = self._drawn_for(found.select(columns_named([*engine.drawn_from, NUMBER])), by_row)
+        return found.select(columns_named(raw)), pl.concat([made, drawn], how="horizontal")
+
     @property
     def _number(self) -> str:
         """SQL: the number of a row among those of the same values, see `FetchedEngine.drawn`."""
@@ -366,7 +385,7 @@ class RecodedTable:
         names = self.engine.drawn_from
         columns = self.engine.table.read(names)
         alike = ", ".join(str(columns[name].key) for name in names)
-        order = dict.fromkeys([*self.columns, *self.keyed])
+        order = self.engine.drawn_order([*self.columns, *self.keyed])
         ordered = ", ".join(f"CAST(t.{Dialect.quote(name)} AS TEXT)" for name in order)
         number = f"ROW_NUMBER() OVER (PARTITION BY {alike} ORDER BY {ordered})"
         return f"(SELECT t.*, {number} AS {Dialect.quote(_NUMBER)} FROM {source}) AS t"
@@ -571,7 +590,8 @@ class RecodedEngine(FetchedEngine):
         quasi = [name for name in names if name in table.quasi]
         passed = [name for name in names if name not in table.quasi]
         keyed = table.keyed if quasi else []
-        raw, made = table.engine.beside(keyed, passed)
+        drawn = [column.name for column in table.engine.by_row if column.name in names]
+        raw, made = table.beside(keyed, passed) if drawn else table.engine.beside(keyed, passed)
         cells = [table.recoded(raw, quasi)] if quasi else []
         return added_up(pl.concat([made, *cells], how="horizontal"), names)
 

@@ -1,0 +1,335 @@
+"""Rows that leave with perturbed values: drawn until the models hold of what a reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from incrowd.errors import InfeasibleError, named, setting
+from incrowd.jobs.carried import Carried
+from incrowd.jobs.checks import shortfall
+from incrowd.jobs.results import results_of
+from incrowd.jobs.statements import model_entry, model_sentence
+from incrowd.privacy import IdentityModel, PrivacyModel
+from incrowd.privacy.attacker import Attacker
+from incrowd.table.classes import EquivalenceClasses
+
+if TYPE_CHECKING:
+    from incrowd.engines import Engine
+    from incrowd.jobs.policy import Policy
+    from incrowd.jobs.treating import Treating
+    from incrowd.privacy import ModelResult
+    from incrowd.progress import Progress
+    from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.schema import Schema
+
+__all__ = ["DRAWS", "Leaving", "ReleasedValues", "holding"]
+
+DRAWS = 10
+"""How often perturbed values are drawn at most, the first time included."""
+
+
+def _perturbed(policy: Policy) -> list[str]:
+    return [each.name for each in policy.schema.sensitive if each.perturbed]
+
+
+def _concerned(policy: Policy) -> tuple[PrivacyModel, ...]:
+    """Return the models that look at sensitive attributes that are perturbed."""
+    names = _perturbed(policy)
+    return tuple(model for model in policy.models if names and _looks_at(model, names))
+
+
+def _looks_at(model: PrivacyModel, names: Sequence[str]) -> bool:
+    if isinstance(model, Attacker):
+        return any(_looks_at(each, names) for each in model.models)
+    attribute = getattr(model, "attribute", None)
+    return not isinstance(model, IdentityModel) and (
+        attribute is None or attribute in names or model.is_joint
+    )
+
+
+@dataclass(frozen=True)
+class ReleasedValues:
+    """What the models say of perturbed sensitive values as they are released.
+
+    Attributes
+    ----------
+    results
+        A figure for each limit of a model that looks at them; none where they are not judged.
+    draws
+        How often they were drawn until the models held.
+    suppressed
+        Records that are suppressed because what was drawn in their classes fails.
+    """
+
+    policy: Policy = field(repr=False)
+    results: tuple[ModelResult, ...] = ()
+    draws: int = 1
+    suppressed: int = 0
+    _people: tuple[FrequencyTable, Recoding] | None = field(repr=False, default=None)
+
+    def check(self, written: Any, driver_keys: int | None = None) -> None:
+        """Refuse a table that was written where the models fail by its values.
+
+        Raises
+        ------
+        InfeasibleError
+        """
+        if self.policy.judge == "original":
+            return
+        found = _counted(written, self.policy, by_person=False, driver_keys=driver_keys)
+        if self._people is not None:
+            from incrowd.recoding.people import carry_people
+
+            found = carry_people(found, *self._people)
+        seen = _Seen(written, EquivalenceClasses.of_keys(found), self.policy)
+        if not seen.holds:
+            raise InfeasibleError(f"nothing was released: {_failures(seen.results)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        found: dict[str, Any] = {"judge": self.policy.judge, "columns": _perturbed(self.policy)}
+        if self.policy.judge == "original":
+            return found | {"not_checked": list(map(str, _concerned(self.policy)))}
+        models = [model_entry(result, cells=False) for result in self.results]
+        return found | {"draws": self.draws, "suppressed": self.suppressed, "models": models}
+
+    def sentences(self) -> Iterator[str]:
+        """Say what was judged of them."""
+        if self.policy.judge == "original":
+            yield f"Not checked on released values: {', '.join(map(str, _concerned(self.policy)))}."
+        for result in self.results:
+            yield f"Of the values that leave: {model_sentence(result)}"
+        gone = f", and {self.suppressed:,} records are suppressed where it did not" if self.suppressed else ""
+        if self.draws > 1 or gone:
+            yield f"Perturbed values were drawn {self.draws} times until that held{gone}."
+
+
+def holding(values: ReleasedValues | None) -> str:
+    """Say that every model holds, and of which values where those that leave are not judged."""
+    if values is None or values.policy.judge == "released":
+        return "every model holds"
+    return "every model holds of the values before, not checked on released values"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A table with the values that a reader sees, its classes, and what the models say of them."""
+
+    table: Any
+    classes: EquivalenceClasses
+    policy: Policy
+
+    @cached_property
+    def results(self) -> tuple[ModelResult, ...]:
+        """What the models say."""
+        from incrowd.table.matching import matched
+
+        wildcards = self.policy.wildcards
+        seen = matched(self.classes, wildcards)
+        return results_of(seen, _concerned(self.policy), wildcards, linked=False).asked
+
+    @property
+    def holds(self) -> bool:
+        """Whether no limit is broken."""
+        return all(result.holds is not False for result in self.results)
+
+    @cached_property
+    def good(self) -> NDArray[np.bool_]:
+        """bool[classes]: whether a class satisfies every model."""
+        from incrowd.algorithms.base import all_hold
+
+        return all_hold(_concerned(self.policy), self.classes)
+
+    @property
+    def failing(self) -> int:
+        """Records in classes that fail."""
+        return int(self.classes.sizes[~self.good].sum())
+
+    @property
+    def badness(self) -> tuple[bool, int]:
+        """What tells a worse draw from a better one: whether a limit is broken, and `failing`."""
+        return not self.holds, self.failing
+
+    def kept(self) -> NDArray[np.bool_]:
+        """bool[classes]: what is left when classes are suppressed until no limit is broken."""
+        kept, rest = np.ones(len(self.classes), np.bool_), self
+        while not rest.holds and not rest.good.all():
+            kept[np.flatnonzero(kept)[~rest.good]] = False
+            rest = _Seen(self.table, self.classes.only(kept), self.policy)
+        return kept if rest.holds else np.zeros_like(kept)
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Rows as they leave: treated, drawn and recoded.
+
+    Attributes
+    ----------
+    rows
+        The engine of the rows with all treated columns.
+    released
+        The recoded rows.
+    recoding
+        What was made of their keys.
+    gone
+        bool[keys]: the keys that are suppressed because what was drawn fails.
+    values
+        What the models say of perturbed values as they are released; None where no model looks at any.
+    """
+
+    rows: Engine
+    released: Any
+    recoding: Recoding
+    gone: NDArray[np.bool_]
+    values: ReleasedValues | None = None
+
+    @classmethod
+    def of(
+        cls,
+        treating: Treating,
+        schema: Schema,
+        frequency: FrequencyTable,
+        recoding: Recoding,
+        policy: Policy,
+        *,
+        driver_keys: int | None = None,
+        progress: Progress | None = None,
+    ) -> Leaving:
+        """Draw perturbed values until the models hold of them, or suppress the classes where they do not.
+
+        Parameters
+        ----------
+        schema
+            The columns that leave; quasi-identifiers as they were counted.
+        frequency, recoding
+            The keys, and what becomes of them.
+
+        Raises
+        ------
+        InfeasibleError
+            When more records than the policy allows would be suppressed; the message has figures.
+        """
+        nothing = np.zeros(frequency.keys, np.bool_)
+        asked = bool(_concerned(policy))
+        if policy.judge == "original" or not asked or recoding.suppressed.all():
+            rows = treating.rows()
+            values = ReleasedValues(policy) if asked else None
+            return cls(rows, rows.apply(schema, frequency, recoding), recoding, nothing, values)
+        made = _Making(schema, frequency, recoding, policy, driver_keys, progress)
+        draws, best = 0, None
+        for draws, draw in enumerate(made.draws(treating), 1):  # noqa: B007
+            # No other draw is kept: each may have all rows.
+            best = draw if best is None else min(best, draw, key=lambda each: each[1].badness)
+        assert best is not None
+        rows, drawn = best
+        gone, seen = nothing, drawn
+        while not seen.holds:
+            gone = gone | made.gone(seen)
+            made = replace(made, recoding=recoding.without(gone))
+            made.refuse_too_many(drawn, draws)
+            seen = made.seen(rows)
+        people = None if frequency.people is None else seen.classes.frequency
+        carried = None if people is None else (people, Carried.as_it_is(people))
+        suppressed = int(frequency.weights[gone].sum())
+        values = ReleasedValues(policy, seen.results, draws, suppressed, carried)
+        released = seen.table if people is None else rows.apply(schema, frequency, made.recoding)
+        return cls(rows, released, made.recoding, gone, values)
+
+
+@dataclass(frozen=True)
+class _Making:
+    """What rows are made of, and how they are judged; see `Leaving.of`."""
+
+    schema: Schema
+    frequency: FrequencyTable
+    recoding: Recoding
+    policy: Policy
+    driver_keys: int | None
+    progress: Progress | None
+
+    def draws(self, treating: Treating) -> Iterator[tuple[Engine, _Seen]]:
+        """Yield draws, up to the first of which the models hold.
+
+        Only the rows of classes that fail are drawn anew, where rows are known by their places.
+        """
+        for last in [*[False] * (DRAWS - 1), True]:
+            rows = treating.rows(self.schema)
+            seen = self.seen(rows)
+            yield rows, seen
+            if last or seen.holds or not treating.is_drawn:
+                return
+            failing = np.append(~seen.good, False)[self.keys_in(seen)]
+            treating = treating.redrawn(rows.places_of(self.schema, self.frequency, failing))
+
+    def seen(self, rows: Engine) -> _Seen:
+        """Recode rows, and count what a reader sees of them."""
+        by_person = self.frequency.people is not None
+        # Whose row it is does not leave, but the models count people.
+        schema = self.schema.with_attributes(
+            replace(each, role="insensitive") if by_person and each.role == "person" else each
+            for each in self.schema.attributes
+        )
+        table = rows.apply(schema, self.frequency, self.recoding)
+        found = _counted(
+            table, self.policy, by_person=by_person, driver_keys=self.driver_keys, progress=self.progress
+        )
+        return _Seen(table, EquivalenceClasses.of_keys(found), self.policy)
+
+    def keys_in(self, seen: _Seen) -> NDArray[np.integer]:
+        """Return the released class of each key, -1 for a suppressed one."""
+        from incrowd.recoding.people import released_keys
+
+        return released_keys(seen.classes.frequency, self.frequency, self.recoding)[0]
+
+    def gone(self, seen: _Seen) -> NDArray[np.bool_]:
+        """Return the keys of classes that have to be suppressed until the models hold: bool[keys]."""
+        return np.asarray(np.append(~seen.kept(), False)[self.keys_in(seen)])
+
+    def refuse_too_many(self, seen: _Seen, draws: int) -> None:
+        """Refuse more suppressed records than the policy allows, or a release without any other."""
+        frequency, limit = self.frequency, self.policy.max_suppression
+        gone = frequency.suppressed + int(frequency.weights[self.recoding.suppressed].sum())
+        if gone < frequency.rows and gone / frequency.rows <= limit:
+            return
+        names = _perturbed(self.policy)
+        raise InfeasibleError(
+            f"nothing was released: {_failures(seen.results)}, as column {named(names)} is perturbed; that "
+            f"is the best of {draws} draws, {seen.failing:,} records are in classes that fail, and {gone:,} "
+            f"of {frequency.rows:,} ({gone / frequency.rows:.2%}) would be suppressed where {limit:.2%} may "
+            "be; give the treatment another parameter, raise "
+            + setting("max_suppression", "--max-suppression")
+            + ", or judge only the values before with "
+            + setting("judge='original'", "--judge original")
+        )
+
+
+def _counted(
+    table: Any,
+    policy: Policy,
+    *,
+    by_person: bool,
+    driver_keys: int | None = None,
+    progress: Progress | None = None,
+) -> FrequencyTable:
+    """Count a table with its sensitive values as they are there."""
+    from incrowd.engines import read_classes
+
+    schema = policy.schema.measured(person=by_person)
+    kept = (each for each in schema.attributes if each.role in ("person", "quasi", "sensitive"))
+    joint = any(model.is_joint for model in _concerned(policy))
+    return read_classes(
+        table, schema.with_attributes(kept), joint=joint, driver_keys=driver_keys, progress=progress
+    ).frequency
+
+
+def _failures(results: Sequence[ModelResult]) -> str:
+    return "of the values that leave, " + "; ".join(
+        shortfall(result) for result in results if result.holds is False
+    )
