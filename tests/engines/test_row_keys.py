@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from incrowd.engines import row_keys
 from incrowd.engines.grouped import smallest
 from incrowd.engines.row_keys import RowKeys, _words, place_of
+from incrowd.io.columns import column_named
 
 VALUES = {
     "text": (pl.String(), st.sampled_from(["", "a", "b", "ä", "*", "a" * 40])),
@@ -45,6 +46,16 @@ def test_missing_value_beside_the_least_whole_number_has_no_place():
     place = place_of(pl.col("v"), pl.Series([least], dtype=pl.Int64), pl.UInt8)
     frame = pl.DataFrame({"v": pl.Series([None, least, 2**63 - 1, 0], dtype=pl.Int64)})
     assert frame.select(place)["v"].to_list() == [None, 0, None, None]
+
+
+@pytest.mark.parametrize("kind", [pl.Int32(), pl.Date(), pl.String()], ids=str)
+def test_a_column_may_have_a_name_that_polars_takes_for_a_pattern(kind):
+    name = "^name$"
+    values = pl.Series([3, None, 1, 3], dtype=pl.Int32).cast(kind).alias(name)
+    distinct = pl.Series([None, 1, 2], dtype=pl.Int32).cast(kind).alias(name)
+    place = place_of(column_named(name), distinct, smallest(3))
+    found = pl.DataFrame([values]).lazy().select(place.alias("p")).collect()
+    assert found["p"].to_list() == [None, 0, 1, None]
 
 
 @pytest.mark.parametrize("few", [True, False])

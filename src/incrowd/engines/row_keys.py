@@ -104,7 +104,8 @@ def place_of(value: pl.Expr, distinct: pl.Series, kind: type[pl.DataType]) -> pl
     """
     import polars as pl
 
-    known = distinct.drop_nulls()
+    # Series look themselves up by their name, which may be a pattern of names.
+    known = nameless(distinct).drop_nulls()
     if not len(known):
         return None
     first = len(distinct) - len(known)
