@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ SCRIPT = "script: "
 """How reasons begin for which no script of checks is written."""
 WHOLE = 3.0
 """Minutes from which everything has to be met."""
+SLOW = ("spark", "postgresql")
+"""Sources that are sessions of a server, which a process may lack."""
+ENDLESS = 7 * 24 * 60.0
+"""Minutes of a run that ends after some cases."""
 
 
 @dataclass
@@ -52,24 +56,41 @@ def main(arguments: list[str] | None = None) -> int:
     """Fuzz; 1 if something was found, or, in a run of three minutes or more, something was never met."""
     options = _options(arguments)
     seed = options.seed if options.seed is not None else secrets.randbelow(10**9)
-    print(
-        f"fuzzing for {options.minutes:g} minutes in {options.processes} processes; SEED={seed}", flush=True
-    )
+    minutes = options.minutes or (10.0 if options.cases is None else ENDLESS)
+    # One process alone has a session of Spark.
+    processes = 1 if options.engine == "spark" else options.processes
+    length = f"{minutes:g} minutes" if options.cases is None else f"{options.cases} cases"
+    where = f" of {options.engine}" if options.engine else ""
+    print(f"fuzzing for {length}{where} in {processes} processes; SEED={seed}", flush=True)
     tally = Tally()
+    pool = _Pool(tally, seed, processes, minutes * 60, save=not options.no_save)
+    pool.limit_to(options.engine, options.cases)
     started = time.monotonic()
-    _Pool(tally, seed, options.processes, options.minutes * 60, save=not options.no_save).run()
+    # What was found until then is printed.
+    with contextlib.suppress(KeyboardInterrupt):
+        pool.run()
     _print(tally, time.monotonic() - started)
-    lacking = _lacking(tally)
+    # A run of one engine or of some cases cannot meet everything.
+    if options.engine is None and options.cases is None:
+        lacking = _lacking(tally)
+    else:
+        lacking = [options.engine] if options.engine and not tally.met["source", options.engine] else []
     if lacking:
         print(f"never met in a release: {', '.join(lacking)}")
-    return 1 if tally.found or (lacking and options.minutes >= WHOLE) else 0
+    return 1 if tally.found or (lacking and minutes >= WHOLE) else 0
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
+    from fuzz.draw import SOURCES
+
     parser = argparse.ArgumentParser(
         prog="fuzz", description="Try random tables and policies against an oracle."
     )
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, help="10 if --cases is not given")
+    parser.add_argument("--cases", type=int, help="end after so many cases")
+    parser.add_argument(
+        "--engine", choices=SOURCES, metavar="NAME", help="where all tables are: spark, csv ..."
+    )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--no-save", action="store_true", help="do not save failing cases as tests")
@@ -79,15 +100,37 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 # --- a process ------------------------------------------------------------------------------------------
 
 
-def work(number: int, seed: int, folder: str, results: Any, clock: Any) -> None:
-    """Try case after case until the time is up.
+@dataclass(frozen=True)
+class Limits:
+    """When all processes end, and where the tables of their cases are.
 
-    Every process has a server of PostgreSQL, process 0 has a session of Spark.
-
-    Parameters
+    Attributes
     ----------
     clock
         A shared number: the time at which to end, by `time.time`; 0 until all are ready.
+    left
+        A shared number: how many cases are left to try; less than 0 for any number.
+    engine
+        Where the tables are, by its name among `SOURCES`; None for anywhere.
+    """
+
+    clock: Any
+    left: Any
+    engine: str | None = None
+
+    def take_case(self) -> bool:
+        """Take one of the cases that are left, if there are any and there is time."""
+        with self.left.get_lock():
+            if not self.left.value or time.time() >= self.clock.value:
+                return False
+            self.left.value -= self.left.value > 0
+            return True
+
+
+def work(number: int, seed: int, folder: str, results: Any, limits: Limits) -> None:
+    """Try case after case until the limits are reached.
+
+    Every process has a server of PostgreSQL, process 0 has a session of Spark.
     """
     faulthandler.enable()
     os.setpgrp()
@@ -97,19 +140,20 @@ def work(number: int, seed: int, folder: str, results: Any, clock: Any) -> None:
     from incrowd.privacy import MODELS
 
     services = Services(Path(folder))
-    with _servers(number, services):
+    with _servers(number, services, limits.engine):
         here = [name for name in SOURCES if name not in services.skipped]
         met: Counter[Any] = Counter()
         draw = Draw(seed, MODELS.names(), ALGORITHMS.names(), here, met)
         _warm(services)
         results.put(("ready", dict(services.skipped)))
-        while not clock.value:
+        while not limits.clock.value:
             time.sleep(0.1)
         known: set[str] = set()
         cases, parent = 0, os.getppid()
         # Whoever ends the run by force ends its processes, too.
-        while time.time() < clock.value and os.getppid() == parent:
-            _try(_drawn(draw, here, cases, met, services), services, met, known, results)
+        while (limits.engine or "polars") in here and os.getppid() == parent and limits.take_case():
+            name = limits.engine or _turn(draw, here, cases, met)
+            _try(_drawn(draw, name, services), services, met, known, results)
             cases += 1
         results.put(("ended",))
 
@@ -143,24 +187,26 @@ def _try(case: dict[str, Any], services: Any, met: Counter[Any], known: set[str]
             results.put(("failed", finding.check, finding.detail, _small(case, finding.check, services)))
 
 
-def _drawn(draw: Any, here: list[str], cases: int, met: Counter[Any], services: Any) -> dict[str, Any]:
-    """Draw a case for a source whose turn it is.
-
-    Sessions are slow, so they have their turn now and then, sooner while they were not met, and take cases
-    that lead to a release in Polars.
-    """
-    from fuzz.checks import run
-
+def _turn(draw: Any, here: list[str], cases: int, met: Counter[Any]) -> str:
+    """Return the source whose turn it is: slow ones now and then, sooner while they were not met."""
     for name, first, turn in (("spark", 6, 90), ("postgresql", 8, 25)):
         seen = met["source", name] and met["person", name]
         if name in here and cases % (turn if seen else first) == 3:
-            for _ in range(5):
-                case: dict[str, Any] = draw.case(name)
-                if run(case | {"source": "polars"}, services, thorough=False).status == "released":
-                    break
-            return case
-    plain = [name for name in here if name not in ("spark", "postgresql")]
-    return dict(draw.case(draw.rarest("source", plain)))
+            return name
+    return str(draw.rarest("source", [name for name in here if name not in SLOW]))
+
+
+def _drawn(draw: Any, name: str, services: Any) -> dict[str, Any]:
+    """Draw a case for a source; slow ones take cases that lead to a release in Polars."""
+    from fuzz.checks import run
+
+    for _ in range(5):
+        case: dict[str, Any] = draw.case(name)
+        if name not in SLOW:
+            break
+        if run(case | {"source": "polars"}, services, thorough=False).status == "released":
+            break
+    return case
 
 
 def _small(case: dict[str, Any], check: str, services: Any) -> dict[str, Any]:
@@ -177,7 +223,8 @@ def _small(case: dict[str, Any], check: str, services: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _servers(number: int, services: Any) -> Iterator[None]:
+def _servers(number: int, services: Any, engine: str | None) -> Iterator[None]:
+    """Start the servers that a process needs; with an engine, no others."""
     import pytest
 
     from postgres_server import running_server
@@ -187,7 +234,7 @@ def _servers(number: int, services: Any) -> Iterator[None]:
         refused = (pytest.skip.Exception, pytest.fail.Exception)
         try:
             require_spark()
-            if number:
+            if number or engine not in (None, "spark"):
                 services.skipped["spark"] = ""
             else:
                 services.spark = local_session()
@@ -195,7 +242,10 @@ def _servers(number: int, services: Any) -> Iterator[None]:
         except refused as why:
             services.skipped["spark"] = str(why)
         try:
-            services.postgres = stack.enter_context(running_server())
+            if engine not in (None, "postgresql"):
+                services.skipped["postgresql"] = ""
+            else:
+                services.postgres = stack.enter_context(running_server())
         except refused as why:
             services.skipped["postgresql"] = str(why)
         yield
@@ -231,10 +281,16 @@ class _Pool:
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
         self.context = multiprocessing.get_context("spawn")
         self.clock = self.context.Value("d", 0.0)
+        self.limits = Limits(self.clock, self.context.Value("q", -1))
         self.tally, self.seed, self.seconds, self.save = tally, seed, seconds, save
         self.started = 0
         self.running: dict[int, _Process] = {}
         self.processes = processes
+
+    def limit_to(self, engine: str | None, cases: int | None) -> None:
+        """Try cases of one engine alone, or so many cases, if they are given."""
+        self.limits = replace(self.limits, engine=engine)
+        self.limits.left.value = -1 if cases is None else cases
 
     def run(self) -> None:
         try:
@@ -250,7 +306,7 @@ class _Pool:
     def start(self, number: int) -> None:
         folder = Path(tempfile.mkdtemp(prefix="incrowd-fuzz-"))
         results = self.context.Queue()
-        arguments = (number, self.seed + self.started, str(folder), results, self.clock)
+        arguments = (number, self.seed + self.started, str(folder), results, self.limits)
         self.started += 1
         process = self.context.Process(target=work, args=arguments, daemon=False)
         process.start()

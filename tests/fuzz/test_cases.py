@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from crossed import quick
 from fuzz.checks import QUICK, again, run
 from fuzz.crowds import ABOUT, has_persons, rows_of_people
 from fuzz.draw import CASELESS, SOURCES, SPELLED, TYPED_NULLS, Draw, spelling_of
+from fuzz.run import Limits, main
 from fuzz.sources import Services
 from incrowd.algorithms import ALGORITHMS
 from incrowd.privacy import MODELS
@@ -132,3 +135,24 @@ def test_people_are_drawn_for_every_place_with_several_rows_and_one_and_attacker
     assert {len(case.get("attackers", [])) for case in cases} == {0, 1, 2}
     assert {model["model"] for attacker in attackers for model in attacker["models"]} == set(ABOUT)
     assert {len(attacker["knows"]) for attacker in attackers} >= {1, 2, 3}
+
+
+def test_a_run_ends_after_its_cases_or_when_its_time_is_over():
+    clock, left = multiprocessing.Value("d", time.time() + 60), multiprocessing.Value("q", 2)
+    limits = Limits(clock, left, "spark")
+    assert [limits.take_case() for _ in range(4)] == [True, True, False, False]
+    left.value = -1
+    assert [limits.take_case() for _ in range(4)] == [True] * 4
+    clock.value = time.time() - 1
+    assert not limits.take_case()
+
+
+@pytest.mark.slow
+def test_a_run_of_one_engine_draws_its_cases_alone(capsys):
+    assert main(["--engine", "sqlite", "--cases", "3", "--processes", "1", "--seed", "1", "--no-save"]) == 0
+    told = capsys.readouterr().out
+    assert "fuzzing for 3 cases of sqlite in 1 processes; SEED=1" in told
+    assert "\n3 cases in " in told
+    [met] = [line for line in told.splitlines() if line.startswith("frames, files and engines: ")]
+    assert met.removeprefix("frames, files and engines: ").split()[0] == "sqlite"
+    assert "," not in met.partition(": ")[2]
