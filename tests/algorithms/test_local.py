@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import incrowd as ic
 from incrowd.algorithms import Algorithm, SearchProblem, _points
 from incrowd.engines import engine_for
+from incrowd.recoding.class_table import class_table
 from local_readings import (
     LEAVES,
     TREE,
@@ -142,7 +143,7 @@ def test_the_notebook(shared_data, models, partitions, first, last):
     rules = ic.Mondrian(choose="span", median="below", categories="appearance")
     release = ic.anonymize(frame, schema, models, rules)
     assert release.recoding.count == partitions
-    summary = release.class_table().with_row_index()
+    summary = class_table(release.frequency, release.recoding, None, numbered=True).with_row_index()
     summary = summary.sort("age", "education-num", "income").rows()
 
     def rounded(rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -26,6 +27,7 @@ DISEASES = {
 }
 JOBS = [f"{MARK}-clerk", f"{MARK}-cook", f"{MARK}-judge", f"{MARK}-king"]
 ROWS = 24
+STAYS = ic.Schema(quasi={"age": None, "zip": ic.Hierarchy.prefix()}, sensitive=["diagnosis"])
 
 
 def table() -> pl.DataFrame:
@@ -120,6 +122,51 @@ def test_an_auditor_verifies_by_what_is_published(tmp_path):
     assert kept.schema["age"].hierarchy == ic.Hierarchy.intervals(1_000_000_000, 5_000_000_000)
     assert kept.schema["city"].hierarchy is None
     assert kept.schema["job"].hierarchy is None
+
+
+def published(frame: pl.DataFrame, folder: Path, algorithm: str) -> tuple[list, list]:
+    """The released rows, and the published account without times, and digests of rows in random order."""
+    release = ic.anonymize(frame, STAYS, [ic.KAnonymity(5)], algorithm)
+    release.save(folder)
+    account = json.loads((folder / "release.json").read_text())
+    return sorted(release.texts.rows()), [account | {"seconds": None, "files": None}, release.document()]
+
+
+def test_the_account_does_not_tell_the_value_that_a_cell_hides(tmp_path):
+    """By as many digits as a double has, an attacker who knows all rows but one found its value."""
+    frame = ic.samples.hospital(1000, 3).select("age", "zip", "diagnosis")
+    older = pl.when(pl.int_range(pl.len()) == 104).then(pl.col("age") + 1).otherwise("age")
+    other = frame.with_columns(age=older)
+    rows, (account, report) = published(frame, tmp_path / "one", "mondrian")
+    same, (told, page) = published(other, tmp_path / "other", "mondrian")
+    assert same == rows
+    assert (told["utility"], page["loss"]) == (account["utility"], report["loss"])
+    exact = [ic.anonymize(each, STAYS, "k-anonymity:5") for each in (frame, other)]
+    assert exact[0].to_dict()["utility"] != exact[1].to_dict()["utility"]
+    assert exact[0].document(internal=True)["loss"] != exact[1].document(internal=True)["loss"]
+
+
+def test_the_account_does_not_tell_the_order_of_the_raw_rows(tmp_path):
+    """By the last digits, which depend on the order in which numbers are added."""
+    frame = ic.samples.hospital(300, 4).select("age", "zip", "diagnosis")
+    accounts = [
+        published(frame.sample(fraction=1, shuffle=True, seed=seed), tmp_path / str(seed), "mondrian")
+        for seed in range(5)
+    ]
+    assert all(each == accounts[0] for each in accounts)
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "agglomerative"])
+def test_the_table_of_classes_does_not_tell_the_order_of_the_raw_rows(algorithm):
+    frame = ic.samples.hospital(60, 4).select("age", "zip", "diagnosis")
+    tables = []
+    for seed in range(4):
+        shuffled = frame.sample(fraction=1, shuffle=True, seed=seed)
+        release = ic.anonymize(shuffled, STAYS, "k-anonymity:3", algorithm)
+        tables.append((sorted(release.texts.rows()), release.class_table()))
+    same = [found for rows, found in tables if rows == tables[0][0]]
+    assert len(same) > 1
+    assert all(each.equals(same[0]) for each in same)
 
 
 def schema_and_models(path: Path) -> tuple[ic.Schema, tuple]:

@@ -11,6 +11,7 @@ import pytest
 
 import incrowd as ic
 from incrowd.jobs.fidelity import fidelity
+from incrowd.table.documents import rounded
 from survey_readings import survey_table
 
 QUASI = {"age": ic.Hierarchy.intervals(2, 4, 8, 16), "town": None}
@@ -146,7 +147,7 @@ def test_the_account_tells_the_weighted_loss(tmp_path):
     loss = release.utility["loss"]
     assert f"By the sampling weights it is {loss.weighted:.1%}." in " ".join(release.sentences())
     entry = next(each for each in release.document()["loss"] if each["metric"] == "loss")
-    assert entry["weighted"] == loss.weighted
+    assert entry["weighted"] == rounded(loss.weighted)
     release.report(tmp_path / "report.html")
     assert "weighted" in (tmp_path / "report.html").read_text()
     told = next(each for each in release.to_dict()["utility"] if each["metric"] == "loss")

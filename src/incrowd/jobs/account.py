@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from incrowd.engines import engine_for
@@ -14,7 +14,7 @@ from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
-from incrowd.table.documents import envelope
+from incrowd.table.documents import envelope, rounded
 from incrowd.table.wildcards import wildcard_sentence
 
 if TYPE_CHECKING:
@@ -193,8 +193,9 @@ def _released_columns(release: Accountable) -> list[dict[str, str]]:
 
 
 def document_of(release: Accountable, *, internal: bool = False) -> dict[str, Any]:
-    """Return the report of a release as plain data; with `internal` its bins name raw values."""
+    """Return the report of a release as plain data; with `internal` it is exact, and bins name raw values."""
     after, before, policy = release.privacy, release.before, release.policy
+    of_raw: Callable[[Any], Any] = (lambda exact: exact) if internal else rounded
     asked = _asked(release)
     floor = 0 if internal else _floor(policy)
     return {
@@ -215,18 +216,9 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
         "measured": [
             model_entry(measured, cells=False) for measured in after.privacy if measured.limit is None
         ],
-        "loss": [
-            {
-                "metric": lost.metric,
-                "value": lost.value,
-                "normalized": lost.normalized,
-                **({} if lost.weighted is None else {"weighted": lost.weighted}),
-                "per_attribute": lost.per_attribute or {},
-            }
-            for lost in release.utility.values()
-        ],
-        "risk": {"before": dict(before.risk), "after": dict(after.risk)},
-        "classes": {"before": before.size_entry(), "after": after.size_entry()},
+        "loss": of_raw([_loss_entry(lost) for lost in release.utility.values()]),
+        "risk": {"before": of_raw(dict(before.risk)), "after": dict(after.risk)},
+        "classes": {"before": of_raw(before.size_entry()), "after": after.size_entry()},
         **people_entry(before=before.people, after=after.people),
         **({} if after.estimates is None else {"estimated": after.estimates.to_dict()}),
         "attributes": [
@@ -234,9 +226,20 @@ def document_of(release: Accountable, *, internal: bool = False) -> dict[str, An
             for j, domain in enumerate(release.frequency.domains)
         ],
         "recoding": {"kind": release.recoding.kind, **release.recoding.decisions()},
-        "front": None if release.lattice is None else release.lattice.front_entries(),
+        "front": None if release.lattice is None else of_raw(release.lattice.front_entries()),
         "policy": _policy_entry(policy),
         "reproduce": versions(policy),
+    }
+
+
+def _loss_entry(lost: MetricResult) -> dict[str, Any]:
+    """Return what was lost under one metric as plain data."""
+    return {
+        "metric": lost.metric,
+        "value": lost.value,
+        "normalized": lost.normalized,
+        **({} if lost.weighted is None else {"weighted": lost.weighted}),
+        "per_attribute": lost.per_attribute or {},
     }
 
 

@@ -1,18 +1,27 @@
-"""The policy that may be published: roles, models, levels and recipes, but no value that was recoded."""
+"""What may be published: a policy without the values that were recoded, and an account in round figures."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incrowd.hierarchy import Builder
 from incrowd.jobs.policy import Policy
+from incrowd.table.documents import rounded
 from incrowd.table.schema import Attribute
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable, SensitiveCounts
 
-__all__ = ["published_policy"]
+__all__ = ["published_account", "published_policy"]
+
+_OF_RAW = ("before", "utility", "search")
+"""Parts of an account that are measured on raw values."""
+
+
+def published_account(account: dict[str, Any]) -> dict[str, Any]:
+    """Return an account with two significant digits of all that is measured on raw values."""
+    return {name: rounded(part) if name in _OF_RAW else part for name, part in account.items()}
 
 
 def published_policy(policy: Policy, frequency: FrequencyTable) -> Policy:

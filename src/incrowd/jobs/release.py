@@ -19,7 +19,7 @@ from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
 from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.policy import Policy, terms_of
-from incrowd.jobs.publication import published_policy
+from incrowd.jobs.publication import published_account, published_policy
 from incrowd.jobs.row_map import ROW_MAP, map_of, write_row_map
 from incrowd.jobs.statements import versions
 from incrowd.jobs.treating import treatment_entries
@@ -134,7 +134,10 @@ class Release:
         return self.privacy.risk
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: no value of the table is in it."""
+        """Return plain data for JSON: no value of the table is in it.
+
+        Its figures are exact, and those of raw values tell such: do not publish it. `save` rounds them.
+        """
         return {
             **envelope("release"),
             **terms_of(self.policy),
@@ -177,8 +180,7 @@ class Release:
 
         Returns
         -------
-        A Polars frame with the quasi-identifiers, the sensitive attribute and ``count``; classes as they are
-        numbered, values in order.
+        A Polars frame with the quasi-identifiers, the sensitive attribute and ``count``, sorted by these.
 
         Raises
         ------
@@ -245,8 +247,9 @@ class Release:
         """Write a report as ``.html``, ``.pdf`` or ``.json``: a page to quote from, then the details.
 
         The report may be published. Classes are described by released cells alone. Distributions before
-        recoding are counted in bins that name nothing else. With `internal` the bins name raw values, and the
-        report says so.
+        recoding are counted in bins that name nothing else. Losses, and figures of the raw table, have two
+        significant digits. With `internal` the bins name raw values, figures are exact, and the report says
+        so.
 
         Parameters and errors are those of `incrowd.report.pages.write_report`.
         """
@@ -419,7 +422,7 @@ class Release:
             called = name or self._file_name(engine)
             self.write(engine.place(path, called), escape_formulas=escape_formulas, progress=progress)
             published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
-            account = self.to_dict() | {
+            account = published_account(self.to_dict()) | {
                 "incrowd": versions(None)["incrowd"],
                 "files": _digests(path, called, "policy.toml", "hierarchies"),
             }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from incrowd.errors import ParameterError, SchemaError, named
+from incrowd.io.columns import columns_named
 from incrowd.kernels.counting import Counts, class_counts
 from incrowd.kernels.grouping import group_members
 from incrowd.recoding import Local, Recoding
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["class_table"]
 
 
-def class_table(frequency: FrequencyTable, recoding: Recoding, sensitive: str | None) -> pl.DataFrame:
-    """Summarize the classes of a local recoding; see `Release.class_table`."""
+def class_table(
+    frequency: FrequencyTable, recoding: Recoding, sensitive: str | None, *, numbered: bool = False
+) -> pl.DataFrame:
+    """Summarize the classes of a local recoding; see `Release.class_table`.
+
+    With `numbered` they come as they are numbered, which tells the order of the raw rows.
+    """
     import polars as pl
 
     if not isinstance(recoding, Local):
@@ -49,7 +55,9 @@ def class_table(frequency: FrequencyTable, recoding: Recoding, sensitive: str | 
         columns[domain.name] = pl.Series(summed)[np.repeat(np.arange(len(summed)), repeat)]
     columns[sensitive] = [counted.domain.values[code] for code in values.codes]
     columns["count"] = values.counts
-    return pl.DataFrame(columns)
+    table = pl.DataFrame(columns)
+    cells = columns_named(domain.name for domain in frequency.domains)
+    return table if numbered else table.sort(*cells, pl.Series(values.codes), pl.Series(values.counts))
 
 
 def _means(domain: Domain, held: Counts) -> list[Any]:

@@ -7,11 +7,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["INFINITY", "envelope", "figure", "plain", "to_json"]
+__all__ = ["INFINITY", "envelope", "figure", "plain", "rounded", "to_json"]
 
 INFINITY = "infinity"
 """What stands for infinity, which JSON does not have."""
 
+_PUBLISHED = 2
+"""Significant digits of what is measured on raw values, where it is published."""
+_ASKED = ("limit", "settings")
+"""Figures that somebody asked for, which stay as they are."""
 _WHOLE = 10**15
 """Numbers up to which a whole one is written with all of its digits."""
 
@@ -63,6 +67,24 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return plain(value) if isinstance(value, float) else value
+
+
+def rounded(part: Any) -> Any:
+    """Round the figures of a part of a document to two significant digits; whole numbers stay.
+
+    More digits of what is measured on raw values tell these: an attacker who knows all rows but one tries
+    its values until the figures come out.
+
+    Examples
+    --------
+    >>> rounded({"loss": 0.15301, "records": 1234, "limit": 0.123})
+    {'loss': 0.15, 'records': 1234, 'limit': 0.123}
+    """
+    if isinstance(part, Mapping):
+        return {name: each if name in _ASKED else rounded(each) for name, each in part.items()}
+    if isinstance(part, list | tuple):
+        return [rounded(each) for each in part]
+    return float(f"{part:.{_PUBLISHED}g}") if isinstance(part, float) else part
 
 
 def figure(value: float | None, digits: int = 4) -> str:
