@@ -191,3 +191,53 @@ def test_without_scikit_learn_the_extra_is_named(taught, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[ml\]'"):
         ic.learn(ic.evaluate(taught, taught, LEARNED), taught, "flag")
+
+
+def test_cramers_v_is_corrected_for_bias():
+    """Columns that are nearly unique and independent go together by chance alone, which is taken off."""
+    rng = np.random.default_rng(2)
+    rows = 500
+    raw = pl.DataFrame({"n": rng.permutation(rows), "m": rng.permutation(rows), "s": ["x"] * rows})
+    kept = compared(raw, raw, schema_of("n", "m"), queries=1)
+    assert kept.associations[0].cramers_v == (0.0, 0.0), "without the correction they are 1"
+    one, other = rng.integers(0, 9, (2, rows))
+    for second in (other, np.where(rng.random(rows) < 0.4, one, other)):
+        table = pl.DataFrame({"n": one, "m": second, "s": ["x"] * rows})
+        counts = Counter(table.select("n", "m").rows())
+        (pair,) = compared(table, table, schema_of("n", "m"), queries=1).associations
+        assert pair.cramers_v[0] == pytest.approx(corrected_v(counts), abs=1e-9)
+    assert corrected_v(counts) > 0.3
+
+
+def corrected_v(counts: Counter) -> float:
+    """Read formulas (7) to (9) of Bergsma (2013) slowly."""
+    records = sum(counts.values())
+    one, other = Counter(), Counter()
+    for (a, b), n in counts.items():
+        one[a] += n
+        other[b] += n
+    phi = sum(
+        (counts[a, b] - one[a] * other[b] / records) ** 2 / (one[a] * other[b] / records)
+        for a in one
+        for b in other
+    ) / records  # fmt: skip
+    r, c = len(one), len(other)
+    above = max(0, phi - (r - 1) * (c - 1) / (records - 1))
+    below = min(r - (r - 1) ** 2 / (records - 1), c - (c - 1) ** 2 / (records - 1)) - 1
+    return math.sqrt(above / below)
+
+
+def test_an_association_of_wide_cells_is_not_taken_for_chance():
+    """Ten intervals have the chance of ten values, though each is spread over the values that it covers."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 100, 1_000)
+    second = np.clip(first + rng.integers(-4, 5, 1_000), 0, 99)
+    raw = pl.DataFrame({"n": first, "m": second, "s": ["x"] * 1_000})
+    tens = {
+        name: [f"[{value // 10 * 10}-{value // 10 * 10 + 9}]" for value in raw[name].to_list()]
+        for name in "nm"
+    }
+    released = raw.with_columns(pl.Series(name, cells) for name, cells in tens.items())
+    (pair,) = compared(raw, released, schema_of("n", "m"), queries=1).associations
+    assert pair.cramers_v[0] > 0.25
+    assert pair.cramers_v[1] > 0.2

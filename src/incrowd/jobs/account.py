@@ -11,7 +11,7 @@ from incrowd.jobs.bins import attribute_entry
 from incrowd.jobs.doubts import doubts
 from incrowd.jobs.leaving import ReleasedValues
 from incrowd.jobs.people import of_people, people_entry, people_sentences
-from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
 from incrowd.table.documents import envelope, rounded
@@ -123,8 +123,8 @@ def _risk_sentences(release: Accountable) -> Iterator[str]:
         yield (
             "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds the "
             f"right {'record' if after.people is None else 'person'} with a probability of at most "
-            f"{percent(risk['max'])} ({percent(risk['mean'])} on average); before it was "
-            f"{percent(raw['max'])} ({percent(raw['mean'])})."
+            f"{at_most(risk['max'])} ({percent(risk['mean'])} on average); before it was "
+            f"{at_most(raw['max'])} ({percent(raw['mean'])})."
         )
     yield from survey_sentences(after.estimates, after.risk, before.risk)
     disclosure = after.risk.get("attribute-disclosure")

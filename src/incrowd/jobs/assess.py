@@ -17,7 +17,7 @@ from incrowd.jobs.linked import of_histories
 from incrowd.jobs.people import PeopleFigures, of_people, people_entry, people_figures, people_sentences
 from incrowd.jobs.repeats import repeated_id_words, repeated_ids
 from incrowd.jobs.results import Results, results_of
-from incrowd.jobs.statements import model_entry, model_sentence, percent, verdict, versions
+from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import Estimates, estimates_of, survey_sentences
 from incrowd.privacy import ModelResult, PrivacyModel
 from incrowd.privacy.km_anonymity import KMAnonymity
@@ -455,7 +455,7 @@ def _sentences(assessment: Assessment, asked: Sequence[ModelResult]) -> list[str
         found.append(
             "Whoever knows that a person is in the table, and the person's quasi-identifiers, finds "
             f"the right {'record' if people is None else 'person'} "
-            f"with a probability of up to {percent(risk['max'])}, {percent(risk['mean'])} on average."
+            f"with a probability of up to {at_most(risk['max'])}, {percent(risk['mean'])} on average."
         )
     found += survey_sentences(assessment.estimates, assessment.risk)
     return [*found, wildcard_sentence(assessment.wildcards), *assessment.notes]

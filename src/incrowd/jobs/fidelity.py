@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -57,7 +58,7 @@ class Association:
     ----------
     columns
     cramers_v
-        Cramer's V of the values and of the released cells, in [0, 1].
+        Cramer's V of the values and of the released cells, corrected for bias, in [0, 1].
     mutual_information
         In bits.
     correlation
@@ -344,7 +345,10 @@ def _association(frequency: FrequencyTable, spreads: list[Spread], a: int, b: in
         together = None if were is None else (were, are or 0.0)
     return Association(
         (one.domain.name, other.domain.name),
-        (_cramers_v(before), _cramers_v(after)),
+        (
+            _cramers_v(before, [_occurring(frequency.codes[j], weights) for j in (a, b)]),
+            _cramers_v(after, [_occurring(side.entry, weights) for side in (one, other)]),
+        ),
         (_mutual(before), _mutual(after)),
         together,
     )
@@ -365,26 +369,51 @@ def _joint(one: Spread, other: Spread, weights: NDArray[np.float64]) -> NDArray[
     return np.asarray(one.shares().T @ by_cell)
 
 
-def _independent(joint: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Shares of the pairs that occur, the products of their margins, and the smaller number of values."""
+def _independent(joint: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of the pairs that occur, and the products of their margins."""
     shares = joint / max(float(joint.sum()), 1e-300)
-    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     met = shares > 0
-    product = np.outer(rows, columns)[met]
-    return shares[met], product, min(int((rows > 0).sum()), int((columns > 0).sum()))
+    return shares[met], np.outer(shares.sum(axis=1), shares.sum(axis=0))[met]
 
 
-def _cramers_v(joint: NDArray[np.float64]) -> float:
-    shares, product, least = _independent(joint)
-    if least < 2:
+def _occurring(codes: NDArray[np.integer], weights: NDArray[np.float64]) -> int:
+    """Count the different values, or cells, that records have."""
+    return len(np.unique(codes[weights > 0]))
+
+
+def _cramers_v(joint: NDArray[np.float64], kinds: Sequence[int]) -> float:
+    """Return Cramer's V, corrected for bias.
+
+    Columns of many values seem to go together by chance: by (r - 1) (c - 1) / (n - 1) of chi square over n
+    where they are independent. This is taken off. A cell that is spread over its values adds no chance of its
+    own, so r and c are there the numbers of cells.
+
+    Parameters
+    ----------
+    joint
+        float64[values, values]: records with each pair of values.
+    kinds
+        How many different values, or cells, the records have in either column.
+
+    References
+    ----------
+    Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society
+    42(3), 2013.
+    """
+    free = float(joint.sum()) - 1
+    values = [int((joint.sum(axis=axis) > 0).sum()) for axis in (1, 0)]
+    if free <= 0 or min(values) < 2:
         return 0.0
+    shares, product = _independent(joint)
     # Pairs that do not occur add the product of their margins each: in all, 1 less those that do.
     chi = float((shares**2 / product).sum()) - 1
-    return float(min(max(chi / (least - 1), 0.0), 1.0) ** 0.5)
+    chance = math.prod(min(pair) - 1 for pair in zip(kinds, values, strict=True)) / free
+    largest = min(count - 1 - (count - 1) ** 2 / free for count in values)
+    return min(max((chi - chance) / largest, 0.0), 1.0) ** 0.5 if largest > 1e-9 else 0.0
 
 
 def _mutual(joint: NDArray[np.float64]) -> float:
-    shares, product, _ = _independent(joint)
+    shares, product = _independent(joint)
     return max(float(shares @ np.log2(shares / product)), 0.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.privacy import ModelResult
 
-__all__ = ["model_entry", "model_sentence", "percent", "verdict", "versions"]
+__all__ = ["at_most", "model_entry", "model_sentence", "percent", "verdict", "versions"]
 
 _SAID_OF_PEOPLE = {
     "k-anonymity": "everybody shares each class with at least {less} others",
@@ -33,6 +34,19 @@ _SAID = {
 def percent(share: float) -> str:
     """Write a share in percent."""
     return f"{share:.1%}" if share >= 0.001 or share == 0 else "below 0.1%"
+
+
+def at_most(share: float) -> str:
+    """Write a share that nothing exceeds in percent, rounded up.
+
+    Examples
+    --------
+    >>> at_most(1 / 5), at_most(1 / 40), at_most(1 / 3), at_most(1 / 1400)
+    ('20%', '2.5%', '33.4%', '0.08%')
+    """
+    exact = Decimal(repr(float(share))) * 100
+    step = Decimal("0.1") if exact >= Decimal("0.1") or not exact else Decimal(1).scaleb(exact.adjusted())
+    return f"{(exact / step).to_integral_value(ROUND_CEILING) * step:f}".removesuffix(".0") + "%"
 
 
 def verdict(asked: Sequence[ModelResult], *, what: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incrowd.errors import ParameterError, named
-from incrowd.jobs.statements import percent
+from incrowd.jobs.statements import at_most, percent
 
 if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
@@ -72,14 +72,14 @@ def survey_sentences(
         found.append(
             f"The sampling weights of {estimates.column} estimate the population. By them a record is found "
             "among all people, by somebody who does not know who took part, with a probability of up to "
-            f"{percent(individual['max'])}, {percent(individual['mean'])} on average"
+            f"{at_most(individual['max'])}, {percent(individual['mean'])} on average"
             + _before(before, "individual", "mean")
             + "."
         )
     if household := risk.get("household"):
         found.append(
             "Whoever finds one member of a household has found all. A household is found with a probability "
-            f"of up to {percent(household['max'])}, {percent(household['mean'])} on average, and "
+            f"of up to {at_most(household['max'])}, {percent(household['mean'])} on average, and "
             f"{percent(household['at_risk'])} of the households are at risk"
             + _before(before, "household", "at_risk")
             + "."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from incrowd.jobs.statements import at_most, percent
 from incrowd.privacy import MODELS
 
 if TYPE_CHECKING:
@@ -54,16 +55,12 @@ def means(settings: Mapping[str, Any]) -> str:
     return said(value, settings)
 
 
-def _share(value: float) -> str:
-    return f"{value:.0%}" if value >= 0.01 or value == 0 else f"{value:.2g}"
-
-
 def _k(value: float, _: Mapping[str, Any]) -> str:
     if value <= 1:
         return "Whoever looks for you may find your record alone: k = 1 asks for nothing."
     return (
         f"Whoever looks for you finds at least {value:g} records that may be yours, and is right with at "
-        f"most {_share(1 / value)}."
+        f"most {at_most(1 / value)}."
     )
 
 
@@ -84,30 +81,32 @@ _MEANS: dict[str, Callable[[float, Mapping[str, Any]], str]] = {
     "k-map": lambda k, _: f"At least {k:g} people of the population may be the person of your record.",
     "l-diversity": _l,
     "normalized-entropy": lambda h, _: (
-        f"The sensitive values in your class are {_share(h)} as even as they can be: 100% is all alike often."
+        f"The sensitive values in your class are {percent(h)} as even as they can be: 100% is all alike "
+        "often."
     ),
     "t-closeness": lambda t, _: (
         f"What your class tells of you differs from what the whole table tells by at most {t:g} of 1."
     ),
     "alpha-k-anonymity": lambda alpha, each: (
-        f"Nobody is surer than {_share(alpha)} of a sensitive value of yours, among {each.get('k', '?')} "
+        f"Nobody is surer than {at_most(alpha)} of a sensitive value of yours, among {each.get('k', '?')} "
         "records or more."
     ),
     "lkc-privacy": lambda c, each: (
-        f"Whoever knows {each.get('L', '?')} things of you is at most {_share(c)} sure of a sensitive value."
+        f"Whoever knows {each.get('L', '?')} things of you is at most {at_most(c)} sure of a sensitive value."
     ),
     "beta-likeness": lambda beta, _: (
-        f"No sensitive value becomes more than {_share(beta)} likelier for you than it is in the table."
+        f"No sensitive value becomes more than {at_most(beta)} likelier for you than it is in the table."
     ),
     "delta-presence": lambda delta, _: (
-        f"Whoever knows that you are in the population is at most {_share(delta)} sure that you are here."
+        f"Whoever knows that you are in the population is at most {at_most(delta)} sure that you are here."
     ),
-    "maximum-risk": lambda risk, _: f"Whoever looks for you is right with at most {_share(risk)}.",
+    "maximum-risk": lambda risk, _: f"Whoever looks for you is right with at most {at_most(risk)}.",
     "average-risk": lambda risk, _: (
-        f"People in the table are found with {_share(risk)} on average; you may be found more easily."
+        f"People in the table are found with {at_most(risk)} on average; you may be found more easily."
     ),
     "records-at-risk": lambda share, _: (
-        f"At most {_share(share)} of the records are found more easily than the threshold says; yours may be."
+        f"At most {at_most(share)} of the records are found more easily than the threshold says; yours may "
+        "be."
     ),
 }
 _NO_ZERO = (_k,)
