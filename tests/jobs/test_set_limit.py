@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import incrowd as ic
-from incrowd.jobs.set_limit import is_nearly_unique
+from incrowd.recoding.labels import is_nearly_unique
 
 K = ic.KAnonymity(5)
 

@@ -110,7 +110,8 @@ class Agglomerative(LocalAlgorithm):
         from incrowd.recoding import Local
 
         styles = self.styles(problem.attributes)
-        gone = Local.build(problem.frequency, class_of, count, styles, self.name).suppressed
+        made = Local.build(problem.frequency, class_of, count, styles, self.name, problem.set_limit)
+        gone = made.suppressed
         limits = Limits.of(problem)
         return max(int(problem.frequency.weights[gone].sum()) + limits.before - limits.allowed, 0)
 

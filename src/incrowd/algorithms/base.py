@@ -77,6 +77,8 @@ class SearchProblem:
         Told how far the search is.
     seed
         Seed of random choices.
+    set_limit
+        Largest number of values that a cell may list which could be ``*``.
     """
 
     frequency: FrequencyTable
@@ -85,6 +87,7 @@ class SearchProblem:
     max_suppression: float = 0.0
     progress: Progress = field(default_factory=Silent)
     seed: int = 0
+    set_limit: int = 0
 
     @property
     def least(self) -> int:

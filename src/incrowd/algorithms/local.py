@@ -57,7 +57,9 @@ class LocalAlgorithm(Algorithm):
         if self.joins:
             class_of_key, count = join_failing(problem, class_of_key, count, who=self.name)
         styles = self.styles(problem.attributes)
-        return Solution(Local.build(problem.frequency, class_of_key, count, styles, self.name))
+        return Solution(
+            Local.build(problem.frequency, class_of_key, count, styles, self.name, problem.set_limit)
+        )
 
     def check(self, problem: SearchProblem) -> None:
         """Refuse models that the algorithm cannot work with, or that no assignment satisfies.

@@ -165,7 +165,9 @@ class Policy:
         self, frequency: FrequencyTable, attributes: Sequence[Attribute], progress: Progress
     ) -> SearchProblem:
         """Return what `algorithm` is to search: these keys, under this policy."""
-        return SearchProblem(frequency, self.models, attributes, self.max_suppression, progress, self.seed)
+        return SearchProblem(
+            frequency, self.models, attributes, self.max_suppression, progress, self.seed, self.set_limit
+        )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:

@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.errors import SchemaError, setting
 from incrowd.recoding import FullDomain
-from incrowd.recoding.labels import effective_style
+from incrowd.recoding.labels import effective_style, is_nearly_unique
 from incrowd.recoding.observed import set_sizes
 
 if TYPE_CHECKING:
@@ -21,21 +21,19 @@ if TYPE_CHECKING:
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Attribute
 
-__all__ = ["LongListError", "check_sets", "check_values", "is_nearly_unique"]
-
-_FEW = 20
-"""Distinct values below which a column is not taken for nearly unique."""
-_SHARED_BY = 4
-"""Records that share a value on average; in a nearly unique column they are fewer."""
+__all__ = ["LongListError", "UnlistableError", "check_sets", "check_values"]
 
 
-class LongListError(SchemaError):
+class UnlistableError(SchemaError):
+    """The values of a column are too many, or too rare, for cells that list them."""
+
+    column = ""
+
+
+class LongListError(UnlistableError):
     """Cells would list more values than `Policy.set_limit`."""
 
-
-def is_nearly_unique(values: int, records: int) -> bool:
-    """Say whether so many distinct values name people rather than describe them."""
-    return values >= _FEW and values * _SHARED_BY > records
+    longest = 0
 
 
 def check_sets(
@@ -101,19 +99,23 @@ def check_values(domain: Domain, attribute: Attribute, records: int, limit: int)
         raise _too_long(domain, "records may get", domain.size, limit)
 
 
-def _nearly_unique(domain: Domain, records: int) -> SchemaError:
-    return SchemaError(
+def _nearly_unique(domain: Domain, records: int) -> UnlistableError:
+    error = UnlistableError(
         f"column {domain.name!r} has {domain.size:,} distinct values in {records:,} records, so cells that "
         f"list or repeat them would hand them out as they are; {_ways()}"
     )
+    error.column = domain.name
+    return error
 
 
 def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListError:
     allow = setting(f"set_limit={longest}", f"--set-limit {longest}")
-    return LongListError(
+    error = LongListError(
         f"column {domain.name!r}: {who} a list of up to {longest:,} values, and a list of more than "
         f"{limit:,} is no generalization; {_ways()}, or allow such lists with {allow}"
     )
+    error.column, error.longest = domain.name, longest
+    return error
 
 
 def _ways() -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SUPPRESSED",
     "effective_style",
+    "is_nearly_unique",
     "mean_labels",
     "node_labels",
     "range_label",
@@ -39,6 +40,11 @@ _MISSING_MEMBER = "<missing>"
 """What a set shows for the missing value; a value that is this very text is written with a backslash."""
 
 _MEAN_DECIMALS = 6
+
+_FEW = 20
+"""Distinct values below which a column is not taken for nearly unique."""
+_SHARED_BY = 4
+"""Records that share a value on average; in a nearly unique column they are fewer."""
 
 _RANGES = {
     "number": re.compile(rf"\[({NUMBER})-({NUMBER})\]"),
@@ -68,6 +74,11 @@ def effective_style(style: Style, domain: Domain) -> Style:
     if domain.hierarchy is not None:
         return "ancestor"
     return "range" if domain.ordered else "set"
+
+
+def is_nearly_unique(values: int, records: int) -> bool:
+    """Say whether so many distinct values name people rather than describe them."""
+    return values >= _FEW and values * _SHARED_BY > records
 
 
 def node_labels(domain: Domain, nodes: NDArray[np.integer]) -> list[str | None]:

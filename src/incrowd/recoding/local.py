@@ -12,7 +12,14 @@ import numpy as np
 from incrowd.errors import SchemaError
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import Cells, ValueCells, depths_of, range_cells, starred, with_suppressed
-from incrowd.recoding.labels import SUPPRESSED, effective_style, mean_labels, node_labels, set_label
+from incrowd.recoding.labels import (
+    SUPPRESSED,
+    effective_style,
+    is_nearly_unique,
+    mean_labels,
+    node_labels,
+    set_label,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +64,7 @@ class Local(Recoding):
         count: int,
         styles: Sequence[Style],
         algorithm: str,
+        set_limit: int = 0,
     ) -> Local:
         """Give each class the narrowest cells that cover its members.
 
@@ -68,13 +76,15 @@ class Local(Recoding):
             Number of classes.
         styles
             Output style per quasi-identifier, see `effective_style`.
+        set_limit
+            Values that a cell may list where its style is ``auto`` and the common ancestor would be ``*``.
         """
         from incrowd.kernels.grouping import group_members
 
         indptr, members = group_members(class_of_key, count)
         suppressed = class_of_key < 0
         cells = tuple(
-            _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style)
+            _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style, set_limit)
             for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
         )
         suppressed |= starred(cells)
@@ -101,6 +111,7 @@ def _class_cells(
     indptr: NDArray[np.int64],
     members: NDArray[np.int64],
     asked: Style,
+    set_limit: int,
 ) -> Cells:
     """Cells of one attribute for every class, and ``*`` for keys that are in none."""
     style = effective_style(asked, domain)
@@ -145,7 +156,44 @@ def _class_cells(
             distinct = np.diff(counts.indptr)
         if plain:
             loss = (distinct - 1) / max(domain.size - 1, 1)
-    return with_suppressed(class_of_key, ValueCells(entry, labels, lo, hi, loss, depth), domain.size)
+    found = ValueCells(entry, labels, lo, hi, loss, depth)
+    if asked == "auto" and style == "ancestor" and domain.partly_grouped:
+        found = _with_sets(found, domain, codes, weights, indptr, members, set_limit)
+    return with_suppressed(class_of_key, found, domain.size)
+
+
+def _with_sets(
+    cells: ValueCells,
+    domain: Domain,
+    codes: NDArray[np.unsignedinteger],
+    weights: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    members: NDArray[np.int64],
+    limit: int,
+) -> ValueCells:
+    """Let classes that have only the root in common list their values, where these are few.
+
+    Who has grouped some values of a column has not said that the others are alike.
+    """
+    wide = cells.depth[cells.entry] == 0
+    if not wide.any() or is_nearly_unique(domain.size, int(weights[members].sum())):
+        return cells
+    sizes = np.diff(indptr)
+    inside = np.concatenate([[0], np.cumsum(sizes[wide])])
+    entry, _, sets = _distinct_sets(domain, codes, weights, inside, members[np.repeat(wide, sizes)])
+    short = np.array([len(each) <= limit for each in sets])[entry]
+    of_class = cells.entry.copy()
+    of_class[np.flatnonzero(wide)[short]] = len(cells.labels) + entry[short]
+    used, of_class = np.unique(of_class, return_inverse=True)
+    labels = [*cells.labels, *(set_label(domain, each) for each in sets)]
+    return ValueCells(
+        of_class,
+        [labels[number] for number in used],
+        np.append(cells.lo, [each[0] for each in sets]).astype(np.int32)[used],
+        np.append(cells.hi, [each[-1] for each in sets]).astype(np.int32)[used],
+        np.append(cells.loss, np.ones(len(sets)))[used],
+        np.append(cells.depth, np.zeros(len(sets), np.int32))[used],
+    )
 
 
 def _value_counts(

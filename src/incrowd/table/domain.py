@@ -241,6 +241,17 @@ class Domain:
         return Hierarchy.from_paths([MISSING if text is None else "\0=" + text, "*"] for text in self.values)
 
     @cached_property
+    def partly_grouped(self) -> bool:
+        """Whether some values of a category are in groups, and others stand beside these below the root."""
+        if self.hierarchy is None or self.kind != "category":
+            return False
+        below = self.hierarchy.parents == 0
+        if self.missing >= 0:
+            below[self.hierarchy.leaves[self.missing]] = False
+        grouped = self.hierarchy.heights[below] > 0
+        return bool(grouped.any() and not grouped.all())
+
+    @cached_property
     def line(self) -> Line[Any]:
         """The ranks of numbers or dates at their exact places; nothing else has one."""
         if not self.ordered:
