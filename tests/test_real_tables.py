@@ -36,11 +36,11 @@ def walked(request, tmp_path_factory):
     call(folder, "init", "raw.csv", "-o", "policy.toml")
     policy = folder / "policy.toml"
     text = policy.read_text()
-    if 'role = "?"' in text:
+    if 'role = "?' in text:
         status, *_ = call(folder, "anonymize", "raw.csv", "--policy", "policy.toml", "-o", "early.csv")
         assert status == 2, "a question was taken for an answer"
         assert not (folder / "early.csv").exists()
-    text = re.sub(r'role = "\?".*', 'role = "identifying"', text)
+    text = re.sub(r'role = "\?[0-9]*".*', 'role = "identifying"', text)
     policy.write_text(re.sub(r'(format|decimal) = "\?".*', "", text))
     with rows_in_random_order():
         said = call(

@@ -28,7 +28,8 @@ def draft_of(**columns: object) -> Draft:
 
 
 def roles(**columns: object) -> dict[str, object]:
-    return {name: entry["role"] for name, entry in drafted(**columns).items()}
+    """Return the roles; a question about several columns is a question about each."""
+    return {name: str(entry["role"]).rstrip("0123456789") for name, entry in drafted(**columns).items()}
 
 
 def texts(form: str, numbers: object) -> list[str]:
@@ -293,3 +294,131 @@ def test_what_nearly_every_row_has_is_no_sensitive_attribute():
 def test_ids_of_a_small_table():
     small = roles(id=["a1", "a2", "a3", "a4"], age=[1, 2, 3, 4], applicants=[10, 21, 34, 9])
     assert (small["id"], small["applicants"]) == ("identifying", "?")
+
+
+def test_an_id_that_tells_birth_or_sex_in_all_its_rows_is_a_person():
+    """As `idcode` of a panel: no name says it, but no id has two birth years."""
+    born = RNG.integers(40, 60, ROWS)[IDS]
+    sex = np.array(["m", "f"])[RNG.integers(0, 2, ROWS)][IDS]
+    panel = {"idcode": IDS + 17, "year": [68, 73] * (ROWS // 2), "birth_yr": born, "sex": sex}
+    draft = draft_of(**panel)
+    assert draft.having("person") == ["idcode"]
+    assert "each value has one 'birth_yr', 'sex'" in draft.text
+    # Baseline interviews alone tell the sex; a missing value is no other one.
+    later = [value if row % 2 == 0 else None for row, value in enumerate(sex)]
+    assert draft_of(**panel | {"birth_yr": [None] * ROWS, "sex": later}).having("person") == []
+    often = np.repeat(np.arange(ROWS // 4), 4)
+    sexes = np.array(["m", "f"])[RNG.integers(0, 2, ROWS)][often].tolist()
+    gaps = [value if row % 4 < 2 else None for row, value in enumerate(sexes)]
+    assert draft_of(wave=often + 3, sex=gaps).having("person") == ["wave"]
+    assert draft_of(idcode=IDS + 17, sex=some("m", "f")).having("person") == [], "one id, two sexes"
+
+
+def test_of_a_stay_and_its_patient_the_patient_is_the_person():
+    patients, stays = np.repeat(np.arange(ROWS // 4), 4), np.repeat(np.arange(ROWS // 2), 2)
+    sex = np.array(["m", "f"])[RNG.integers(0, 2, ROWS)][patients]
+    assert draft_of(pcode=patients + 90, fall=stays + 5, sex=sex).having("person") == ["pcode"]
+
+
+@pytest.mark.parametrize("name", ["job_ad_id", "order_id", "product_id", "Bestellung_id"])
+def test_an_id_of_a_thing_or_a_place_is_no_person(name):
+    draft = draft_of(**{name: texts("{}", IDS * 37 + 1_000), "sex": some("m", "f")})
+    assert (draft.having("identifying"), draft.having("person"), draft.repeated) == ([name], [], [])
+    assert "an id of something else than people" in draft.text
+
+
+def test_names_of_births_and_places_are_known():
+    found = drafted(
+        birth_yr=RNG.integers(40, 60, ROWS),
+        hometown=some("Ulm", "Bonn", "Köln"),
+        birthplace=RNG.integers(1, 50, ROWS),
+        agea=RNG.integers(15, 90, ROWS),
+        zip=texts("{}", RNG.integers(10_115, 14_199, ROWS)),
+        rare_town=texts("town {}", RNG.integers(0, 900, ROWS)),
+    )
+    assert {entry["role"] for entry in found.values()} == {"quasi"}, found
+    assert found["zip"]["hierarchy"] == {"prefix": True}, "masks, though no code has a leading zero"
+    assert found["rare_town"]["hierarchy"] == {"flat": True}
+
+
+def many(*, flags: int = 30, counts: int = 4) -> dict[str, object]:
+    """Return columns of a survey that nobody can judge from outside."""
+    return {f"q{number}": some("yes", "no") for number in range(flags)} | {
+        f"n{number}": RNG.integers(0, 400, ROWS) for number in range(counts)
+    }
+
+
+def test_columns_that_look_alike_are_asked_about_together():
+    draft = draft_of(age=RNG.integers(0, 90, ROWS), **many(), lone=RNG.normal(size=ROWS).round(1))
+    together, counts, lone = draft.questions
+    assert together.text == "30 yes/no columns such as q0, q10, q20: what are they?"
+    assert (together.mark, len(together.names), counts.mark, lone.names) == ("?1", 30, "?2", ("lone",))
+    assert draft.text.count('role = "?1"') == 30
+    assert "# QUESTION ?1: 30 yes/no columns such as q0, q10, q20: what are they?" in draft.text
+    few = draft_of(age=RNG.integers(0, 90, ROWS), **many(flags=4, counts=1))
+    assert [question.mark for question in few.questions] == ["?"] * 5, "five questions are few enough"
+
+
+def test_a_policy_with_open_groups_is_refused_and_runs_when_each_mark_has_a_role(tmp_path):
+    table = pl.DataFrame({"age": RNG.integers(0, 90, ROWS), "sex": some("m", "f"), **many(flags=8)})
+    text = draft_policy(table, "people.csv").text
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(ic.PolicyError, match=r"12 columns have no role yet"):
+        ic.Policy.read(path)
+    table.write_csv(tmp_path / "people.csv")
+    from incrowd.verification import verify
+
+    with pytest.raises(Exception, match="12 columns have no role yet"):
+        verify(tmp_path / "people.csv", path)
+    path.write_text(text.replace('"?1"', '"insensitive"').replace('"?2"', '"identifying"'))
+    assert ic.anonymize(table, ic.Policy.read(path)).privacy.holds
+
+
+def test_a_draft_is_tried_and_mended_until_it_runs(tmp_path):
+    """Rare towns would be lists that name people, and few records of many ages end in one class of stars."""
+    rows = 160
+    rng = np.random.default_rng(4)
+    cities = np.array([f"city {number}" for number in range(30)])
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(0, 90, rows),
+            "dob": [f"19{year}-0{month}-1{day}" for year, month, day in rng.integers(1, 9, (rows, 3))],
+            "city": cities[rng.integers(0, 30, rows)],
+            "sex": ["m", "f"] * (rows // 2),
+        }
+    )
+    draft = draft_policy(table, "people.csv", ask=False)
+    assert draft.trial is not None
+    assert draft.trial.problem == ""
+    (tmp_path / "policy.toml").write_text(draft.text)
+    release = ic.anonymize(table, ic.Policy.read(tmp_path / "policy.toml"))
+    assert release.privacy.suppressed_share == draft.trial.suppressed
+    assert release.utility["loss"].value == draft.trial.loss
+
+
+def test_a_longer_list_is_allowed_where_it_is_short_and_a_column_that_has_none_is_flat():
+    from incrowd.jobs.trial import _Mended
+
+    guess = draft_of(city=texts("city {}", RNG.integers(0, 60, ROWS))).guesses[0]
+    mended = _Mended((guess,)).without_list("city", 9)
+    assert (mended.set_limit, mended.guesses[0].hierarchy) == (9, None)
+    assert "set_limit = 9" in mended.settings()
+    for longest in (0, 9, 21):
+        assert mended.without_list("city", longest).guesses[0].hierarchy == {"flat": True}
+
+
+def test_a_draft_that_cannot_run_says_so():
+    draft = draft_policy(pl.DataFrame({"age": [20, 30, 40], "sex": ["m", "f", "m"]}), "few.csv", ask=False)
+    assert draft.trial is not None
+    assert "3" in draft.trial.problem
+    assert draft.trial.loss is None
+
+
+def test_without_a_known_quasi_identifier_some_questions_are_generalized():
+    draft = draft_policy(pl.DataFrame(many(flags=2, counts=12)), "t.csv", ask=False)
+    assert draft.taken == ("q0", "q1", "n0", "n1", "n2", "n3", "n4", "n5")
+    assert draft.having("quasi") == [*draft.taken]
+    assert draft.having("identifying") == [f"n{number}" for number in range(6, 12)]
+    assert draft.trial is not None
+    assert draft.trial.problem == ""

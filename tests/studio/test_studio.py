@@ -211,7 +211,7 @@ def test_columns_that_identify_are_named_and_usual_limits_are_taken(visit):
     visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "11", "the limit")
     assert visit.shown("[data-field=l]").get_attribute("value") == "3"
     # The slider and the field are one limit, and say what it means; what the table reaches stands beside.
-    assert "at most 9%" in visit.shown("[data-model=k-anonymity] [data-mark=means]").text
+    assert "at most 9.1%" in visit.shown("[data-model=k-anonymity] [data-mark=means]").text
     slider = visit.wait("[data-model=k-anonymity] [role=slider] [tabindex]")
     slider.send_keys(Keys.ARROW_RIGHT)
     visit.until(lambda: visit.shown("[data-field=k]").get_attribute("value") == "12", "the step")
@@ -641,3 +641,21 @@ def test_nothing_is_asked_of_anybody_else(visit, studio):
     assert len(addresses) > 5
     own = (studio.base, studio.base.replace("http", "ws"), "data:", "blob:")
     assert [address for address in addresses if not address.startswith(own)] == []
+
+
+@pytest.mark.slow
+def test_columns_that_look_alike_are_answered_together(visit, tmp_path):
+    table = hospital(400).select("age", "sex", "diagnosis")
+    answers = {f"q{number}": pl.Series(["yes", "no", "no", "yes"] * 100) for number in range(8)}
+    path = tmp_path / "survey.csv"
+    table.with_columns(**answers).write_csv(path)
+    open_path(visit, path)
+    visit.reads("400 rows, 11 columns")
+    visit.go(2)
+    visit.reads("8 yes/no columns such as q0, q2, q4: what are they?")
+    visit.choose('[data-column="5"] [data-field=role]', "insensitive")
+    visit.choose("[data-field=together]", "sensitive")
+    visit.until(lambda: not visit.all("[data-mark=together]"), "the end of the question")
+    visit.until(lambda: not visit.all("[data-mark=open-roles]"), "the end of all questions")
+    assert "sensitive" in visit.shown('[data-column="4"] [data-field=role]').text
+    assert "insensitive" in visit.shown('[data-column="5"] [data-field=role]').text

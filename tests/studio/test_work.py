@@ -295,3 +295,35 @@ def test_the_tree_of_a_column_in_its_own_spelling_is_made_of_what_is_read(window
     window.choices.columns["born"]["levels"] = [1, 1]
     window.choices.algorithm["name"] = "optimal"
     assert window.anonymize(Watched()).texts["born"].to_list() == ["ever"] * 3
+
+
+def survey(path, flags=8):
+    """Write a table with columns that nobody can judge from outside."""
+    table = hospital(400).select("age", "sex", "diagnosis")
+    answers = {f"q{number}": pl.Series(["yes", "no", "no", "yes"] * 100) for number in range(flags)}
+    table.with_columns(**answers).write_csv(path)
+    return path
+
+
+def test_columns_that_look_alike_are_one_question(window, tmp_path):
+    window.open(Source(survey(tmp_path / "survey.csv"), "survey.csv"))
+    [(text, names)] = window.choices.together.items()
+    assert text.startswith("8 yes/no columns such as q0")
+    assert list(names) == [f"q{number}" for number in range(8)]
+    assert {window.choices.columns[name]["role"] for name in names} == {"?"}
+
+
+def test_the_groups_of_a_given_draft_are_questions_of_the_page(tmp_path):
+    from incrowd.jobs.draft import draft_policy
+
+    path = survey(tmp_path / "survey.csv")
+    draft = tmp_path / "policy.toml"
+    draft.write_text(draft_policy(pl.read_csv(path, infer_schema=False), path.name).text)
+    assert 'role = "?1"' in draft.read_text()
+    given = Work((read_toml(draft), draft))
+    try:
+        given.open(Source(path, path.name))
+        assert given.choices.together == {"Columns of question ?1": [f"q{number}" for number in range(8)]}
+        assert given.choices.having("?") == [f"q{number}" for number in range(8)]
+    finally:
+        given.close()

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["determined", "part_of"]
+__all__ = ["determined", "part_of", "told_by_ids"]
 
 _ROWS = 100_000
 _FIRST = 1_000
+_IDS = 20
+"""Ids with several rows that it takes to believe that they are of people."""
 _PARTS = ("%Y", "%m", "%d", "%Y-%m", "%m-%d", "%u", "%A", "%B", "%V", "%j")
 """Parts of a date that a column of its own may have."""
 _TIMES = 2
@@ -47,6 +49,34 @@ def determined(table: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, str
             # Most pairs are seen not to be one by the first rows.
             if _tells(codes[one][:_FIRST], codes[other][:_FIRST]) and _tells(codes[one], codes[other]):
                 found.append((one, other))
+    return found
+
+
+def told_by_ids(
+    table: pl.DataFrame, ids: str, others: Sequence[str], null_values: Sequence[str] = ()
+) -> list[str]:
+    """Return the columns of which each id has one value in all its rows, missing ones aside.
+
+    An id that repeats and always has the same birth year or sex is one of a person.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"id": [*range(30)] * 2, "sex": [*"mfmfmf"] * 10, "wave": [*range(60)]})
+    >>> told_by_ids(table, "id", ["sex", "wave"])
+    ['sex']
+    """
+    import polars as pl
+
+    found = []
+    for name in others:
+        pairs = table.select(id=pl.col(ids), told=pl.col(name).cast(pl.String, strict=False)).head(_ROWS)
+        pairs = pairs.drop_nulls().filter(~pl.col("told").is_in(list(null_values)))
+        several = (
+            pairs.group_by("id").agg(pl.col("told").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)
+        )
+        if several.height >= _IDS and (several["told"] == 1).all() and pairs["told"].n_unique() > 1:
+            found.append(name)
     return found
 
 

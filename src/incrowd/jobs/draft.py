@@ -7,24 +7,29 @@ draft shows names and counts, never values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from incrowd.errors import TableError, setting
+from incrowd.errors import TableError, named, setting
 from incrowd.io.missing_texts import MISSING_TEXTS
 from incrowd.io.second_names import refuse_second_names
-from incrowd.jobs.determined import determined
+from incrowd.jobs.determined import determined, told_by_ids
 from incrowd.jobs.doubts import alternatives
 from incrowd.jobs.policy import POLICY_VERSION, toml_key, toml_settings, toml_value
 from incrowd.jobs.profile import Profile, profile_of
-from incrowd.jobs.roles import Guess, guess_role, with_person
-from incrowd.jobs.words import is_usual
+from incrowd.jobs.questions import Question, asked_together, questions_of
+from incrowd.jobs.roles import Guess, guess_role, may_name_people, with_person, with_role
+from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
+from incrowd.jobs.words import about, is_usual
+from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from incrowd.table.schema import Role
 
 __all__ = ["Draft", "draft_policy"]
 
@@ -33,9 +38,12 @@ _PARTS = (
     ("person", "Whose row it is: models count people in place of rows. Left out of every release."),
     ("quasi", "Quasi-identifiers: who knows a person may know these. They are generalized."),
     ("sensitive", "Sensitive: released as they are, protected by the models."),
+    ("insensitive", "Insensitive: released as they are."),
     (OPEN_ROLE, "QUESTIONS. Nothing runs until each of them has a role."),
 )
 _PAIRS = 12
+_TAKEN = 8
+"""Columns that are taken for quasi-identifiers where none is one by its name and nobody is asked."""
 _SURE = frozenset(MISSING_TEXTS)
 """Fillers that the draft takes for missing. Of numbers it only tells: 99 may be an age in another column."""
 
@@ -58,6 +66,10 @@ class Draft:
         The policy file.
     telling
         Pairs of columns that are released of which the first tells the second; see `determined`.
+    trial
+        What came of trying the draft on the table; None while there are questions.
+    taken
+        Columns that are taken for quasi-identifiers, because none is one by its name and nobody was asked.
     """
 
     guesses: tuple[Guess, ...]
@@ -66,6 +78,13 @@ class Draft:
     fillers: tuple[tuple[str, str, float], ...]
     text: str
     telling: tuple[tuple[str, str], ...] = ()
+    trial: Trial | None = None
+    taken: tuple[str, ...] = ()
+
+    @property
+    def questions(self) -> list[Question]:
+        """The questions, those about several columns first."""
+        return questions_of(self.guesses)
 
     def having(self, role: str) -> list[str]:
         """Name the columns of a role, ``?`` for questions."""
@@ -97,9 +116,14 @@ class Draft:
 
 
 def draft_policy(
-    table: pl.DataFrame, source: str, null_values: tuple[str, ...] = (), *, ask: bool = True
+    table: pl.DataFrame,
+    source: str,
+    null_values: tuple[str, ...] = (),
+    *,
+    ask: bool = True,
+    answered: Callable[[list[Question]], Mapping[str, Role]] | None = None,
 ) -> Draft:
-    """Draft a policy file with comments.
+    """Draft a policy file with comments, and try it unless there are questions.
 
     Parameters
     ----------
@@ -111,6 +135,8 @@ def draft_policy(
         Texts that mean missing.
     ask
         Whether what cannot be known is a question. If not, such a column is left out of every release.
+    answered
+        What asks somebody the questions, and returns the roles of columns that were answered.
 
     Raises
     ------
@@ -143,39 +169,114 @@ def draft_policy(
             for text, share in column.fillers
             if text not in sure
         ]
-    guesses = with_person([guess_role(column) for column in profiles])
+    guesses = with_person(_with_people(table, [guess_role(column) for column in profiles], profiles, missing))
+    guesses = asked_together(guesses)
+    if answered is not None:
+        roles = answered(questions_of(guesses))
+        guesses = tuple(
+            with_role(guess, column, roles[guess.name], "answered") if guess.name in roles else guess
+            for guess, column in zip(guesses, profiles, strict=True)
+        )
+    taken: tuple[str, ...] = ()
     if not ask:
-        guesses = tuple(map(_unasked, guesses))
+        open_, guesses = guesses, tuple(map(_unasked, guesses))
+        guesses, taken = _with_some_quasi(guesses, open_, profiles)
     fillers = list(dict.fromkeys(fillers))
     released = [guess.name for guess in guesses if guess.role not in UNRELEASED]
     telling = determined(table, released)
-    text = _written(guesses, profiles, source, missing, fillers, telling)
-    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling))
+
+    def write(guesses: Sequence[Guess], settings: Sequence[str]) -> str:
+        return _written(guesses, source, missing, fillers, telling, settings)
+
+    trial = None
+    text = write(guesses, AS_DRAFTED)
+    if not any(_is_open(guess) for guess in guesses):
+        guesses, text, trial = tried(table, guesses, write)
+    return Draft(guesses, table.height, missing, tuple(fillers), text, tuple(telling), trial, taken)
+
+
+def _is_open(guess: Guess) -> bool:
+    return guess.role == OPEN_ROLE or (len(guess.ways) > 1 and guess.role not in UNRELEASED)
+
+
+def _with_people(
+    table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
+) -> list[Guess]:
+    """Recognize ids of people by what never changes of a person: birth and sex, or else the origin."""
+    about_whom = {
+        concept: [guess.name for guess in guesses if guess.role == "quasi" and about(guess.name) == concept]
+        for concept in ("birth", "sex", "origin")
+    }
+    marks = about_whom["birth"] + about_whom["sex"] or about_whom["origin"]
+    found = list(guesses)
+    for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):
+        if not may_name_people(guess, column):
+            continue
+        told = told_by_ids(table, guess.name, marks, null_values)
+        if told:
+            reason = f"it repeats, and each value has one {named(told)}: {column.counted}"
+            found[place] = replace(guess, role="identifying", reason=reason, repeated=True, named=True)
+    people = [guess.name for guess in found if guess.named]
+    # A stay has one sex, too: of several ids the one that all others tell is the person's.
+    coarsest = [
+        one for one in people if all(told_by_ids(table, other, [one]) for other in people if other != one)
+    ]
+    if len(people) < 2 or len(coarsest) != 1:
+        return found
+    return [replace(guess, named=guess.name in coarsest) for guess in found]
+
+
+def _with_some_quasi(
+    unasked: tuple[Guess, ...], guesses: Sequence[Guess], profiles: Sequence[Profile]
+) -> tuple[tuple[Guess, ...], tuple[str, ...]]:
+    """Generalize the first columns that there would be a question about, where nothing else is generalized.
+
+    A policy needs a quasi-identifier with values that records share. Whatever such a column is, it tells no
+    fewer than k records apart.
+    """
+    if any(
+        guess.role == "quasi"
+        and not (column.kind == "category" and is_nearly_unique(column.distinct, column.known))
+        for guess, column in zip(unasked, profiles, strict=True)
+    ):
+        return unasked, ()
+    taken = [
+        guess.name
+        for guess, column in zip(guesses, profiles, strict=True)
+        if guess.role == OPEN_ROLE and len(guess.ways) < 2 and 1 < column.distinct <= column.known / 2
+    ][:_TAKEN]
+    why = "nobody was asked, and no column is a quasi-identifier by its name, so this is generalized"
+    made = (
+        with_role(guess, column, "quasi", why) if guess.name in taken else guess
+        for guess, column in zip(unasked, profiles, strict=True)
+    )
+    return tuple(made), tuple(taken)
 
 
 def _unasked(guess: Guess) -> Guess:
     """Leave a column out where there is a question about it."""
-    spelled = len(guess.ways) > 1 and guess.role not in UNRELEASED
-    if guess.role != OPEN_ROLE and not spelled:
+    if not _is_open(guess):
         return guess
+    spelled = guess.role != OPEN_ROLE
     why = "nobody knows how it writes numbers or dates" if spelled else "nobody was asked"
-    return replace(guess, role="identifying", hierarchy=None, recipe="", reason=f"{why}: {guess.reason}")
+    reason = f"{why}: {guess.reason}"
+    return replace(guess, role="identifying", hierarchy=None, recipe="", reason=reason, mark="")
 
 
 def _written(
     guesses: Sequence[Guess],
-    profiles: Sequence[Profile],
     source: str,
     null_values: tuple[str, ...],
     fillers: Sequence[tuple[str, str, float]],
     telling: Sequence[tuple[str, str]],
+    settings: Sequence[str],
 ) -> str:
     lines = [
         f"# A draft for {source!r}: read every line, the roles are guesses.".replace("\n", " "),
         f"version = {POLICY_VERSION}",
         "",
         "# The largest share of records that may be suppressed, 0 to 1.",
-        "max_suppression = 0.0",
+        *settings,
         "# Released cells: auto, range, ancestor, set or mean.",
         'output = "auto"',
         "seed = 0",
@@ -183,14 +284,20 @@ def _written(
         *_told_fillers(fillers, null_values),
         f"null_values = {toml_value(list(null_values))}",
     ]
-    for role, about in _PARTS:
+    for role, title in _PARTS:
         chosen = [guess for guess in guesses if guess.role == role]
         if not chosen:
             continue
-        lines += ["", f"# --- {about}"]
+        lines += ["", f"# --- {title}"]
         if role == OPEN_ROLE:
             lines += _how_to_answer()
-        for guess in chosen:
+        by_name = {guess.name: guess for guess in chosen}
+        for question in questions_of(chosen) if role == OPEN_ROLE else ():
+            if question.mark != OPEN_ROLE:
+                lines += ["", f"# QUESTION {question.mark}: {question.text}".replace("\n", " ")]
+            for name in question.names:
+                lines += ["", *_column(by_name.pop(name))]
+        for guess in by_name.values():
             lines += ["", *_column(guess)]
     lines += _told_pairs(telling)
     lines += _models(guesses)
@@ -205,12 +312,17 @@ def _how_to_answer() -> list[str]:
         "# Neither, so it may leave as it is?           insensitive",
         "# Does it say whose row it is?                 person (left out; people are counted, not rows)",
         "# Is it not needed, or does it name people?    identifying (left out)",
+        '# Where columns look alike, replace "?1" by a role everywhere to answer for all of these.',
+        "# incrowd init --ask asks one question after the other.",
         '# To leave all of them out, delete these tables and write unlisted = "drop" above.',
     ]
 
 
 def _column(guess: Guess) -> list[str]:
-    lines = [f"[columns.{toml_key(guess.name)}]", f"role = {toml_value(guess.role)}  # {guess.reason}"]
+    lines = [
+        f"[columns.{toml_key(guess.name)}]",
+        f"role = {toml_value(guess.mark or guess.role)}  # {guess.reason}",
+    ]
     if guess.hierarchy is not None:
         lines.append(f"hierarchy = {toml_value(guess.hierarchy)}  # {guess.recipe}")
     elif guess.recipe:

@@ -202,5 +202,5 @@ def _questions(document: Mapping[str, Any], what: str) -> list[str]:
     return [
         str(name)
         for name, entry in columns.items()
-        if isinstance(entry, Mapping) and entry.get(what) == OPEN_ROLE
+        if isinstance(entry, Mapping) and str(entry.get(what)).startswith(OPEN_ROLE)
     ]

@@ -14,11 +14,24 @@ from typing import Literal
 
 from incrowd.jobs.answers import Answers
 from incrowd.jobs.profile import Profile
-from incrowd.jobs.words import IDS, NAMES, PEOPLE, PERSONAL, SENSITIVE, about, says, tokens, words_of
+from incrowd.jobs.words import (
+    IDS,
+    NAMES,
+    PEOPLE,
+    PERSONAL,
+    POSTAL,
+    SENSITIVE,
+    THINGS,
+    about,
+    says,
+    tokens,
+    words_of,
+)
+from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, Role
 from incrowd.table.spellings import Spelling
 
-__all__ = ["Guess", "guess_role", "with_person"]
+__all__ = ["Guess", "guess_role", "may_name_people", "with_person", "with_role"]
 
 _UNIQUE = 0.9
 """Distinct values per row from which nearly every row has a value of its own."""
@@ -28,7 +41,11 @@ _MOSTLY = 0.3
 _ALIKE = 0.99
 """Share of one value from which a column protects and tells hardly anything."""
 _FEW_ROWS = 20
+_FEW_NUMBERS = 12
+"""Different whole numbers up to which they are probably codes or grades."""
+_ONE_VALUE = "columns of nearly one value"
 _MANY = 20
+_POSTAL_DIGITS = 4
 _LONG = 5
 
 _SEXES = (
@@ -109,6 +126,10 @@ class Guess:
         How its numbers or dates are written, where not plainly; several where the texts do not tell.
     answers
         Whether it answers yes or no, in one spelling or in several.
+    alike
+        Of a question: the kind of columns that may be asked about together, in the plural.
+    mark
+        Of a question that is asked about several columns: ``?`` and the number of the group.
     """
 
     name: str
@@ -120,6 +141,8 @@ class Guess:
     named: bool = False
     ways: tuple[Spelling, ...] = ()
     answers: Answers = ""
+    alike: str = ""
+    mark: str = ""
 
 
 def guess_role(column: Profile) -> Guess:
@@ -129,7 +152,8 @@ def guess_role(column: Profile) -> Guess:
         if guess is not None:
             break
     else:
-        guess = Guess(column.name, OPEN_ROLE, f"{_question(column)}; {column.counted}")
+        alike, asked = _question(column)
+        guess = Guess(column.name, OPEN_ROLE, f"{asked}; {column.counted}", alike=alike)
     return replace(guess, ways=column.ways, answers=column.answers)
 
 
@@ -171,6 +195,7 @@ def _identifier(column: Profile) -> Guess | None:
         return None  # of a course or a message
     if not (person or ends) or (column.kind == "number" and not column.whole):
         return None
+    thing = _named_after_thing(words)
     strong = bool(person) or words[-1] in ("id", "ids", "ident", "identifier", "key", "rownames", "rowid")
     own = column.share > _UNIQUE
     least = (
@@ -188,7 +213,18 @@ def _identifier(column: Profile) -> Guess | None:
         return None
     if own:
         return Guess(column.name, "identifying", f"an id: nearly every row has its own; {column.counted}")
+    if thing:
+        told = f"an id of something else than people: the name says {thing!r}; {column.counted}"
+        return Guess(column.name, "identifying", told)
     return _repeats(column, "an id by its name", named=bool(person))
+
+
+def _named_after_thing(words: Sequence[str]) -> str:
+    """Return the word for a thing that ends a name, ids and numbers aside: ``ad`` of ``job_ad_id``."""
+    kept = list(words)
+    while kept and kept[-1] in IDS:
+        kept.pop()
+    return kept[-1] if kept and says(THINGS, kept[-1]) else ""
 
 
 def _known(column: Profile) -> Guess | None:
@@ -196,10 +232,9 @@ def _known(column: Profile) -> Guess | None:
     word = about(column.name)
     if word is None or column.prose:
         return None
-    if column.kind == "category" and column.share > _MOSTLY and column.known > _FEW_ROWS and not column.codes:
-        return Guess(
-            column.name, OPEN_ROLE, f"the name says {word!r}, but most values are rare; {column.counted}"
-        )
+    if column.kind == "category" and column.share > _UNIQUE and column.known > _FEW_ROWS and not column.codes:
+        told = f"the name says {word!r}, but nearly every row has its own value"
+        return Guess(column.name, "identifying", f"{told}; {column.counted}")
     return _quasi(column, f"others may know it: {word}; {column.counted}")
 
 
@@ -209,7 +244,7 @@ def _protected(column: Profile) -> Guess | None:
         return None
     if column.top > _ALIKE:
         told = f"the name says {word!r}, but nearly every row has the same value"
-        return Guess(column.name, OPEN_ROLE, f"{told}; {column.counted}")
+        return Guess(column.name, OPEN_ROLE, f"{told}; {column.counted}", alike=_ONE_VALUE)
     return Guess(column.name, "sensitive", f"the name says {word!r}; {column.counted}")
 
 
@@ -238,6 +273,7 @@ def _telling(column: Profile) -> Guess | None:
             column.name,
             OPEN_ROLE,
             f"ids of people who have several rows (person), or codes such as zips; {column.counted}",
+            alike="columns of codes",
         )
     return None
 
@@ -264,6 +300,23 @@ def _repeats(column: Profile, why: str, *, named: bool = False) -> Guess:
     )
 
 
+def with_role(guess: Guess, column: Profile, role: Role, why: str) -> Guess:
+    """Give a column another role, and a recipe where it needs one."""
+    made = Guess(guess.name, role, f"{why}; {column.counted}", ways=guess.ways, answers=guess.answers)
+    if role != "quasi":
+        return made
+    recipe, told = _recipe(column)
+    return replace(made, hierarchy=recipe, recipe=told)
+
+
+def may_name_people(guess: Guess, column: Profile) -> bool:
+    """Say whether a column may be an id of people: it repeats, and nobody knows what it is."""
+    usable = column.kind == "category" or (column.kind == "number" and column.whole)
+    repeats = column.distinct >= _FEW_ROWS and _REPEATED <= column.share <= 0.5 and not column.prose
+    open_ = guess.role == OPEN_ROLE or guess.repeated
+    return usable and repeats and open_ and not _named_after_thing(tokens(column.name))
+
+
 def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
     """Let the id that repeats say whose row it is; ask where there are several such ids.
 
@@ -284,24 +337,31 @@ def with_person(guesses: Sequence[Guess]) -> tuple[Guess, ...]:
     )
 
 
-def _question(column: Profile) -> str:
-    """Say what may be behind a column that neither name nor values explain."""
+def _question(column: Profile) -> tuple[str, str]:
+    """Say which columns are alike that neither name nor values explain, and what may be behind this one."""
+    either = "may others know it, or must they not learn it"
+    own = column.share > _UNIQUE and column.known > _FEW_ROWS
     if column.distinct <= 1:
-        return "tells rows nothing apart"
+        return _ONE_VALUE, "tells rows nothing apart"
     if column.answers == "one spelling":
-        return "yes or no: may others know it, or must they not learn it"
+        return "yes/no columns", f"yes or no: {either}"
     if column.kind == "number":
         low, high = column.spread
-        if column.share > _UNIQUE and column.known > _FEW_ROWS:
-            return "nearly every row has its own number, so who knows it finds the row"
+        if own:
+            told = "nearly every row has its own number, so who knows it finds the row"
+            return "columns of numbers that nearly every row has for its own", told
         if column.whole and 10 < high <= 110 and low >= 0 and column.distinct > 30:
-            return "could be an age, a count or a score"
-        return "a number that somebody may know, or must not learn"
+            return "columns of whole numbers", "could be an age, a count or a score"
+        told = "a number that somebody may know, or must not learn"
+        if column.whole and column.distinct <= _FEW_NUMBERS:
+            return "columns of few values", told
+        return "columns of whole numbers" if column.whole else "columns of decimal numbers", told
     if column.mixed:
-        return "numbers but for a few texts: name those that mean missing in null_values"
+        told = "numbers but for a few texts: name those that mean missing in null_values"
+        return "columns of numbers with texts among them", told
     if column.share > _MOSTLY and column.known > _FEW_ROWS:
-        return "many rare texts, which may tell who it is"
-    return "may others know it, or must they not learn it"
+        return "columns of rare texts", "many rare texts, which may tell who it is"
+    return "columns of few values" if column.distinct <= _MANY else "columns of many words", either
 
 
 # --- recipes ------------------------------------------------------------------------------------------
@@ -316,6 +376,8 @@ def _recipe(column: Profile) -> tuple[dict[str, object] | None, str]:
     """Choose a recipe that suits the values, with the reason."""
     if column.kind == "date":
         return {"dates": ["month", "quarter", "year", "decade"]}, "a date climbs the calendar"
+    if column.width >= _POSTAL_DIGITS and says(POSTAL, column.name):
+        return {"prefix": True}, "postal codes are masked from the right, one digit a level"
     if column.kind == "number":
         widths = _widths(column)
         if len(column.ways) > 1:
@@ -325,6 +387,8 @@ def _recipe(column: Profile) -> tuple[dict[str, object] | None, str]:
         return {"intervals": widths}, "numbers go into nested intervals of these widths"
     if column.distinct > _MANY and (column.digits or column.codes or column.postal):
         return {"prefix": True}, "codes are masked from the right, one character a level"
+    if is_nearly_unique(column.distinct, column.known):
+        return {"flat": True}, "too rare to be listed: the value where enough share it, or *"
     if column.distinct > _MANY:
         return None, (
             f"no recipe suits {column.distinct:,} words; without a hierarchy file cells become sets, or * in "

@@ -15,8 +15,10 @@ __all__ = [
     "NAMES",
     "PEOPLE",
     "PERSONAL",
+    "POSTAL",
     "QUASI",
     "SENSITIVE",
+    "THINGS",
     "about",
     "is_usual",
     "says",
@@ -69,16 +71,35 @@ IDS = words_of(
 )
 """Words that end the name of an identifier."""
 
+THINGS = words_of(
+    """
+    job jobs ad ads posting vacancy stelle order orders bestellung* auftrag* commande pedido pedidos ordine
+    siparis product products produkt* produit producto prodotto produto urun item items article* artikel
+    articulo articolo sku store stores shop filiale branch magasin tienda negozio loja site station region
+    city town county state country school schule* ecole escuela scuola escola class course kurs ward
+    hospital clinic klinik* department abteilung* place location visit encounter admission stay event session
+    transaction invoice rechnung* flight trip ticket team movie film episode device building gebaeude
+    """
+)
+"""Words for what has ids of its own, and is nobody."""
+
+POSTAL = words_of(
+    """
+    zip zipcode zips postcode postal postalcode plz postleitzahl cep codigopostal codepostal postakodu
+    """
+)
+"""Words for postal codes."""
+
 QUASI = {
     "age": words_of(
         """
-        age ages alter altersgruppe altersklasse edad eta idade agegroup agegr agegrp aagegr
-        ageband yas yasi yasgrubu
+        age ages agea agey fage mage xage alter altersgruppe altersklasse edad eta idade agegroup agegr
+        agegrp aagegr ageband yas yasi yasgrubu
         """
     ),
     "birth": words_of(
         """
-        birth birthday birthdate birthyear born dob yob dateofbirth geb gebdat geburt* naissance
+        birth birthday birthdate birthyear birthyr born dob yob dateofbirth geb gebdat geburt* naissance
         nacimiento nascita nascimento dogum*
         """
     ),
@@ -90,15 +111,16 @@ QUASI = {
     ),
     "place": words_of(
         """
-        zip zipcode postcode postal postalcode plz postleitzahl cep codigopostal city town
+        city town hometown birthplace birthcity birthstate birthcountry geburtsort heimatort
         village county state province provinz provincia region regiao regione country land
         bundesland kanton canton gemeinde commune comune ville ciudad citta cidade stadt ort
         wohnort municipio pays pais paese departement departamento district bezirk landkreis
         kreis neighborhood neighbourhood borough precinct quartier stadtteil location lat lon lng
         long latitude longitude residence wohnsitz
-        sehir sehri il ili ilce ilcesi ulke ulkesi mahalle semt postakodu
+        sehir sehri il ili ilce ilcesi ulke ulkesi mahalle semt
         """
-    ),
+    )
+    + POSTAL,
     "origin": words_of(
         """
         race ethnic ethnicity ethnie hispanic nationality nationalitat nationalite nationalitaet
@@ -115,8 +137,8 @@ QUASI = {
     ),
     "profession": words_of(
         """
-        occupation job profession beruf workclass ocupacion profesion professione profissao
-        metier taetigkeit tatigkeit jobtitle meslek meslegi
+        occupation job profession position team beruf workclass ocupacion
+        profesion professione profissao metier taetigkeit tatigkeit jobtitle meslek meslegi
         """
     ),
     "education": words_of(
@@ -156,7 +178,7 @@ _NEUTRAL = words_of(
     """
     cat category class code codes data date datum day desc fecha fips fl flag general group grp
     gruppe id level month name nbr no nr num number of status text time title txt type value x y year
-    tarih tarihi durum durumu grubu
+    tarih tarihi durum durumu grubu yr mo mon d pl place
     """
 )
 """Words after which a name still says what it said before them: ``birth_date``, ``education-num``."""

@@ -72,6 +72,8 @@ class Choices:
         Why each column has its role, and its recipe; of a draft.
     ways
         How the numbers or dates of a column may be written, where its texts do not tell; of a draft.
+    together
+        Questions about several columns that look alike, each with its columns.
     """
 
     document: dict[str, Any]
@@ -79,6 +81,7 @@ class Choices:
     told: str
     reasons: Mapping[str, str]
     ways: Mapping[str, list[dict[str, str]]]
+    together: Mapping[str, Sequence[str]]
 
     def policy(self) -> Policy:
         """Read it as a policy.
@@ -206,10 +209,15 @@ class Work:
             document, path = self._given
             unknown = [name for name in document["columns"] if name not in table.columns]
             if not unknown:
-                return Choices(deepcopy(document), path.parent, f"from {path}", {}, {})
+                document = deepcopy(document)
+                groups = _groups(document)
+                return Choices(document, path.parent, f"from {path}", {}, {}, groups)
             told = f"drafted, since this table lacks {named(unknown, 5)} of {path}"
         draft = draft_policy(table, source.name)
-        return Choices(tomllib.loads(draft.text), self._private.path, told, _reasons(draft), _ways(draft))
+        document = tomllib.loads(draft.text)
+        _groups(document)
+        together = {each.text: each.names for each in draft.questions if each.mark != OPEN_ROLE}
+        return Choices(document, self._private.path, told, _reasons(draft), _ways(draft), together)
 
     def rows(self, start: int, count: int) -> pl.DataFrame:
         """Return some rows of the table as they came in."""
@@ -539,6 +547,17 @@ def _slice(batches: Iterator[pl.DataFrame], start: int, count: int) -> pl.DataFr
         if not count:
             break
     return pl.concat(found)
+
+
+def _groups(document: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the columns that a policy file asks about together, and make each a question of its own."""
+    groups: dict[str, list[str]] = {}
+    for name, settings in document["columns"].items():
+        mark = str(settings.get("role"))
+        if mark.startswith(OPEN_ROLE) and mark != OPEN_ROLE:
+            settings["role"] = OPEN_ROLE
+            groups.setdefault(f"Columns of question {mark}", []).append(name)
+    return groups
 
 
 def _reasons(draft: Draft) -> dict[str, str]:

@@ -300,7 +300,8 @@ def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) ->
 def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
     if not isinstance(data, dict) or not data:
         raise PolicyError("names no columns: add a table [columns.NAME] with a role for each")
-    asked = [name for name, entry in data.items() if isinstance(entry, dict) and entry.get("role") == "?"]
+    roles = {name: str(entry.get("role")) for name, entry in data.items() if isinstance(entry, dict)}
+    asked = [name for name, role in roles.items() if role.startswith("?")]
     if asked:
         raise PolicyError(open_roles(asked))
     columns = []

@@ -9,9 +9,13 @@ import typer
 
 from incrowd.cli import options, outputs
 from incrowd.cli.logs import LOG
+from incrowd.errors import ParameterError
 
 if TYPE_CHECKING:
     from incrowd.jobs.draft import Draft
+    from incrowd.jobs.questions import Question
+    from incrowd.jobs.trial import Trial
+    from incrowd.table.schema import Role
 
 __all__ = ["init"]
 
@@ -20,8 +24,21 @@ _TOLD = (
     ("person", "whose row it is, left out"),
     ("quasi", "quasi-identifiers"),
     ("sensitive", "sensitive"),
-    ("?", "QUESTIONS"),
+    ("insensitive", "released as they are"),
 )
+_ANSWERS: dict[str, Role | None] = {
+    "q": "quasi",
+    "s": "sensitive",
+    "i": "insensitive",
+    "l": "identifying",
+    "p": "person",
+    "": None,
+}
+_HOW = """For each question, write a letter and Enter:
+  q  others may know it (quasi-identifier)    s  nobody must learn it (sensitive)
+  i  neither, released as it is               l  leave it out
+  p  it says whose row it is (person)         e  ask about each column of the group
+  Enter alone leaves the question for later."""
 _WIDTH = 78
 _LINES = 2
 """Lines of names per role."""
@@ -38,8 +55,12 @@ def init(
         bool,
         typer.Option(
             "--no-questions",
-            help="Leave out every column that there would be a question about; the draft runs.",
+            help="Leave out every column that there would be a question about; the draft is tried.",
         ),
+    ] = False,
+    ask: Annotated[
+        bool,
+        typer.Option("--ask", help="Ask the questions here, one after the other; of like columns together."),
     ] = False,
     force: options.Force = False,
 ) -> None:
@@ -50,10 +71,18 @@ def init(
     from incrowd.io.targets import writing
     from incrowd.jobs.draft import draft_policy
 
+    if ask and no_questions:
+        raise ParameterError("--ask and --no-questions: say one of them")
     written = outputs.outputs_of(data, force=force)
     target = outputs.added(written, output)
     table, _ = source.read(data)
-    draft = draft_policy(table, data.name, tuple(null_value or ()), ask=not no_questions)
+    draft = draft_policy(
+        table,
+        data.name,
+        tuple(null_value or ()),
+        ask=not no_questions,
+        answered=_answers if ask else None,
+    )
     if target is None:
         typer.echo(draft.text, nl=False)
     else:
@@ -64,6 +93,31 @@ def init(
         LOG.say(line, err=target is None)
 
 
+def _answers(questions: list[Question]) -> dict[str, Role]:
+    """Ask the questions on the terminal, and return the roles of the columns that were answered."""
+    found: dict[str, Role] = {}
+    if questions:
+        typer.echo(_HOW, err=True)
+    for number, question in enumerate(questions, 1):
+        answer = _letter(f"{number} of {len(questions)}. {question.text}", several=len(question.names) > 1)
+        for name in question.names:
+            role = _ANSWERS[_letter(f"   {name}", several=False) if answer == "e" else answer]
+            if role is not None:
+                found[name] = role
+    return found
+
+
+def _letter(asked: str, *, several: bool) -> str:
+    """Ask until the answer is one of the letters; several columns cannot be one person's id."""
+    known = [letter for letter in (*_ANSWERS, "e") if letter != ("p" if several else "e")]
+    while True:
+        answer: str = typer.prompt(asked, default="", show_default=False, err=True)
+        answer = answer.strip().lower()
+        if answer in known:
+            return answer
+        typer.echo(f"   write one of {', '.join(filter(None, known))}, or Enter alone", err=True)
+
+
 def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
     """Say on one screen what was found, what is asked, and what to run next."""
     policy = "policy.toml" if output is None else str(output)
@@ -72,6 +126,31 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
         names = draft.having(role)
         if names:
             lines += _wrapped(f"{title} ({len(names)}): ", names)
+    if draft.questions:
+        lines.append(f"QUESTIONS ({len(draft.questions)}):")
+        for question in draft.questions:
+            mark = "" if question.mark == "?" else f"{question.mark} "
+            lines.append(_cut(f"  {mark}{question.text}"))
+    lines += _warnings(draft)
+    if draft.trial is not None:
+        lines += _tried(draft.trial, draft.rows)
+    open_ = len(draft.questions) + len(draft.unread)
+    lines.append("" if output is None else f"written: {output}")
+    if open_:
+        questions = "the question" if open_ == 1 else f"all {open_} questions"
+        lines.append(f'1. Answer {questions} ("?") in {policy} (or here: --ask).')
+    else:
+        lines.append(f"1. Check every role in {policy}.")
+    lines.append(f"2. incrowd assess {data} --policy {policy}")
+    lines.append(f"3. incrowd anonymize {data} --policy {policy} -o release.csv")
+    return lines
+
+
+def _warnings(draft: Draft) -> list[str]:
+    """Say what somebody should look at."""
+    lines = []
+    if draft.taken:
+        lines += _wrapped("! taken for quasi-identifiers, since none is known by its name: ", [*draft.taken])
     if not draft.having("quasi"):
         lines.append("! no quasi-identifier was recognized: name at least one among the questions")
     if draft.repeated:
@@ -89,16 +168,25 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
     fillers = list(dict.fromkeys(text for _, text, _ in draft.fillers))
     if fillers:
         lines += _wrapped("! probably missing values, see null_values: ", [repr(text) for text in fillers])
-    open_ = len(draft.having("?")) + len(draft.unread)
-    lines.append("" if output is None else f"written: {output}")
-    if open_:
-        questions = "the question" if open_ == 1 else f"all {open_} questions"
-        lines.append(f'1. Answer {questions} ("?") in {policy}; check the other roles.')
-    else:
-        lines.append(f"1. Check every role in {policy}.")
-    lines.append(f"2. incrowd assess {data} --policy {policy}")
-    lines.append(f"3. incrowd anonymize {data} --policy {policy} -o release.csv")
     return lines
+
+
+def _tried(trial: Trial, rows: int) -> list[str]:
+    """Say what came of trying the draft, and what was changed for it."""
+    from incrowd.jobs.statements import at_most, percent
+
+    on = "" if trial.rows == rows else f" on {trial.rows:,} of {rows:,} rows"
+    if trial.problem:
+        return [f"! tried{on}, and this draft does NOT run: {trial.problem}"]
+    assert trial.suppressed is not None
+    assert trial.loss is not None
+    lines = [f"tried{on}: it runs, {at_most(trial.suppressed)} suppressed, {percent(trial.loss)} lost"]
+    return lines + [_cut(f"! changed so that it runs: {each}") for each in trial.mended]
+
+
+def _cut(line: str) -> str:
+    plain = " ".join(line.split()) if not line.startswith(" ") else "  " + " ".join(line.split())
+    return plain if len(plain) <= _WIDTH else plain[: _WIDTH - 3] + "..."
 
 
 def _wrapped(title: str, names: list[str]) -> list[str]:

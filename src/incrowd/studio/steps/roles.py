@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ _ROLES = {
     "household": "household",
     "weight": "weight",
 }
+_ONE_COLUMN = ("person", "household", "weight")
+"""Roles that one column has."""
 _MEANINGS = (
     "Quasi-identifier: somebody who knows a person may know it. It is generalized.",
     "Sensitive: nobody must learn it about a person. It is released as it is, protected by the models.",
@@ -99,6 +102,8 @@ class Roles:
                 words("li", meaning)
         self._state = ui.column().classes("w-full")
         self._tell()
+        self._together = ui.column().classes("w-full")
+        self._ask_together()
         self._many(list(choices.columns))
         self._job.draw()
         self._identifying = marked(ui.column().classes("w-full"), "identifying")
@@ -119,6 +124,32 @@ class Roles:
                 marked(words("div", told + more, "problem"), "open-roles")
             elif not choices.having("quasi"):
                 words("div", "No column is a quasi-identifier yet: name at least one.", "problem")
+
+    def _ask_together(self) -> None:
+        """Ask about columns that look alike with one question, while several of them have no role."""
+        self._together.clear()
+        for text, names in self.page.work.choices.together.items():
+            if len(self._open(names)) > 1:
+                with self._together:
+                    self._question(text, names)
+
+    def _open(self, names: Sequence[str]) -> list[str]:
+        columns = self.page.work.choices.columns
+        return [name for name in names if columns[name]["role"] == OPEN_ROLE]
+
+    def _question(self, text: str, names: Sequence[str]) -> None:
+        def answer(event: Any) -> None:
+            for name in self._open(names):
+                self._set_role(name, event.value)
+            self._ask_together()
+            self._draw_rows()
+
+        with marked(ui.column().classes("box w-full"), "together"):
+            words("div", text, "name")
+            note("Columns that have a role keep it. Give a column another role below, before or afterwards.")
+            roles = {role: told for role, told in _ROLES.items() if role not in _ONE_COLUMN}
+            role = ui.select(roles, value=OPEN_ROLE, label="Role of all of them", on_change=answer)
+            role.props("outlined dense options-dense data-field=together").style("width: 240px")
 
     def _tell_people(self) -> None:
         """Ask what is asked where rows have people: whether anybody can join a person's rows."""
@@ -150,6 +181,7 @@ class Roles:
             def give() -> None:
                 for name in self._chosen:
                     self._set_role(name, role.value)
+                self._ask_together()
                 self._chosen = set()
                 self._draw_rows()
 
@@ -199,6 +231,7 @@ class Roles:
 
         def give(event: Any) -> None:
             self._set_role(name, event.value)
+            self._ask_together()
             row.clear()
             with row:
                 self._draw_row(row, name)
