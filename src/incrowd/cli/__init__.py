@@ -28,6 +28,8 @@ __all__ = ["app", "main"]
 
 _OBJECTS = 100_000
 """New objects after which the collector looks for circles; Python's own number is 700."""
+_PIPE_CLOSED = 141
+"""The status of a run whose output was not read to its end: 128 and the number of SIGPIPE, as of `cat`."""
 
 
 class _Group(GroupHelp):
@@ -47,6 +49,11 @@ def _wrong_calls() -> Iterator[None]:
     """Take secrets out of what is said of a wrong call; say it as a record where records are asked for."""
     try:
         yield
+    except BrokenPipeError:
+        # The reader of a pipe left, as `head` does; what it did not want is not written. It is caught here, as
+        # Typer ends with 1, which says that a policy is not satisfied.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(_PIPE_CLOSED) from None
     except Exception as error:
         message = getattr(error, "message", None)
         if isinstance(message, str):
@@ -63,7 +70,7 @@ app = Commands(
     cls=_Group,
     help="Anonymize a table about people, and check the result.\n\n"
     "Exit status: 0 done and every model holds; 1 the data does not satisfy the policy, or cannot; "
-    "2 the input or the call is wrong.\n\n"
+    "2 the input or the call is wrong; 141 the output was piped and not read to its end.\n\n"
     "The options below may also stand behind the command.",
     no_args_is_help=True,
     add_completion=False,
@@ -150,10 +157,6 @@ def _run(watch: Interruption) -> None:
     except IncrowdError as error:
         LOG.failed(error, str(error), error.exit_status)
         raise SystemExit(error.exit_status) from None
-    except BrokenPipeError:
-        # The reader of a pipe left; what it did not want is not written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
     except MemoryError as error:
         LOG.failed(error, "out of memory; use fewer rows or columns at a time", 2)
         raise SystemExit(2) from None

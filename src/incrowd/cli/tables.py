@@ -50,11 +50,18 @@ _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
 """Models of which a release's table shows everything; of others, what was asked."""
 
 
+class _Piped(Console):
+    """A console that leaves it to the command line how a run ends whose output is not read."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
 def console() -> Console:
     """Return a console on standard output."""
     # Piped output is for other programs: fold and cut nothing. Names of columns may look like markup.
     width = None if sys.stdout.isatty() else 1000
-    return Console(highlight=False, markup=False, emoji=False, width=width, quiet=LOG.quiet)
+    return _Piped(highlight=False, markup=False, emoji=False, width=width, quiet=LOG.quiet)
 
 
 def number(value: float | None) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import Annotated, Any
 
 import typer
 
 from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import options, outputs
 from incrowd.cli.completing import names
+from incrowd.cli.logs import LOG
 from incrowd.parameters import Configured, Registry
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.risk import RISKS
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.utility import METRICS, Metric
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["list_"]
 
@@ -28,6 +28,10 @@ _LISTS: dict[str, Registry[Any]] = {
     "risks": RISKS,
     "treatments": TREATMENTS,
 }
+
+
+_WIDEST = 100
+"""Characters of a line, however wide the terminal is."""
 
 
 def list_(
@@ -43,24 +47,23 @@ def list_(
     if json:
         outputs.print_json(entries)
         return
-    from rich.table import Table
-
-    from incrowd.cli.tables import console
-
-    table = Table(box=None, pad_edge=False)
-    # What only some lists have.
-    extra = [name for name in ("monotone", "scale", "no_promise") if name in entries[0]]
-    for name in ("name", "what it is", "parameters", *extra, "source"):
-        table.add_column(name, overflow="fold")
-    for entry in entries:
-        parameters = "\n".join(_words(entry["parameters"]))
-        further = ["\n".join(_words(entry[name])) for name in extra]
-        table.add_row(entry["name"], entry["summary"], parameters, *further, entry["paper"])
-    console().print(table)
+    width = min(get_terminal_size().columns, _WIDEST)
+    LOG.say("\n\n".join(_block(entry, width) for entry in entries))
 
 
-def _words(value: str | dict[str, str]) -> list[str]:
-    return [f"{name}: {words}" for name, words in value.items()] if isinstance(value, dict) else [value]
+def _block(entry: dict[str, Any], width: int) -> str:
+    """Write an entry as lines that fit a terminal: its name, and below it a line for each thing that it has."""
+    parameters = [f"{name}: {meaning}" for name, meaning in entry["parameters"].items()]
+    monotone = [f"monotone under {under}: {words}" for under, words in entry.get("monotone", {}).items()]
+    scale = [f"scale: {entry['scale']}"] if "scale" in entry else []
+    lines = [entry["summary"], *parameters, entry.get("no_promise", ""), *scale]
+    lines += ["; ".join(monotone), f"source: {entry['paper']}"]
+    wrapped = (
+        fill(line, width, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+        for line in lines
+        if line
+    )
+    return "\n".join([entry["name"], *wrapped])
 
 
 def _entry(entry: type[Configured]) -> dict[str, Any]:
