@@ -132,7 +132,7 @@ def test_a_new_model_is_in_every_interface(package, tmp_path):
         package,
         tmp_path,
         "list models",
-        "anonymize --help",
+        "anonymize --help-all",
         f"anonymize people.csv -o out.csv {limits} --save-policy policy.toml",
         "assess out.csv --policy policy.toml --json",
     )

@@ -40,6 +40,7 @@ def offered(run, monkeypatch, words: str) -> list[str]:
         ("incrowd hierarchy ", ["check", "show", "convert"]),
         ("incrowd anonymize x.csv --max", ["--max-suppression"]),
         ("incrowd anonymize x.csv --algorithm m", [name for name in ALGORITHMS.names() if name[0] == "m"]),
+        ("incrowd assess x.csv --help", ["--help-all", "--help"]),
         ("incrowd assess --model t-", ["t-closeness"]),
         ("incrowd assess --wildcards m", ["matches-any"]),
         ("incrowd list t", ["treatments"]),

@@ -10,18 +10,22 @@ import typer
 from incrowd.cli import app
 from incrowd.cli.commands import PURPOSES, commands
 from incrowd.cli.flattening import Commands
-from incrowd.cli.helping import HEADINGS
+from incrowd.cli.helping import HEADINGS, with_all_options
 from incrowd.cli.logs import UNSHOWN
 
 ROOT = typer.main.get_command(app)
 
 
-def shown(name: str) -> str:
+NAMES = [name for name, command in commands() if not isinstance(command, Commands)]
+
+
+def shown(name: str, *, whole: bool = True) -> str:
     command = ROOT.commands[name] if name else ROOT
-    return command.get_help(command.context_class(command, info_name=f"incrowd {name}", terminal_width=80))
+    context = command.context_class(command, info_name=f"incrowd {name}", terminal_width=80)
+    return command.get_help(with_all_options(context) if whole else context)
 
 
-@pytest.mark.parametrize("name", [name for name, command in commands() if not isinstance(command, Commands)])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_option_stands_once_under_a_heading(name):
     lines = shown(name).splitlines()
     lines = lines[
@@ -30,13 +34,32 @@ def test_every_option_stands_once_under_a_heading(name):
     for parameter in ROOT.commands[name].params:
         if parameter.name in UNSHOWN:
             assert f"  {', '.join(parameter.opts)}" in shown("")
-        elif parameter.param_type_name == "option":
+        elif parameter.param_type_name == "option" and parameter.name != "help_all":
             start = re.compile(rf"  {re.escape(', '.join(parameter.opts))}(?![A-Za-z-])")
             assert sum(start.match(line) is not None for line in lines) == 1, parameter.opts
     headings = [line[:-1] for line in lines if re.fullmatch(r"[A-Z][a-z ]+:", line)]
     assert len(set(headings)) == len(headings)
     known = {"Arguments", "Of this command", *HEADINGS}
     assert set(headings) <= known
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_of_a_command_fits_a_screen_or_two_and_names_every_option(run, name):
+    brief = shown(name, whole=False)
+    assert len(brief.splitlines()) < 48
+    assert max(map(len, brief.splitlines())) <= 80
+    for parameter in ROOT.commands[name].params:
+        if parameter.param_type_name == "option" and parameter.name not in {*UNSHOWN, "help_all"}:
+            assert re.search(
+                rf"(?<![\w-]){parameter.opts[-1 if '--others' not in parameter.opts else 0]}\b", brief
+            )
+    if brief != shown(name):
+        assert "\nMore options (--help-all explains them):\n" in brief
+    # The bare command adds -h, and where lines break depends on it.
+    asked, whole = (
+        "".join(text.replace("-h, ", "").split()) for text in (run(name, "--help-all").out, shown(name))
+    )
+    assert asked == whole
 
 
 def test_what_most_people_need_comes_first():

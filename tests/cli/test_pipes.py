@@ -12,7 +12,14 @@ import pytest
 
 @pytest.mark.parametrize(
     "asked",
-    ["list models", "list models --json", "--help", "anonymize --help", "completion bash", "assess DATA -k 2 --full"],
+    [
+        "list models",
+        "list models --json",
+        "--help",
+        "anonymize --help",
+        "completion bash",
+        "assess DATA -k 2 --full",
+    ],
 )
 def test_a_pipe_that_is_not_read_ends_quietly(asked, hospital_csv):
     """The status 1 would say that a policy is not satisfied."""
@@ -22,7 +29,11 @@ def test_a_pipe_that_is_not_read_ends_quietly(asked, hospital_csv):
     if "assess" in words:
         words += ["--qi", "sex,zip"]
     done = subprocess.run(
-        [sys.executable, "-m", "incrowd", *words], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-m", "incrowd", *words],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")

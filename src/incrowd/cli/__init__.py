@@ -50,8 +50,8 @@ def _wrong_calls() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # The reader of a pipe left, as `head` does; what it did not want is not written. It is caught here, as
-        # Typer ends with 1, which says that a policy is not satisfied.
+        # The reader of a pipe left, as `head` does; what it did not want is not written. Left to Typer the
+        # status would be 1, which says that a policy is not satisfied.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(_PIPE_CLOSED) from None
     except Exception as error:

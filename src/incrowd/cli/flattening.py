@@ -12,12 +12,15 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_orig
 import typer
 from typer.main import get_command
 
+from incrowd.cli.helping import HELP_ALL
 from incrowd.cli.logs import UNSHOWN
 from incrowd.errors import ParameterError
 from incrowd.io.addresses import looks_like_address
 
 __all__ = ["Commands", "Without"]
 
+_EVERYWHERE = {**UNSHOWN, "help_all": (HELP_ALL, False)}
+"""Options that every command has; their callbacks do all there is to do."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -68,12 +71,11 @@ def _flat(function: _Command) -> _Command:
         groups[name] = _Group(cls, tuple(each.name for each in own))
         parameters += [_option(each.name, _hints(cls)[each.name], _default(each)) for each in own]
 
-    # Each command takes them as the bare command does; their callbacks do all there is to do.
-    parameters += [_option(name, hint, default) for name, (hint, default) in UNSHOWN.items()]
+    parameters += [_option(name, hint, default) for name, (hint, default) in _EVERYWHERE.items()]
 
     @functools.wraps(function)
     def run(**given: Any) -> Any:
-        for name in UNSHOWN:
+        for name in _EVERYWHERE:
             del given[name]
         _refuse_addresses(given)
         made = {

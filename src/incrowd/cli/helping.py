@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from textwrap import fill
+from typing import Annotated, Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from incrowd.cli.commands import PURPOSES
 
-__all__ = ["CommandHelp", "GroupHelp"]
+__all__ = ["HELP_ALL", "CommandHelp", "GroupHelp", "with_all_options"]
 
 HEADINGS = {
-    "Most used": ("--output", "--policy", "--qi", "--sensitive", "-k", "--algorithms"),
+    "Most used": ("--output", "--policy", "--qi", "--sensitive", "--hierarchy", "-k", "--algorithms"),
     "Roles of columns": (
         "--identifying", "--person", "--household", "--weights", "--linked", "--insensitive", "--unlisted",
-        "--hierarchies", "--null-value",
+        "--hierarchies", "--null-value", "--treat",
     ),
     "Privacy": ("-l", "-t", "--model", "--max-suppression", "--wildcards", "--judge", "--population"),
     "Search": ("--algorithm", "--levels", "--style", "--set-limit", "--shuffle", "--seed", "--seeds"),
-    "Reading": ("--table", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
+    "Reading": ("--table", "--sheet", "--delimiter", "--encoding", "--names", "--stream", "--memory"),
     "Writing": (
-        "--into", "--keep-order", "--recoding", "--save-policy", "--report", "--internal", "--rows",
-        "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv", "--json",
+        "--into", "--keep-order", "--row-map", "--recoding", "--save-policy", "--report", "--internal",
+        "--rows", "--escape-formulas", "--force", "--full", "--one-page", "--at-k", "--csv", "--json",
     ),
 }  # fmt: skip
 """Options that several commands have. What one command has alone stands under a heading of its own."""
@@ -32,19 +34,41 @@ _VALUES = {
     "path": "FILE", "int": "N", "int range": "N", "float": "X", "str": "TEXT", "list[str]": "TEXT",
 }  # fmt: skip
 """What stands for the value of an option, by its type."""
+_FEW = 16
+"""Options up to which a command's help tells of all."""
+_SHORT = ("Arguments", "Most used", _OWN)
+"""What is told of a command with more; of its other options there are the names."""
+_ALL = "incrowd.help.all"
 _TYPE = re.compile(r"<([^<>]*)>$")
 _PLACE = {name: place for place, name in enumerate(_HEADING)}
+
+
+def with_all_options(context: Any) -> Any:
+    """Let the help of a command tell of every option, however many there are."""
+    context.meta[_ALL] = True
+    return context
+
+
+def _help_all(context: typer.Context, given: bool) -> None:
+    if given:
+        typer.echo(with_all_options(context).get_help())
+        raise typer.Exit
+
+
+HELP_ALL = Annotated[
+    bool, typer.Option("--help-all", is_eager=True, callback=_help_all, help="Show every option and exit.")
+]
 
 
 class CommandHelp(TyperCommand):
     """A command whose options stand under headings, those first that most people need."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options by heading."""
+        """Write the arguments, then the options by heading; of many options only the usual ones."""
         rows: dict[str, list[tuple[str, str]]] = {}
         for parameter in sorted(self.get_params(ctx), key=_place):
             row = parameter.get_help_record(ctx)
-            if row is None:
+            if row is None or parameter.name == "help_all":
                 continue
             row = (_TYPE.sub(lambda found: _VALUES.get(found[1], ""), row[0]).strip(), row[1])
             if parameter.param_type_name == "argument":
@@ -55,10 +79,25 @@ class CommandHelp(TyperCommand):
             else:
                 heading = next((_HEADING[name] for name in parameter.opts if name in _HEADING), _OWN)
             rows.setdefault(heading, []).append(row)
+        is_short = _ALL not in ctx.meta and sum(map(len, rows.values())) > _FEW
         for heading in ("Arguments", "Most used", _OWN, *list(HEADINGS)[1:]):
-            if heading in rows:
+            if heading in rows and not (is_short and heading not in _SHORT):
                 with formatter.section(heading):
                     formatter.write_dl(rows[heading])
+        if is_short:
+            with formatter.section("More options (--help-all explains them)"):
+                for heading in HEADINGS:
+                    if heading in rows and heading not in _SHORT:
+                        formatter.write(_names(heading, rows[heading], formatter.width))
+
+
+def _names(heading: str, rows: list[tuple[str, str]], width: int) -> str:
+    """Name the options of a heading in lines of a width, without their values."""
+    names = (name.replace(",", " ").split() for name, _ in rows)
+    # Of `-o, --output FILE` the long name, of `-l N` the short one.
+    listed = [next((word for word in words if word.startswith("--")), words[0]) for words in names]
+    told = ", ".join(name for name in listed if name != "--help")
+    return fill(f"  {heading}: {told}", width, subsequent_indent="    ", break_on_hyphens=False) + "\n"
 
 
 def _place(parameter: Any) -> int:

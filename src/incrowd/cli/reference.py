@@ -25,7 +25,8 @@ algorithms, [What the figures mean](definitions.md) the metrics and the risks, a
 test keeps it true."""
 
 _COMMANDS = """\
-This page has the help of every command, as `--help` prints it. [Tasks](how-to/tasks.md) has
+This page has the help of every command, as `--help-all` prints it. `--help` tells of the options that
+most people need, and names the others. [Tasks](how-to/tasks.md) has
 examples for each task. The page is made from the code by `make docs`, and a test keeps it true."""
 
 
@@ -82,11 +83,13 @@ def command_line() -> str:
     import typer
 
     from incrowd.cli import app
+    from incrowd.cli.helping import with_all_options
 
     lines = ["# Command line", "", *_wrapped(_COMMANDS)]
 
     def add(command: Any, name: str) -> None:
         context = command.context_class(command, info_name=name, terminal_width=88, max_content_width=88)
+        with_all_options(context)
         lines.extend(["", f"## {name}", "", "```text", command.get_help(context), "```"])
         for each in getattr(command, "commands", {}).values():
             add(each, f"{name} {each.name}")

@@ -54,7 +54,7 @@ class _Piped(Console):
     """A console that leaves it to the command line how a run ends whose output is not read."""
 
     def on_broken_pipe(self) -> None:
-        raise
+        raise  # noqa: PLE0704 - the pipe's own error, which Rich handles when it calls this
 
 
 def console() -> Console:

@@ -52,7 +52,7 @@ def list_(
 
 
 def _block(entry: dict[str, Any], width: int) -> str:
-    """Write an entry as lines that fit a terminal: its name, and below it a line for each thing that it has."""
+    """Write an entry in lines of a width: its name, and below it all that it has."""
     parameters = [f"{name}: {meaning}" for name, meaning in entry["parameters"].items()]
     monotone = [f"monotone under {under}: {words}" for under, words in entry.get("monotone", {}).items()]
     scale = [f"scale: {entry['scale']}"] if "scale" in entry else []
