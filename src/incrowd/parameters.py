@@ -27,6 +27,7 @@ __all__ = [
     "Registry",
     "check_fields",
     "parameter",
+    "text_parts",
 ]
 
 _BEYOND = 2**128
@@ -249,7 +250,7 @@ class Configured:
         """
         known = cls.parameters()
         settings: dict[str, Any] = {}
-        for position, (given, value) in enumerate(_parts(text, cls.name) if text else ()):
+        for position, (given, value) in enumerate(text_parts(text, cls.name) if text else ()):
             name = given
             if name is None:
                 if position or not known:
@@ -281,7 +282,7 @@ _PART = re.compile(
 )
 
 
-def _parts(text: str, owner: str) -> Iterator[tuple[str | None, str]]:
+def text_parts(text: str, owner: str) -> Iterator[tuple[str | None, str]]:
     """Part ``value,name=value`` into names, None where there is none, and values; quotes hold commas."""
     place, ended = 0, False
     while not ended:

@@ -14,7 +14,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import completing
 from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
-from incrowd.errors import ParameterError, SchemaError, TableError
+from incrowd.errors import ParameterError, SchemaError, TableError, named
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.treatment_rules import JUDGES
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from incrowd.engines.sql.databases import Address, Database
+    from incrowd.hierarchy import Builder
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
@@ -98,6 +99,16 @@ Linked = Annotated[
 Hierarchies = Annotated[
     Path | None,
     typer.Option("--hierarchies", metavar="DIR", help="Folder of hierarchy files named after the columns."),
+]
+Recipes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="COLUMN=RECIPE",
+        help="The hierarchy of a column by a recipe: zip=prefix, age=intervals:5,10,20, "
+        "day=dates:month,year, grade=order:low,mid,high or job=flat; again for more. It goes before a file of "
+        "--hierarchies.",
+    ),
 ]
 NullValues = Annotated[
     list[str] | None,
@@ -383,6 +394,7 @@ class ColumnOptions:
     unlisted: Unlisted = None
     linked: Linked = False
     hierarchies: Hierarchies = None
+    hierarchy: Recipes = None
     null_value: NullValues = None
     treat: Treats = None
 
@@ -420,10 +432,15 @@ class ColumnOptions:
         return Policy(self._schema(columns, "keep" if lenient and self.unlisted is None else self.unlisted))
 
     def _schema(self, columns: Sequence[str], unlisted: str | None) -> Schema:
-        from incrowd.hierarchy import find_files
-        from incrowd.table.schema import Schema
+        from incrowd.hierarchy import builders_of_texts, find_files
+        from incrowd.table.schema import Schema, require_columns
 
-        files = {} if self.hierarchies is None else find_files(self.hierarchies, columns)
+        recipes = builders_of_texts(self.hierarchy or ())
+        require_columns(recipes, columns, "--hierarchy: ")
+        known: dict[str, Path | Builder] = {}
+        if self.hierarchies is not None:
+            known |= find_files(self.hierarchies, columns)
+        known |= recipes
         roles = {
             "identifying": listed(self.identifying),
             "person": listed(self.person),
@@ -435,13 +452,18 @@ class ColumnOptions:
         }
         if self.qi is None:
             taken = {name for names in roles.values() for name in names}
-            roles["quasi"] = [name for name in columns if name in files and name not in taken]
+            roles["quasi"] = [name for name in columns if name in known and name not in taken]
         if not roles["quasi"]:
             raise SchemaError(
                 "no quasi-identifier: name them with --qi a,b,c, or give --policy or --hierarchies"
             )
+        if unused := [name for name in recipes if name not in (*roles["quasi"], *roles["sensitive"])]:
+            raise SchemaError(
+                f"--hierarchy: column {named(unused)} is neither a quasi-identifier nor sensitive, and other "
+                "columns have no hierarchy; name it with --qi or --sensitive"
+            )
         return Schema.of(
-            [_attribute(name, role, files) for role, names in roles.items() for name in names],
+            [_attribute(name, role, known) for role, names in roles.items() for name in names],
             null_values=self.null_value or (),
             unlisted=cast("Literal['drop', 'keep'] | None", unlisted),
             linked=self.linked,
@@ -451,17 +473,18 @@ class ColumnOptions:
 
 MeasuredColumns = Annotated[ColumnOptions, Without("identifying", "insensitive", "unlisted", "treat")]
 """For commands that release nothing."""
-TreatedColumns = Annotated[ColumnOptions, Without("hierarchies")]
-UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies", "treat")]
+TreatedColumns = Annotated[ColumnOptions, Without("hierarchies", "hierarchy")]
+UnrecodedColumns = Annotated[ColumnOptions, Without("hierarchies", "hierarchy", "treat")]
 """For commands that recode nothing."""
 
 
-def _attribute(name: str, role: str, files: dict[str, Path]) -> Attribute:
+def _attribute(name: str, role: str, known: dict[str, Path | Builder]) -> Attribute:
     from incrowd.hierarchy import Hierarchy
     from incrowd.table.schema import Attribute, Role
 
-    recoded = name in files and role in ("quasi", "sensitive")
-    return Attribute(name, cast(Role, role), hierarchy=Hierarchy.read(files[name]) if recoded else None)
+    found = known.get(name) if role in ("quasi", "sensitive") else None
+    tree = Hierarchy.read(found) if isinstance(found, Path) else found
+    return Attribute(name, cast(Role, role), hierarchy=tree)
 
 
 @dataclass(frozen=True)

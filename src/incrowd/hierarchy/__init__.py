@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from incrowd.hierarchy.builders import BUILDERS, Builder, builder_from_spec
+from incrowd.hierarchy.builders import BUILDERS, Builder, builder_from_spec, builders_of_texts
 from incrowd.hierarchy.find import find_files
 from incrowd.hierarchy.tree import Hierarchy
 
-__all__ = ["BUILDERS", "Builder", "Hierarchy", "builder_from_spec", "find_files"]
+__all__ = ["BUILDERS", "Builder", "Hierarchy", "builder_from_spec", "builders_of_texts", "find_files"]

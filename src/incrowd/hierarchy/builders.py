@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
 from abc import ABC, abstractmethod
@@ -10,9 +11,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from incrowd.errors import HierarchyError, ParameterError, null_values_setting, quoted, read_as_labels
+from incrowd.errors import (
+    HierarchyError,
+    ParameterError,
+    did_you_mean,
+    null_values_setting,
+    quoted,
+    read_as_labels,
+)
 from incrowd.hierarchy.tree import Hierarchy
-from incrowd.parameters import check_fields, parameter
+from incrowd.parameters import check_fields, parameter, text_parts
 
 __all__ = [
     "BUILDERS",
@@ -24,6 +32,7 @@ __all__ = [
     "Order",
     "Prefix",
     "builder_from_spec",
+    "builders_of_texts",
 ]
 
 ROOT = "*"
@@ -105,7 +114,10 @@ def _tree(paths: Iterable[Sequence[str]], column: str, recipe: str) -> Hierarchy
 def _extra(spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
     unknown = [key for key in spec if key not in allowed]
     if unknown:
-        raise ParameterError(f"hierarchy: unknown setting {unknown[0]!r}; {allowed[0]} takes {list(allowed)}")
+        raise ParameterError(
+            f"hierarchy: unknown setting {unknown[0]!r}; {allowed[0]} takes {list(allowed)}"
+            + did_you_mean(unknown[0], allowed)
+        )
 
 
 def _number(value: object, what: str) -> Fraction:
@@ -459,5 +471,50 @@ def builder_from_spec(spec: Mapping[str, Any]) -> Builder:
     """
     named = [name for name in BUILDERS if name in spec]
     if len(named) != 1:
-        raise ParameterError(f"hierarchy: name one of {', '.join(BUILDERS)}, got {sorted(spec)}")
+        near = "".join(did_you_mean(name, BUILDERS) for name in list(spec)[:1] if not named)
+        raise ParameterError(f"hierarchy: name one of {', '.join(BUILDERS)}, got {sorted(spec)}{near}")
     return BUILDERS[named[0]].from_spec(spec)
+
+
+def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
+    """Read ``COLUMN=RECIPE:SETTINGS`` as the command line has it, by column; see `builder_from_spec`.
+
+    Raises
+    ------
+    ParameterError
+        When one is not written so, or a column has two.
+
+    Examples
+    --------
+    >>> builders_of_texts(["zip=prefix", "age=intervals:5,10,origin=18"])
+    {'zip': Prefix(), 'age': Intervals(widths=(5, 10), origin=18)}
+    """
+    found: dict[str, Builder] = {}
+    for text in texts:
+        column, equals, recipe = text.partition("=")
+        name, _, rest = recipe.partition(":")
+        if not (equals and column and name):
+            raise ParameterError(
+                f"--hierarchy {quoted(text)}: write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"
+            )
+        if column in found:
+            raise ParameterError(f"--hierarchy: column {column!r} has two recipes; give it one")
+        listed: list[Any] = []
+        settings: dict[str, Any] = {}
+        try:
+            for setting, value in text_parts(rest, f"hierarchy {name}") if rest else ():
+                # Only values that are listed in an order are texts whatever they look like.
+                read = value if setting is None and name == Order.name else _plain(value)
+                listed.append(read) if setting is None else settings.update({setting: read})
+            found[column] = builder_from_spec({name: listed or True} | settings)
+        except ParameterError as error:
+            raise ParameterError(f"column {column!r}: {error}") from None
+    return found
+
+
+def _plain(text: str) -> int | float | str:
+    """Read a number; what is none stays a text, which the recipe refuses or takes."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
