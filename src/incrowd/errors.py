@@ -32,6 +32,7 @@ __all__ = [
     "PolicyError",
     "SchemaError",
     "TableError",
+    "alike_of",
     "did_you_mean",
     "exists_already",
     "in_the_page",
@@ -43,6 +44,7 @@ __all__ = [
     "quoted",
     "read_as_labels",
     "setting",
+    "those_are",
 ]
 
 _NAMED = 20
@@ -172,8 +174,38 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     """Return a question for the end of a message, where a known name is much like the given one."""
     from difflib import get_close_matches
 
-    near = get_close_matches(str(given), [str(name) for name in known], n=1, cutoff=_NEAR)
+    names = [str(name) for name in known]
+    near = _same_letters([str(given)], names)
+    if not near:
+        lower = {name.casefold(): name for name in reversed(names)}
+        near = [lower[found] for found in get_close_matches(str(given).casefold(), lower, n=1, cutoff=_NEAR)]
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def alike_of(given: Iterable[str], known: Iterable[str]) -> str:
+    """Return the same question for names that differ by case and signs alone, so that none is revealed.
+
+    Examples
+    --------
+    >>> alike_of(["BirthYear", "sex"], ["age", "birth_year"])
+    "; did you mean 'birth_year'?"
+    """
+    near = _same_letters(given, known)
+    return f"; did you mean {named(near)}?" if near else ""
+
+
+def _same_letters(given: Iterable[str], known: Iterable[str]) -> list[str]:
+    def letters(name: str) -> str:
+        return "".join(filter(str.isalnum, name.casefold())) or name
+
+    wanted = set(map(letters, given))
+    return [name for name in known if letters(name) in wanted]
+
+
+def those_are(known: Iterable[str], given: object) -> str:
+    """List known names for the end of a message, and ask for the one that is much like the given name."""
+    names = list(known)
+    return f"those are {named(names) or 'none'}{did_you_mean(given, names)}"
 
 
 class IncrowdError(Exception):

@@ -186,11 +186,21 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("version = 3\n", "version: must be 1 or 2"),
-        ("version = 1.0\n", "version: must be 1 or 2, the versions that are read"),
-        ("version = true\n", "version: must be 1 or 2, the versions that are read"),
-        ("version = 2\nk = 5\n", "k: Extra inputs are not permitted"),
-        ('version = 2\n[columns.age]\nrole = "spy"\n', "columns.age.role: Input should be"),
+        ("version = 3\n", "version must be 1 or 2"),
+        ("version = 1.0\n", "version must be 1 or 2, the versions that are read"),
+        ("version = true\n", "version must be 1 or 2, the versions that are read"),
+        ("version = 2\nk = 5\n", "there is no setting 'k'; there are version, "),
+        ('version = 2\n[columns.age]\nrole = "spy"\n', "column 'age': role must be 'identifying', "),
+        (
+            'version = 2\n[columns.age]\nrol = "quasi"\n[columns.zip]\nrol = "quasi"\n',
+            "column 'age', 'zip': there is no setting 'rol'; did you mean 'role'?\n",
+        ),
+        (
+            'version = 2\nkeep_order = 1\n[columns.age]\nrole = "qasi"\nhierarchy = 3\nweight = -1\n',
+            "keep_order must be true or false. column 'age': role must be 'identifying', 'person', 'household', "
+            "'weight', 'quasi', 'sensitive' or 'insensitive', got 'qasi'; did you mean 'quasi'? column 'age': "
+            "hierarchy must be a text or a table. column 'age': weight must be at least 0\n",
+        ),
         ("version = [", "not readable as TOML"),
         (
             'version = 2\n[columns.age]\nrole = "quasi"\n[[models]]\nk = 2\n',

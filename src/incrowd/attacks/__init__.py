@@ -15,7 +15,7 @@ from incrowd.attacks.minimality import minimality
 from incrowd.attacks.order import order, ordered_columns
 from incrowd.attacks.setting import Setting
 from incrowd.attacks.singling_out import singling_out
-from incrowd.errors import ParameterError, SchemaError, did_you_mean, named
+from incrowd.errors import ParameterError, SchemaError, did_you_mean, those_are
 from incrowd.parameters import COUNT, SEED
 from incrowd.progress import Progress, Silent, in_job, with_bar
 from incrowd.table.schema import Schema
@@ -321,7 +321,7 @@ def _secret(schema: Schema, secret: str | None) -> str | None:
     """Return the sensitive attribute that is inferred, where there is one."""
     names = [attribute.name for attribute in schema.sensitive]
     if secret is not None and secret not in names:
-        raise SchemaError(f"secret {secret!r} is no sensitive attribute; those are {named(names)}")
+        raise SchemaError(f"secret {secret!r} is no sensitive attribute; {those_are(names, secret)}")
     return names[0] if secret is None and len(names) == 1 else secret
 
 
@@ -333,5 +333,5 @@ def _sides(
     sides = parts or (quasi[:half], quasi[half:])
     for name in (name for side in sides for name in side):
         if name not in quasi:
-            raise SchemaError(f"parts: {name!r} is no quasi-identifier; those are {named(quasi)}")
+            raise SchemaError(f"parts: {name!r} is no quasi-identifier; {those_are(quasi, name)}")
     return sides

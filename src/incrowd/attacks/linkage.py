@@ -8,7 +8,7 @@ import numpy as np
 
 from incrowd.attacks.base import Attack, wilson
 from incrowd.attacks.setting import Setting, nearest_records
-from incrowd.errors import SchemaError, TableError, named
+from incrowd.errors import SchemaError, TableError, those_are
 
 __all__ = ["linkage"]
 
@@ -17,7 +17,7 @@ def linkage(setting: Setting, known: Sequence[str], attacks: int) -> Attack:
     """Link people of an external table (those of the raw table) to the nearest released record."""
     for name in known:
         if name not in setting.quasi:
-            raise SchemaError(f"known: {name!r} is no quasi-identifier; those are {named(setting.quasi)}")
+            raise SchemaError(f"known: {name!r} is no quasi-identifier; {those_are(setting.quasi, name)}")
     if setting.records != setting.people or not known:
         raise TableError(
             f"linkage: the release has {setting.records} rows and the raw table {setting.people}; name known "

@@ -63,6 +63,20 @@ HELP_ALL = Annotated[
 class CommandHelp(TyperCommand):
     """A command whose options stand under headings, those first that most people need."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options; if one is not known, name the one that takes what it is called after.
+
+        Example: `verify --raw` is told of `--against RAW`.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            given = str(getattr(error, "option_name", "")).lstrip("-")
+            taking = [each.opts[0] for each in self.params if each.metavar == given.upper() != ""]
+            if len(taking) == 1 and hasattr(error, "possibilities"):
+                error.possibilities = taking
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options by heading; of many options only the usual ones."""
         rows: dict[str, list[tuple[str, str]]] = {}

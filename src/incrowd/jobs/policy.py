@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import ALGORITHMS, Algorithm, Mondrian, Optimal, SearchProblem
-from incrowd.errors import InputError, ParameterError, did_you_mean, named
+from incrowd.errors import InputError, ParameterError, those_are
 from incrowd.io.addresses import file_path
 from incrowd.jobs.accepted import Accepted
 from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
@@ -141,10 +141,7 @@ class Policy:
         names = [attribute.name for attribute in self.schema.quasi]
         for name in levels:
             if name not in names:
-                raise ParameterError(
-                    f"levels: {name!r} is no quasi-identifier; those are {named(names)}"
-                    + did_you_mean(name, names)
-                )
+                raise ParameterError(f"levels: {name!r} is no quasi-identifier; {those_are(names, name)}")
         schema = self.schema.with_attributes(
             replace(attribute, levels=(levels[attribute.name], levels[attribute.name]))
             if attribute.name in levels

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from pydantic import (
     field_validator,
 )
 
-from incrowd.errors import PolicyError, named, open_roles
+from incrowd.errors import PolicyError, did_you_mean, named, open_roles, quoted
 from incrowd.io.addresses import read_bytes
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 from incrowd.table.spellings import open_spelling
@@ -33,6 +34,28 @@ VERSIONS = (1, 2)
 """Versions of policy files that are read."""
 _PROBLEMS = 8
 """How many wrong settings a message names."""
+
+
+_WORDS = {
+    "missing": "is missing",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be finite",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "too_short": "must have at least {min_length}",
+    "too_long": "must have at most {max_length}",
+    "string_too_short": "must not be empty",
+}
+"""What is said of a wrong setting, by the kinds of pydantic."""
+_UNION = ("str", "dict[str,any]")
+"""What pydantic puts behind the place of a setting that may be a text or a table."""
 
 
 class ColumnTable(BaseModel):
@@ -175,14 +198,7 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
     try:
         checked = PolicyFile.model_validate(_renewed(document, source))
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        problems = []
-        for problem in found[:_PROBLEMS]:
-            place = ".".join(str(part) for part in problem["loc"])
-            problems.append(f"{place}: {problem['msg'].removeprefix('Value error, ')}")
-        if len(found) > _PROBLEMS:
-            problems.append(f"and {len(found) - _PROBLEMS:,} more")
-        raise PolicyError(f"{source}: " + "; ".join(problems)) from None
+        raise PolicyError(f"{source}: {_in_words(error)}") from None
     if not checked.models and not checked.attackers:
         raise PolicyError(f"{source}: models: name at least one model ([[models]], or [[attackers]])")
     named_models = [(f"models.{number}", model) for number, model in enumerate(checked.models)]
@@ -192,6 +208,52 @@ def validate(document: Mapping[str, Any], source: str) -> PolicyFile:
         if not isinstance(model.get("model"), str):
             raise PolicyError(f'{source}: {place}: name the model, e.g. model = "k-anonymity"')
     return checked
+
+
+def _in_words(error: ValidationError) -> str:
+    """Say in sentences what is wrong, each once with all columns that it is wrong of."""
+    found = error.errors(include_url=False)
+    meant: set[tuple[object, ...]] = set()
+    columns_of: dict[str, list[object]] = {}
+    for problem in sorted(found, key=lambda each: each["type"] != "extra_forbidden"):
+        *table, name = [part for part in problem["loc"] if part not in _UNION]
+        if problem["type"] == "extra_forbidden":
+            known = _settings_of(table)
+            near = did_you_mean(name, known)
+            meant.add((*table, near.partition("'")[2].partition("'")[0]))
+            told = f"there is no setting {quoted(name)}{near or '; there are ' + ', '.join(known)}"
+        elif (*table, name) in meant:
+            continue
+        else:
+            told = (
+                f"{'.'.join(map(str, [*table[2:], name] if table[:1] == ['columns'] else [*table, name]))} "
+            )
+            told += _must(problem)
+        columns_of.setdefault(told, []).append(table[1] if table[:1] == ["columns"] and table[1:] else None)
+    sentences = []
+    for told, of in columns_of.items():
+        whose = "" if of[0] is None else f"column {named(dict.fromkeys(of))}: "
+        sentences.append(whose + told + ("" if told.endswith("?") else "."))
+    if len(sentences) > _PROBLEMS:
+        sentences[_PROBLEMS:] = [f"And {len(sentences) - _PROBLEMS:,} more."]
+    return " ".join(sentences).removesuffix(".")
+
+
+def _settings_of(table: Sequence[object]) -> list[str]:
+    shape = ColumnTable if table[:1] == ["columns"] else PolicyFile
+    return list(shape.model_fields)
+
+
+def _must(problem: Any) -> str:
+    """Say what a setting must be."""
+    if problem["loc"][-1] in _UNION:
+        return "must be a text or a table"
+    told: str = _WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+    told = told.format_map(problem.get("ctx", {}))
+    if problem["type"] == "literal_error":
+        told += f", got {quoted(problem['input'])}"
+        told += did_you_mean(problem["input"], re.findall("'(.*?)'", problem["ctx"]["expected"]))
+    return told
 
 
 def _questions(document: Mapping[str, Any], what: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import ParameterError, SchemaError, named
+from incrowd.errors import ParameterError, SchemaError, named, those_are
 from incrowd.parameters import Parameter
 from incrowd.privacy.base import Monotone, PrivacyModel
 from incrowd.privacy.results import ModelResult
@@ -192,7 +192,7 @@ class Attacker(PrivacyModel):
         unknown = [name for name in self.knows if name not in names]
         if unknown:
             raise SchemaError(
-                f"attacker {self.attacker!r} knows {named(unknown)}, which is no quasi-identifier; those are "
-                f"{named(names)}"
+                f"attacker {self.attacker!r} knows {named(unknown)}, which is no quasi-identifier; "
+                + those_are(names, unknown[0])
             )
         return [names.index(name) for name in self.knows]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from incrowd.errors import ParameterError, named
+from incrowd.errors import ParameterError, those_are
 from incrowd.recoding.base import Recoding
 from incrowd.recoding.cells import level_cells, with_suppressed
 
@@ -59,7 +59,7 @@ class FullDomain(Recoding):
         if isinstance(levels, Mapping):
             for name in levels:
                 if name not in names:
-                    raise ParameterError(f"levels: {name!r} is no quasi-identifier; those are {named(names)}")
+                    raise ParameterError(f"levels: {name!r} is no quasi-identifier; {those_are(names, name)}")
             levels = [levels.get(name, 0) for name in names]
         if len(levels) != len(names):
             raise ParameterError(f"levels: {len(levels)} given for {len(names)} quasi-identifiers")

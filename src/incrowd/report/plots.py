@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from incrowd.errors import ParameterError, did_you_mean, named
+from incrowd.errors import ParameterError, those_are
 from incrowd.report import charts
 
 __all__ = ["AssessmentPlots", "FrontPlots", "ReleasePlots"]
@@ -80,7 +80,6 @@ class ReleasePlots(AssessmentPlots, FrontPlots):
         attributes = {each["name"]: each for each in self._document["attributes"]}
         if name not in attributes:
             raise ParameterError(
-                f"plot.column: {name!r} is no quasi-identifier; those are {named(attributes)}"
-                + did_you_mean(name, attributes)
+                f"plot.column: {name!r} is no quasi-identifier; {those_are(attributes, name)}"
             )
         return charts.distribution(attributes[name], width=width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import ParameterError, SchemaError
+from incrowd.errors import ParameterError, SchemaError, did_you_mean
 from incrowd.parameters import parameter
 from incrowd.privacy._one_call import Columns, read_for
 from incrowd.privacy.k_anonymity import KAnonymity
@@ -186,7 +186,7 @@ def _column(table: Any, name: str) -> NDArray[np.float64]:
 
     frame = nw.from_native(table, eager_only=True)
     if name not in frame.columns:
-        raise SchemaError(f"weights: the table has no column {name!r}")
+        raise SchemaError(f"weights: the table has no column {name!r}{did_you_mean(name, frame.columns)}")
     numbers: NDArray[np.float64] = (
         frame[name].to_polars().alias("").cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.errors import SchemaError, TableError, named
+from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
 from incrowd.table.people import PersonGroups, PersonRows, Persons, Spread
 from incrowd.table.people_counts import count_people
@@ -326,8 +326,8 @@ class FrequencyTable:
         for counts in self.sensitive:
             if counts.name == name:
                 return counts
-        known = named(counts.name for counts in self.sensitive) or "none"
-        raise SchemaError(f"{name!r} is not a sensitive attribute; those are: {known}")
+        known = those_are((counts.name for counts in self.sensitive), name)
+        raise SchemaError(f"{name!r} is not a sensitive attribute; {known}")
 
     @classmethod
     def from_rows(

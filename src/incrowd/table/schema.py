@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from incrowd.errors import SchemaError, did_you_mean, named, setting
+from incrowd.errors import SchemaError, alike_of, did_you_mean, named, setting
 from incrowd.io.columns import repeated_columns
 from incrowd.parameters import Parameter
 from incrowd.table.attribute import (
@@ -366,6 +366,8 @@ def require_columns(
         return
     if have.intersection(wanted) or have.intersection(known):
         has = f"it has {named(columns)}{did_you_mean(missing[0], columns)}"
+    elif alike := alike_of(missing, columns):
+        has = f"capitals and signs count{alike}"
     else:
         has = (
             f"none of its {len(columns):,} columns is named so; check the spelling and the delimiter, and if "

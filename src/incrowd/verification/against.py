@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from incrowd.errors import TableError, named
+from incrowd.errors import TableError, alike_of, named
 from incrowd.verification.cells import CellReader
 from incrowd.verification.classes import count_rows, fetch_row, group_of, written
 from incrowd.verification.people import Coverage, Covers
@@ -77,7 +77,8 @@ def compare(
     ]
     lacking = [column.name for column in policy.named("quasi") if column.name not in raw.names]
     if lacking:
-        return Compared([*problems, f"the raw table {raw.title} has no column {named(lacking)}"])
+        near = alike_of(lacking, raw.names)
+        return Compared([*problems, f"the raw table {raw.title} has no column {named(lacking)}{near}"])
     sizes = [count_rows(con, table) for table in (released, raw)]
     if sizes[0] != sizes[1]:
         return Compared([*problems, f"the release has {sizes[0]} records and the raw table {sizes[1]}"])

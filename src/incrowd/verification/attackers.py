@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incrowd.errors import PolicyError, named
+from incrowd.errors import PolicyError, named, those_are
 from incrowd.verification.demands import Demand, read_demands
 
 __all__ = ["Attacker", "read_attackers"]
@@ -72,7 +72,9 @@ def _knows(data: object, quasi: Sequence[str], where: str) -> tuple[str, ...]:
         raise PolicyError(f"{where}: knows must list at least one quasi-identifier")
     strange = [name for name in data if name not in quasi]
     if strange:
-        raise PolicyError(f"{where} knows {named(strange)}, no quasi-identifier; those are {named(quasi)}")
+        raise PolicyError(
+            f"{where} knows {named(strange)}, no quasi-identifier; {those_are(quasi, strange[0])}"
+        )
     return tuple(dict.fromkeys(data))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from incrowd.errors import PolicyError, named
+from incrowd.errors import PolicyError, named, those_are
 
 __all__ = ["MODELS", "Demand", "Parameter", "of_histories", "read_demands"]
 
@@ -312,7 +312,9 @@ def _attributes(name: str | None, sensitive: Sequence[str], where: str) -> Seque
     if name is None:
         return sensitive
     if name not in sensitive:
-        raise PolicyError(f"{where}: attribute {name!r} is no column of role 'sensitive'")
+        raise PolicyError(
+            f"{where}: attribute {name!r} is no column of role 'sensitive'; {those_are(sensitive, name)}"
+        )
     return (name,)
 
 

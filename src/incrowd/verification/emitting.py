@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import ParameterError, TableError, named, setting
+from incrowd.errors import ParameterError, TableError, alike_of, named, setting
 from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.classes import count_records, count_rows, group, group_of, written
 from incrowd.verification.forms import follower_sql, form_of
@@ -184,6 +184,7 @@ def _refuse_lacking(wanted: Wanted, names: Sequence[str], quasi: Sequence[str], 
     if lacking:
         raise ParameterError(
             f"{title_of(wanted.given)}: the policy's column(s) {named(lacking)} are not in the file"
+            + alike_of(lacking, names)
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import SchemaError, named
+from incrowd.errors import SchemaError, alike_of, named
 from incrowd.verification.against import as_released
 from incrowd.verification.classes import count_rows, group_of, written
 from incrowd.verification.persons import refuse_several_rows
@@ -182,7 +182,7 @@ def _refuse_lacking(table: Table, needed: Sequence[str]) -> None:
     if lacking:
         raise SchemaError(
             f"{table.title}: the policy's column(s) {named(lacking)} are not in the file; check the header's "
-            "spelling and the delimiter"
+            f"spelling and the delimiter{alike_of(lacking, table.names)}"
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import PolicyError, named, open_roles
+from incrowd.errors import PolicyError, did_you_mean, named, open_roles
 from incrowd.verification.attackers import Attacker, read_attackers
 from incrowd.verification.demands import Demand, of_histories, read_demands
 from incrowd.verification.recipes import recipe_named
@@ -294,7 +294,10 @@ def _keep_order(data: dict[str, Any], version: int) -> bool | None:
 def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) -> None:
     unknown = [name for name in data if name not in known]
     if unknown:
-        raise PolicyError(f"{where}verify does not know {named(unknown, 5)}; it knows {', '.join(known)}")
+        near = did_you_mean(unknown[0], known)
+        raise PolicyError(
+            f"{where}verify does not know {named(unknown, 5)}; it knows {', '.join(known)}{near}"
+        )
 
 
 def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
@@ -380,7 +383,8 @@ def _levels(data: object, where: str) -> tuple[int, int | None] | None:
 
 def _choice(value: object, choices: tuple[str, ...], what: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise PolicyError(f"{what} is {value!r}; it must be one of {', '.join(choices)}")
+        near = did_you_mean(value, choices)
+        raise PolicyError(f"{what} is {value!r}; it must be one of {', '.join(choices)}{near}")
     return value
 
 
