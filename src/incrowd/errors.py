@@ -20,9 +20,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import ClassVar
 
 __all__ = [
+    "INSTALL",
     "HierarchyError",
     "IncrowdError",
     "InfeasibleError",
@@ -43,9 +45,13 @@ __all__ = [
     "open_roles",
     "quoted",
     "read_as_labels",
+    "require_extra",
     "setting",
     "those_are",
 ]
+
+INSTALL = "pip install '.[{extra}]' in a checkout of incrowd"
+"""How an extra is installed. Once a version is published: ``pip install 'incrowd[{extra}]'``."""
 
 _NAMED = 20
 _QUOTED = 60
@@ -251,7 +257,19 @@ class MissingExtraError(IncrowdError, ImportError):
     """An optional library is not installed."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {library}: pip install 'incrowd[{extra}]'")
+        super().__init__(f"{purpose} needs {library}: {INSTALL.format(extra=extra)}")
+
+
+def require_extra(libraries: Iterable[str], extra: str, purpose: str) -> None:
+    """Refuse to begin what needs libraries that are not installed.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    missing = [name for name in libraries if find_spec(name) is None]
+    if missing:
+        raise MissingExtraError(", ".join(missing), extra, purpose)
 
 
 class InfeasibleError(IncrowdError):

@@ -82,6 +82,9 @@ def _flat(function: _Command) -> _Command:
             name: group.make(**{option: given.pop(option) for option in group.options})
             for name, group in groups.items()
         }
+        for group in made.values():
+            # A slip is told before the table is read.
+            getattr(group, "check", lambda: None)()
         return function(**given, **made)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -20,7 +21,7 @@ from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.treatment_rules import JUDGES
 from incrowd.table.wildcards import WILDCARDS
 from incrowd.treatments import TREATMENTS
-from incrowd.treatments.base import treatment_texts
+from incrowd.treatments.base import treatment_of, treatment_texts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -281,6 +282,10 @@ class CsvOptions:
     names: Names = None
     sheet: Sheet = None
 
+    def check(self) -> None:
+        """Refuse an encoding or a delimiter that there is not."""
+        self.csv_format()
+
     def csv_format(self) -> CsvFormat:
         """Put them together."""
         from incrowd.io.files import CsvFormat
@@ -411,6 +416,35 @@ class ColumnOptions:
                 f"{', '.join(given)}: the policy file says what the columns are; change it there"
             )
 
+    def check(self) -> None:
+        """Refuse what is wrong whatever columns the table has.
+
+        Raises
+        ------
+        HierarchyError, ParameterError, PolicyError, SchemaError
+        """
+        from incrowd.hierarchy import builders_of_texts, find_files
+        from incrowd.table.schema import Schema
+
+        if self.policy is not None:
+            _ = self._read
+            return
+        builders_of_texts(self.hierarchy or ())
+        for name, text in treatment_texts(self.treat or ()).items():
+            treatment_of(text, name, TREATMENTS)
+        if self.hierarchies is not None:
+            find_files(self.hierarchies, ())
+        Schema(
+            null_values=self.null_value or (), unlisted=cast("Literal['drop', 'keep'] | None", self.unlisted)
+        )
+
+    @cached_property
+    def _read(self) -> Policy:
+        from incrowd.jobs.policy import Policy
+
+        assert self.policy is not None
+        return Policy.read(self.policy)
+
     def policy_for(self, columns: Sequence[str], *, lenient: bool = False) -> Policy:
         """Read the policy file, or make a policy of the columns' roles alone.
 
@@ -428,7 +462,7 @@ class ColumnOptions:
         from incrowd.jobs.policy import Policy
 
         if self.policy is not None:
-            return Policy.read(self.policy)
+            return self._read
         return Policy(self._schema(columns, "keep" if lenient and self.unlisted is None else self.unlisted))
 
     def _schema(self, columns: Sequence[str], unlisted: str | None) -> Schema:
@@ -487,6 +521,14 @@ def _attribute(name: str, role: str, known: dict[str, Path | Builder]) -> Attrib
     return Attribute(name, cast(Role, role), hierarchy=tree)
 
 
+def _nothing() -> Policy:
+    """Return a policy of no column, to try settings on."""
+    from incrowd.jobs.policy import Policy
+    from incrowd.table.schema import Schema
+
+    return Policy(Schema())
+
+
 @dataclass(frozen=True)
 class ModelOptions:
     """The privacy models."""
@@ -496,6 +538,10 @@ class ModelOptions:
     t: T = None
     model: Models = None
     wildcards: WildcardName = None
+
+    def check(self) -> None:
+        """Refuse models that there are not, or not so."""
+        self.asked_of(_nothing())
 
     def asked_of(self, policy: Policy) -> Policy:
         """Let the models and what a `*` matches win over the settings of a policy file.
@@ -535,6 +581,11 @@ class SearchOptions:
     style: StyleName = None
     set_limit: SetLimit = None
     judge: JudgeName = None
+
+    def check(self) -> None:
+        """Refuse what no search takes."""
+        self.fixed_levels()
+        self.override(_nothing())
 
     def fixed_levels(self) -> dict[str, int]:
         """Return the levels that are not searched, by column.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.errors import ParameterError, TableError, require_extra
 from incrowd.table.documents import to_json
 
 if TYPE_CHECKING:
@@ -31,10 +31,19 @@ def outputs_of(
         A policy file, which may name hierarchy files.
     recoding
         The folder of a recoding.
+
+    Raises
+    ------
+    TableError
+        When a file beside the table is not there: it would be read only later.
     """
     from incrowd.io.targets import Outputs
     from incrowd.jobs.policy import hierarchy_files
 
+    for each in inputs[1:]:
+        # The table itself is read at once, and says so in the words of its kind.
+        if isinstance(each, Path) and not each.exists():
+            raise TableError(f"{each}: cannot be read (No such file or directory)")
     named = [] if policy is None else [policy, *hierarchy_files(policy)]
     return Outputs(*inputs, named, recoding, force=force)
 
@@ -53,7 +62,7 @@ def released_file(outputs: Outputs, output: Path, data: Path | Address, *, strea
 
     many = isinstance(data, Path) and (stream or is_scan(data))
     target = outputs.add(output, folder=many and is_folder(output))
-    require_written(output, streamed=many or stream or not isinstance(data, Path))
+    require_written(output, streamed=many or stream or not isinstance(data, Path), many=many)
     return target
 
 
@@ -78,8 +87,6 @@ def added_report(outputs: Outputs, report: Path | None) -> Target | None:
     """
     if report is None:
         return None
-    from importlib.util import find_spec
-
     from incrowd.report.pages import SUFFIXES
 
     suffix = report.suffix.lower()
@@ -87,9 +94,7 @@ def added_report(outputs: Outputs, report: Path | None) -> Target | None:
         raise ParameterError(f"--report {report}: a report is written as {', '.join(SUFFIXES)}")
     target = added(outputs, report)
     wanted = {".html": ("altair", "vl_convert"), ".pdf": ("altair", "vl_convert", "typst")}.get(suffix, ())
-    missing = [name for name in wanted if find_spec(name) is None]
-    if missing:
-        raise MissingExtraError(", ".join(missing), "report", f"a report as {suffix}")
+    require_extra(wanted, "report", f"a report as {suffix}")
     return target
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.errors import TableError, quoted, setting
 from incrowd.io.addresses import file_path, read_bytes
 from incrowd.io.columns import column_named, repeated_columns
-from incrowd.io.formats import LONGEST_SIGNATURE, refuse_content, refuse_other_format
+from incrowd.io.formats import LONGEST_SIGNATURE, PARQUET, refuse_content, refuse_other_format
 from incrowd.io.formulas import escape, unescape
 from incrowd.io.kinds.base import Kept, Reading
 from incrowd.io.kinds.files import kind_of, read_kind, refuse_sheet, write_kind
@@ -115,7 +115,7 @@ def escaping(csv_format: CsvFormat | None, escaped: bool) -> CsvFormat:
 
 def is_parquet(path: Path) -> bool:
     """Say whether a file is named as Parquet."""
-    return path.suffix.lower() in (".parquet", ".pq")
+    return path.suffix.lower() in PARQUET
 
 
 def read_table(

@@ -5,13 +5,14 @@ Some are read and written all the same: see `incrowd.io.kinds`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from incrowd.errors import TableError
 from incrowd.io.kinds import KINDS
 from incrowd.io.kinds.files import kind_of, refuse_streamed, suffixes
 
-__all__ = ["LONGEST_SIGNATURE", "refuse_content", "refuse_other_format", "require_written"]
+__all__ = ["LONGEST_SIGNATURE", "PARQUET", "refuse_content", "refuse_other_format", "require_written"]
 
 _NAMES = {
     "an Excel workbook with macros": ".xlsm",
@@ -35,7 +36,11 @@ _NAMES = {
     "an HDF5 file": ".h5 .hdf5",
     "a NumPy file": ".npy .npz",
 }
+_CSV = re.compile(r"\.(csv|tsv)(\.gz)?$", re.IGNORECASE)
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _NAMES.items() for suffix in suffixes.split()}
+
+PARQUET = (".parquet", ".pq")
+"""Endings of Parquet files."""
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SIGNATURES = (
@@ -76,36 +81,45 @@ def refuse_content(path: Path, start: bytes) -> None:
 
 
 def refuse_other_format(target: Path) -> None:
-    """Refuse to write a CSV under the name of another format.
+    """Refuse to write a CSV under the name of another format, or under a name that says nothing of it.
 
     Raises
     ------
     TableError
     """
+    if _CSV.search(target.name):
+        return
     kind = _BY_SUFFIX.get(target.suffix.lower())
     if kind is not None:
-        raise TableError(
-            f"{target}: the name is that of {kind}, which is not written; name the table .csv, .csv.gz or "
-            f".parquet, or of another kind: {suffixes()}"
-        )
+        why = f"the name is that of {kind}, which is not written"
+    elif target.suffix:
+        why = f"no kind of table is named {target.suffix}"
+    else:
+        why = "the name has no ending, which says how the table is written"
+    raise TableError(
+        f"{target}: {why}; name the table .csv, .csv.gz, .tsv or .parquet, or of another kind: {suffixes()}"
+    )
 
 
-def require_written(target: Path, *, streamed: bool) -> None:
+def require_written(target: Path, *, streamed: bool, many: bool = False) -> None:
     """Refuse a name that a table is not written under, before there is a table.
 
     Parameters
     ----------
     streamed
         Whether the rows stream.
+    many
+        Whether a name without an ending is a folder of files.
 
     Raises
     ------
     TableError
     MissingExtraError
     """
-    refuse_other_format(target)
     kind = kind_of(target)
     if kind is not None:
         if streamed:
             refuse_streamed(target)
         kind.require()
+    elif target.suffix.lower() not in PARQUET and not (many and not target.suffix):
+        refuse_other_format(target)

@@ -125,7 +125,7 @@ def perturbation(
     columns
         Columns of numbers that both have.
     one_to_one
-        Whether to look for the best assignment of all rows, too; needs ``pip install 'incrowd[ml]'``.
+        Whether to look for the best assignment of all rows, too; needs the extra ``ml``.
     row_map
         Which raw row each released row is, where `released` is a table: a file or a frame, as
         `Release.row_map` gives it.

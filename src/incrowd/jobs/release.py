@@ -280,7 +280,7 @@ class Release:
     def plot(self) -> ReleasePlots:
         """Charts of the release: ``plot.classes()``, ``.risk()``, ``.front()`` and ``.column(name)``.
 
-        Each is an Altair chart, which a notebook shows. They need ``incrowd[report]``.
+        Each is an Altair chart, which a notebook shows. They need the extra ``report``.
 
         Examples
         --------

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, require_extra
 from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report.charts import Measure, against, measures, save
-from incrowd.report.typesetting import check_typesetter, count_pages, typeset
+from incrowd.report.typesetting import count_pages, typeset
 
 if TYPE_CHECKING:
     from incrowd.report.document import ComparisonRun, Runs
 
-__all__ = ["observations", "write_one_page"]
+__all__ = ["check_one_page", "observations", "write_one_page"]
 
 _MOST = 5
 _MOST_SPANS = 6
@@ -26,6 +26,15 @@ _MOST_SPANS = 6
 
 _Title = tuple[str, str]
 """What is said of one algorithm, and of several."""
+
+
+def check_one_page(path: str | os.PathLike[str], algorithms: Sequence[str]) -> None:
+    """Refuse a page that could not be made, before there is anything to show; see `write_one_page`."""
+    require_extra(["altair", "vl_convert", "typst"], "report", "the one page")
+    if file_path(path).suffix.lower() != ".pdf":
+        raise ParameterError(f"{Path(path)}: the one page is written as .pdf")
+    if len(algorithms) > _MOST:
+        raise ParameterError(f"one page has room for {_MOST} algorithms, not for {len(algorithms)}")
 
 
 def write_one_page(
@@ -64,13 +73,9 @@ def write_one_page(
     """
     from incrowd.io.targets import writing
 
-    check_typesetter()
-    if file_path(path).suffix.lower() != ".pdf":
-        raise ParameterError(f"{Path(path)}: the one page is written as .pdf")
     runs = against_k.averaged()
     names = list(dict.fromkeys(run.algorithm for run in runs))
-    if len(names) > _MOST:
-        raise ParameterError(f"one page has room for {_MOST} algorithms, not for {len(names)}")
+    check_one_page(path, names)
     shown = measures(against_k.records)
     with PrivateFolder() as folder:
         parts = [_part(runs, "k", "Impact of k in k-anonymity", shown, names, folder)]

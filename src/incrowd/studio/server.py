@@ -10,11 +10,10 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import MissingExtraError, ParameterError, in_the_page, setting
+from incrowd.errors import ParameterError, in_the_page, require_extra, setting
 from incrowd.io.scratch import PrivateFolder
 from incrowd.studio.guard import Guard
 
@@ -57,8 +56,7 @@ def serve(
     ParameterError
         When the port is taken, or the address is not one of this machine.
     """
-    if find_spec("nicegui") is None:
-        raise MissingExtraError("nicegui", "studio", "the page in a browser")
+    require_extra(["nicegui"], "studio", "the page in a browser")
     temporary = tempfile.tempdir
     with _listening(host, port) as listening:
         private = PrivateFolder()

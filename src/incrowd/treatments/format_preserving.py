@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, require_extra
 from incrowd.parameters import parameter
 from incrowd.treatments._ff1 import FF1
 from incrowd.treatments.base import Batch, Distinct, Treatment
@@ -38,7 +38,7 @@ class FormatPreserving(Treatment):
     never become one. Whoever has the key can decrypt.
 
     The AES key is derived from the key, so that it tells nothing of pseudonyms made with the same. Needs
-    ``pip install 'incrowd[fpe]'``.
+    the extra ``fpe``.
 
     Parameters
     ----------
@@ -93,6 +93,7 @@ class FormatPreserving(Treatment):
 
     def learn(self, found: Distinct, secret: Secret | None) -> dict[str, Any]:
         """Refuse values that are too short, or have characters that would stay as they are."""
+        require_extra(["cryptography"], "fpe", "format-preserving encryption")
         letters = re.escape(_ALPHABETS[self.alphabet])
         least = self._least
         core = found.values.str.replace_all(f"[{re.escape(_SIGNS)}]", "")

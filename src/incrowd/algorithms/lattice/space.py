@@ -24,6 +24,20 @@ __all__ = ["SolutionSpace"]
 _KNOWN = ("anonymous", "score", "suppressed", "classes", "smallest", "largest_risk", "mean_risk")
 
 
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the ending of a file for a lattice.
+
+    Raises
+    ------
+    TableError
+        For another ending.
+    """
+    suffix = file_path(path).suffix
+    if suffix not in (".parquet", ".json"):
+        raise TableError(f"{path}: a lattice is written as .parquet or .json")
+    return suffix
+
+
 @dataclass(frozen=True)
 class SolutionSpace(InNotebooks):
     """The nodes that a search looked at.
@@ -141,7 +155,7 @@ class SolutionSpace(InNotebooks):
 
     @property
     def plot(self) -> FrontPlots:
-        """A chart of what the search found: ``plot.front()``; it needs ``incrowd[report]``."""
+        """A chart of what the search found: ``plot.front()``; it needs the extra ``report``."""
         from incrowd.report.plots import FrontPlots
 
         return FrontPlots({"front": self.front_entries()})
@@ -179,9 +193,7 @@ class SolutionSpace(InNotebooks):
         """
         from incrowd.io.targets import writing
 
-        suffix = file_path(path).suffix
-        if suffix not in (".parquet", ".json"):
-            raise TableError(f"{path}: a lattice is written as .parquet or .json")
+        suffix = check_suffix(path)
         with writing(path, force=force) as place:
             if suffix == ".parquet":
                 self.to_polars().write_parquet(place)

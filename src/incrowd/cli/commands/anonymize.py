@@ -166,7 +166,6 @@ def anonymize(
     from incrowd.jobs.plan import plan
 
     began = time.perf_counter()
-    limits.models()  # A slip is told before the table is read.
     places.require_place(data, dry_run=dry_run)
     written = outputs.outputs_of(
         data, population, columns.hierarchies, policy=columns.policy, force=places.force

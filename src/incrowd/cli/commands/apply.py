@@ -96,7 +96,7 @@ def apply(
     earlier_files = (held, previous_release, previous_table, previous_row_map)
     written = outputs.outputs_of(data, *earlier_files, policy=policy, recoding=recoding, force=force)
     released = outputs.released_file(written, output, data, stream=source.stream)
-    numbers = outputs.added(written, rows)
+    numbers = None if rows is None else outputs.released_file(written, rows, data, stream=False)
     waiting = None if hold is None else waiting_file(written, hold)
     loaded = Policy.read(policy)
     if max_suppression is not None:

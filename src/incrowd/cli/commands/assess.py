@@ -45,7 +45,6 @@ def assess(
     from incrowd.cli.tables import console, progress, show_assessment
     from incrowd.jobs.assess import assess as measure
 
-    limits.models()  # A slip is told before the table is read.
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     page = outputs.added_report(written, report)
     with progress() as shown, written:

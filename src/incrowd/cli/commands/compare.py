@@ -142,6 +142,10 @@ def compare(
         "shuffle": shuffle or one_page is not None,
     }
     chosen = algorithms_of(algorithms)
+    if one_page is not None:
+        from incrowd.report.one_page import check_one_page
+
+        check_one_page(one_page, list(dict.fromkeys(map(str, chosen))))
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     sheet = outputs.added(written, one_page)
     page = outputs.added_report(written, report)

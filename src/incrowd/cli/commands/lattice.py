@@ -39,16 +39,18 @@ def lattice(
 
     Take a node with `anonymize --levels`. Columns without a role do no harm here.
     """
+    from incrowd.algorithms.lattice.space import check_suffix
     from incrowd.cli.tables import console, progress
     from incrowd.jobs.anonymize import explore
 
-    models = limits.models()
+    if output is not None:
+        check_suffix(output)
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     target = outputs.added(written, output)
     with progress() as shown:
         shown.stage("read")
         rows, csv_format, names = source.open(data, shown)
-        policy = search.override(columns.policy_for(names, lenient=True).with_models(models))
+        policy = search.override(columns.policy_for(names, lenient=True).with_models(limits.models()))
         policy = policy.with_levels(search.fixed_levels())
         space = explore(rows, policy, population=population, csv_format=csv_format, progress=shown)
     if target is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.errors import ParameterError, require_extra
 from incrowd.table.documents import envelope
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def perturbation(
 
     schema = Schema(()) if policy is None else Policy.read(policy).schema
     numbers, categories = _wanted(listed(columns), schema)
+    if one_to_one:
+        require_extra(["scipy"], "ml", "--one-to-one")
     told: dict[str, Any] = {"row_map": row_map, "schema": schema, "null_values": null_value or ()}
     with progress() as shown:
         shown.stage("read")
@@ -82,7 +85,6 @@ def perturbation(
 
 def _wanted(given: Sequence[str] | None, schema: Schema) -> tuple[list[str], list[str]]:
     """Return the columns of numbers, and those with PRAM."""
-    from incrowd.errors import ParameterError
     from incrowd.treatments import Pram
 
     pram = [each.name for each in schema.treated if isinstance(each.treatment, Pram)]

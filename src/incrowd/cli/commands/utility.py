@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.errors import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,8 @@ def utility(
     from incrowd.jobs.fidelity import fidelity
     from incrowd.jobs.learn import learn
 
+    if target is not None:
+        require_extra(["sklearn", "threadpoolctl"], "ml", "--target")
     with progress() as shown:
         shown.stage("read")
         before, csv_format = source.read(raw)

@@ -121,6 +121,8 @@ def verify(
         "delimiter": delimiter,
         "encoding": encoding,
     }
+    # A script that cannot be written is refused before the release is looked at.
+    text = "" if script is None else checks_as_sql(named(released), policy, **tables)
     result = check(
         named(released),
         policy,
@@ -133,7 +135,7 @@ def verify(
         account=account,
     )
     if script is not None:
-        _write_script(script, checks_as_sql(named(released), policy, **tables))
+        _write_script(script, text)
     if json:
         outputs.print_json(result.to_dict())
     else:

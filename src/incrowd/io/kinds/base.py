@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from incrowd.errors import MissingExtraError, TableError
+from incrowd.errors import TableError, require_extra
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,9 +121,8 @@ class Kind(ABC):
         ------
         MissingExtraError
         """
-        missing = [name for name in self.libraries if find_spec(name) is None]
-        if missing and self.extra is not None:
-            raise MissingExtraError(", ".join(missing), self.extra, self.title)
+        if self.extra is not None:
+            require_extra(self.libraries, self.extra, self.title)
 
 
 def refuse_types(table: pl.DataFrame, target: Path, kind: str, refused: tuple[Any, ...]) -> None:
