@@ -222,3 +222,31 @@ def test_questions_stop_the_next_command(tmp_path, run_command):
     )
     assert stopped.status == 2
     assert "pay" in stopped.err
+
+
+def test_a_treatment_that_no_such_column_can_have_is_listed_and_the_rest_is_read(read):
+    """Key variables are perturbed there, too; that aborted the whole import."""
+    found = read(
+        made(
+            'sdc <- pram(sdc, variables = c("roof", "town"), pd = 0.8)',
+            'sdc <- addNoise(sdc, variables = "w")',
+            'sdc <- microaggregation(sdc, variables = c("income", "zip", "savings"))',
+            'sdc <- addNoise(sdc, variables = "height")',
+            "sdc <- kAnon(sdc, k = 4)",
+            keys='"roof", "zip"',
+            more=', numVars = c("income", "savings", "height"), pramVars = c("roof", "town"), weightVar = "w"',
+        )
+    )
+    schema = found.policy.schema
+    assert {each.name: each.role for each in schema.treated} == {
+        "town": "insensitive",
+        "height": "insensitive",
+    }
+    assert [each.name for each in schema.quasi] == ["roof", "zip"]
+    assert found.policy.models == (ic.KAnonymity(4),)
+    assert [name for name, _ in found.questions] == ["income", "savings"]
+    told = "\n".join(found.unread)
+    assert re.search(r"line 2: pram: column 'roof': pram: a quasi-identifier is generalized", told)
+    assert re.search(r"line 3: addNoise: column 'w'", told)
+    assert re.search(r"line 4: microaggregation: column 'zip'", told)
+    assert len(re.findall("line 4: microaggregation", told)) == 1

@@ -96,6 +96,7 @@ class _Script:
     hierarchies: dict[str, Hierarchy | Intervals] = field(default_factory=dict)
     groups: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     treatments: dict[str, Treatment] = field(default_factory=dict)
+    calls: dict[str, Call] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
 
     def take(self, call: Call) -> None:
@@ -126,23 +127,11 @@ class _Script:
             self.hierarchies.setdefault(column, Hierarchy.from_nested({"*": groups}))
         quasi = [name for name, role in self.roles.items() if role == "quasi"]
         weights = self._weights(quasi)
+        schema = self._treated(weights)
         questions = [
             (name, "may somebody know it (quasi), or must nobody learn it (sensitive)?")
-            for name in dict.fromkeys((*self.numeric, *self.categories))
-            if name not in self.roles and name not in self.treatments
-        ]
-        treated: dict[str, Role] = dict.fromkeys(self.treatments, "insensitive")
-        roles = treated | self.roles
-        attributes = [
-            Attribute(
-                name,
-                role,
-                hierarchy=self.hierarchies.get(name),
-                levels=(1, None) if name in self.hierarchies else None,
-                weight=weights.get(name, 1.0),
-                treatment=self.treatments.get(name),
-            )
-            for name, role in roles.items()
+            for name in dict.fromkeys((*self.numeric, *self.categories, *self.treatments))
+            if name not in schema
         ]
         if self.k is None:
             self.unread.append("no kAnon and no localSuppression says k: it is 3 in the policy, change it")
@@ -153,8 +142,41 @@ class _Script:
                 "recoded key variables: a search of levels stands for local suppression, and may go higher"
             )
         # A suppressed cell is missing there, and matches any.
-        policy = Policy(Schema.of(attributes), (KAnonymity(self.k or 3),), search, wildcards="matches-any")
+        policy = Policy(schema, (KAnonymity(self.k or 3),), search, wildcards="matches-any")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
+
+    def _treated(self, weights: Mapping[str, float]) -> Schema:
+        """Make a schema with all treatments that a column of its role can have; the others are listed."""
+        taken: dict[str, Treatment] = {}
+        refused: set[str] = set()
+        for column, treatment in self.treatments.items():
+            # Columns that one call aggregates together are treated together, or none of them is.
+            names = [name for name in (column, *treatment.columns) if name in self.treatments]
+            if column in taken or refused.intersection(names):
+                continue
+            wanted = taken | {name: self.treatments[name] for name in names}
+            try:
+                self._schema(weights, wanted)
+            except InputError as error:
+                self.leave(self.calls[column], str(error))
+                refused.update(names)
+            else:
+                taken = wanted
+        return self._schema(weights, taken)
+
+    def _schema(self, weights: Mapping[str, float], treatments: Mapping[str, Treatment]) -> Schema:
+        treated: dict[str, Role] = dict.fromkeys(treatments, "insensitive")
+        return Schema.of(
+            Attribute(
+                name,
+                role,
+                hierarchy=self.hierarchies.get(name),
+                levels=(1, None) if name in self.hierarchies else None,
+                weight=weights.get(name, 1.0),
+                treatment=treatments.get(name),
+            )
+            for name, role in (treated | self.roles).items()
+        )
 
     def _weights(self, quasi: Sequence[str]) -> Mapping[str, float]:
         """Make weights of importances: 1 is the column in which least is suppressed."""
@@ -270,6 +292,7 @@ def _code(script: _Script, call: Call) -> None:
         return
     if given.get("replacement") != value:
         script.leave(call, f"{quoted(column)}: numbers beyond become the limit here, no replacement")
+    script.calls[column] = call
     script.treatments[column] = (
         Top(limits["top"], limits.get("bottom"), limits="value")
         if "top" in limits
@@ -337,6 +360,7 @@ def _treat(script: _Script, call: Call, column: str, treatment: Treatment) -> No
         script.leave(call, f"{quoted(column)}: is treated already, and a column has one treatment")
         return
     script.treatments[column] = treatment
+    script.calls[column] = call
 
 
 def _diversity(script: _Script, call: Call) -> None:
