@@ -7,6 +7,8 @@ import shlex
 import tomllib
 from pathlib import Path
 
+from incrowd.errors import INSTALL
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -38,3 +40,26 @@ def test_the_image_has_a_python_that_is_tested_and_no_root():
     words = [step[0] for step in steps()]
     assert words.index("USER") < words.index("ENTRYPOINT")
     assert [step for step in steps() if step[0] == "ENTRYPOINT"] == [["ENTRYPOINT", "[incrowd]"]]
+
+
+def test_everything_says_how_to_install_what_there_is():
+    """No version is published: what names one finds nothing. At a release the one constant changes, and this."""
+    way = INSTALL.partition("[")[0]
+    other = {"pip install '.": "incrowd[", "pip install 'incrowd": "pip install '.["}[way]
+    pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "Dockerfile")]
+    for folder, kinds in (
+        ("docs", ("md", "ipynb", "py")),
+        ("examples", ("md", "py", "sh")),
+        ("src", ("py",)),
+    ):
+        pages += [path for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in pages
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if other in line and not line.startswith(("INSTALL =", '"""How an extra is installed.'))
+    ]
+    assert (len(pages) > 500, found) == (True, [])
+    for page in pages:
+        if page.suffix == ".md" and "dist/incrowd" not in (text := page.read_text(encoding="utf-8")):
+            assert not re.search(r"(uvx|pipx run|pip install) incrowd\b", text), page

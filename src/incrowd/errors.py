@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "INSTALL",
@@ -43,6 +43,7 @@ __all__ = [
     "null_values_setting",
     "on_the_command_line",
     "open_roles",
+    "options_taken",
     "quoted",
     "read_as_labels",
     "require_extra",
@@ -57,7 +58,17 @@ _NAMED = 20
 _QUOTED = 60
 _LONGEST = 1_500
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_told = {"options": False}
+_told: dict[str, Any] = {"options": False, "taken": None}
+_IN_A_POLICY = {
+    "person": 'role = "person"',
+    "household": 'role = "household"',
+    "weights": 'role = "weight"',
+    "linked": "linked = true",
+    "treat": "treat",
+    "wildcards": "wildcards",
+    "max-suppression": "max_suppression",
+}
+"""What a policy file has in place of an option that a command does not take."""
 
 
 def quoted(value: object) -> str:
@@ -87,11 +98,23 @@ def listed(texts: Iterable[str], most: int = _NAMED) -> str:
 @contextmanager
 def on_the_command_line() -> Iterator[None]:
     """Let messages name the options of commands, and not the arguments of functions."""
-    before, _told["options"] = _told["options"], True
+    before = dict(_told)
+    _told.update(options=True, taken=None)
     try:
         yield
     finally:
-        _told["options"] = before
+        _told.update(before)
+
+
+def options_taken(names: Iterable[str]) -> None:
+    """Let messages name no other options of a command: those that it lacks, or refuses beside a policy file.
+
+    Parameters
+    ----------
+    names
+        What it takes, as ``max_suppression``.
+    """
+    _told["taken"] = {name.replace("_", "-") for name in names}
 
 
 def in_the_page() -> None:
@@ -99,7 +122,7 @@ def in_the_page() -> None:
     _told["options"] = False
 
 
-def setting(argument: str, option: str) -> str:
+def setting(argument: str, option: str, policy: str = "") -> str:
     """Name a setting as whoever reads the message gives it.
 
     Parameters
@@ -108,15 +131,22 @@ def setting(argument: str, option: str) -> str:
         How it is given in Python, such as ``force=True``.
     option
         How it is given to a command, such as ``--force``.
+    policy
+        How a policy file has it, for a command that does not take the option.
     """
-    return option if _told["options"] else argument
+    if not _told["options"]:
+        return argument
+    name = option.removeprefix("--").partition(" ")[0]
+    there = policy or _IN_A_POLICY.get(name, "")
+    is_taken = _told["taken"] is None or name in _told["taken"]
+    return option if is_taken or not there else f"{there} in the policy file"
 
 
 def null_values_setting(text: str = "") -> str:
-    """Name the setting for texts that mean missing; an option is refused where a policy file has them."""
+    """Name the setting for texts that mean missing."""
     shown = f" {text}" if text else ""
     argument = f"null_values=[{text}]" if text else "null_values"
-    return setting(argument, f"--null-value{shown} (null_values in a policy file)")
+    return setting(argument, f"--null-value{shown}", argument.replace("=", " = "))
 
 
 def read_as_labels(known: Iterable[str], unknown: Iterable[str]) -> str:

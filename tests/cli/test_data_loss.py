@@ -139,10 +139,10 @@ CASES = [
     (f"{DUCK} -k 999 --into temp.main.safe", "tables of temp are temporary"),
     (f"{DUCK} -k 999 --into t", "is the table that is released"),
     # Two outputs of one name, or one in the other.
-    (f"{FILE} -o x --save-policy x", "another output of this call has that name"),
+    (f"{FILE} -o x.csv --save-policy x.csv", "another output of this call has that name"),
     (f"{FILE} -o x.csv --save-policy X.csv", "another output of this call has that name"),
     (f"{FILE} -o x.json --report x.json", "the name is that of a JSON file"),
-    (f"{FILE} -o x --recoding x", "another output of this call has that name"),
+    (f"{FILE} -o x.csv --recoding x.csv", "another output of this call has that name"),
     (f"{FILE} -o x.csv --recoding r --save-policy r", "another output of this call has that name"),
     (f"{FOLDER} -o out --save-policy out/p.toml", "lies in out, another output of this call"),
     (f"{FOLDER} -o x.csv --recoding r/in --save-policy r", "another output of this call"),

@@ -17,6 +17,7 @@ import pytest
 
 import incrowd as ic
 from emitted_sql import verdict
+from incrowd.errors import INSTALL
 from incrowd.io import kinds as module
 from incrowd.io.files import CsvFormat, read_table, write_table
 from incrowd.io.kinds import KINDS
@@ -106,7 +107,7 @@ def test_pages_and_extras_name_it(kind):
     assert [suffix for suffix in kind.suffixes if f"`{suffix}`" not in page] == []
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     if kind.extra:
-        assert f"pip install 'incrowd[{kind.extra}]'" in page
+        assert f"pip install '.[{kind.extra}]'" in page
         assert f"pip install '.[{kind.extra}]'" in (root / "docs" / "how-to" / "install.md").read_text()
         installed = {each.partition(">")[0] for each in extras[kind.extra]}
         assert installed == set(kind.libraries)
@@ -321,11 +322,11 @@ def test_a_missing_library_is_told_with_what_installs_it(folder, run, kind, monk
     given = made(kind)
     for library in kind.libraries:
         monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.setattr("incrowd.io.kinds.base.find_spec", lambda name: None)
+    monkeypatch.setattr("incrowd.errors.find_spec", lambda name: None)
     for call in (
         ("assess", given, "--policy", "policy.toml"),
         ("anonymize", "people.csv", "--policy", "policy.toml", "-o", f"out{kind.suffixes[0]}"),
         *([] if kind.name == "excel" else [("verify", given, "--policy", "policy.toml")]),
     ):
         told = run(*call)
-        assert (told.status, f"pip install 'incrowd[{kind.extra}]'" in told.err) == (2, True), told.err
+        assert (told.status, INSTALL.format(extra=kind.extra) in told.err) == (2, True), told.err

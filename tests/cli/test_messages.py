@@ -183,7 +183,7 @@ def test_what_is_a_missing_value_is_named_as_the_reader_gives_it(run, tmp_path):
     ic.Policy(schema, tuple(MODELS)).write(policy)
     asked = ("anonymize", str(data), "--policy", str(policy), "-o", str(out))
     told = told_by(run, *asked)
-    assert "missing with --null-value (null_values in a policy file), or declare" in told
+    assert "missing with null_values in the policy file, or declare" in told
     policy.write_text('null_values = ["?"]\n' + policy.read_text())
     assert run(*asked).status == 0
 

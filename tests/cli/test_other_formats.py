@@ -37,7 +37,9 @@ def people(tmp_path, monkeypatch):
 def test_a_csv_is_not_written_under_the_name_of_another_format(people, name, kind):
     schema = ic.Schema(quasi=["age"], sensitive=["disease"])
     release = ic.anonymize(people, schema, "k-anonymity:2")
-    with pytest.raises(ic.TableError, match=rf"{name}: the name is that of {kind}, .*\.csv, \.csv\.gz or"):
+    with pytest.raises(
+        ic.TableError, match=rf"{name}: the name is that of {kind}, .*\.csv, \.csv\.gz, \.tsv or"
+    ):
         release.write(name)
     stream = ic.anonymize(ic.scan(people), schema, "k-anonymity:2")
     with pytest.raises(ic.TableError, match=kind):
@@ -62,7 +64,7 @@ def test_every_command_that_writes_a_table_says_so(run, people, command):
     assert (told.status, "an OpenDocument file" in told.err) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["y.csv", "y.txt", "y.tsv", "y.dat", "y", "people.v2", "y.csv.gz"])
+@pytest.mark.parametrize("name", ["y.csv", "y.tsv", "Y.CSV", "people.v2.csv", "y.csv.gz"])
 def test_other_names_are_those_of_a_csv(run, people, name):
     assert run("anonymize", "people.csv", "-o", name, *ROLES).status == 0
     assert ic.assess(people.parent / name, ic.Schema(quasi=["age"]), "k-anonymity:2").holds

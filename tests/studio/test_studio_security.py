@@ -16,6 +16,7 @@ import pytest
 
 from crossed import quick
 from incrowd.cli import main
+from incrowd.errors import INSTALL
 from incrowd.studio.guard import Guard
 from spark_session import SOURCES
 from studio_browser import Studio, require_browser
@@ -221,7 +222,7 @@ def test_a_wrong_call_is_refused_before_anything_is_served(tmp_path, monkeypatch
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "nicegui", None)
     error = refused(monkeypatch=monkeypatch, capsys=capsys)
-    assert error == "incrowd: the page in a browser needs nicegui: pip install 'incrowd[studio]'\n"
+    assert error == f"incrowd: the page in a browser needs nicegui: {INSTALL.format(extra='studio')}\n"
 
 
 def test_no_other_command_loads_what_the_page_needs():

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from incrowd.cli.helping import HELP_ALL
 from incrowd.cli.logs import UNSHOWN
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, options_taken
 from incrowd.io.addresses import looks_like_address
 
 __all__ = ["Commands", "Without"]
@@ -78,6 +78,9 @@ def _flat(function: _Command) -> _Command:
         for name in _EVERYWHERE:
             del given[name]
         _refuse_addresses(given)
+        refused = [group.options for group in groups.values() if "policy" in group.options]
+        beside = given.get("policy") is not None
+        options_taken(name for name in given if not (beside and any(name in each for each in refused)))
         made = {
             name: group.make(**{option: given.pop(option) for option in group.options})
             for name, group in groups.items()

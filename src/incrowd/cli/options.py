@@ -378,6 +378,19 @@ def close_sessions() -> None:
         _sessions.pop().close()
 
 
+_THERE = {
+    "qi": 'role = "quasi"',
+    "weights": 'role = "weight"',
+    "unlisted": 'unlisted = "drop" or "keep"',
+    "linked": "linked = true",
+    "hierarchies": "hierarchy = ...",
+    "hierarchy": "hierarchy = ...",
+    "null_value": "null_values = [...]",
+    "treat": "treat = ...",
+}
+"""How a policy file says what an option says; the others are roles of their names."""
+
+
 @dataclass(frozen=True)
 class ColumnOptions:
     """What the columns of a table are: by a policy file, or one by one.
@@ -407,14 +420,14 @@ class ColumnOptions:
         if self.policy is None:
             return
         given = [
-            f"--{option.name.replace('_', '-')}"
+            option.name
             for option in fields(self)
             if option.name != "policy" and getattr(self, option.name) not in (None, [], False)
         ]
         if given:
-            raise ParameterError(
-                f"{', '.join(given)}: the policy file says what the columns are; change it there"
-            )
+            told = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            there = " and ".join(dict.fromkeys(_THERE.get(name, f'role = "{name}"') for name in given))
+            raise ParameterError(f"{told}: the policy file says what the columns are; write {there} there")
 
     def check(self) -> None:
         """Refuse what is wrong whatever columns the table has.

@@ -42,8 +42,11 @@ def outputs_of(
 
     for each in inputs[1:]:
         # The table itself is read at once, and says so in the words of its kind.
-        if isinstance(each, Path) and not each.exists():
-            raise TableError(f"{each}: cannot be read (No such file or directory)")
+        try:
+            if isinstance(each, Path):
+                each.stat()
+        except OSError as error:
+            raise TableError(f"{each}: cannot be read ({error.strerror})") from None
     named = [] if policy is None else [policy, *hierarchy_files(policy)]
     return Outputs(*inputs, named, recoding, force=force)
 

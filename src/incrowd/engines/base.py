@@ -59,9 +59,8 @@ def no_order(whose: str) -> ParameterError:
     whose
         Where the rows are, as `Engine.whose`.
     """
-    return ParameterError(
-        f"rows of {whose} have no order that could be kept; leave {setting('keep_order', '--keep-order')} out"
-    )
+    kept = setting("keep_order", "--keep-order or keep_order = true")
+    return ParameterError(f"rows of {whose} have no order that could be kept; leave {kept} out")
 
 
 class Engine(ABC):
@@ -172,7 +171,7 @@ class Engine(ABC):
     def _no_treatments(self) -> TableError:
         return TableError(
             f"columns of {self.whose} cannot be treated yet; fetch the rows into a frame or a file, or leave "
-            + setting("treatments", "--treat (treat in a policy file)")
+            + setting("treatments", "--treat")
             + " out"
         )
 

@@ -18,6 +18,7 @@ from incrowd.errors import (
     null_values_setting,
     quoted,
     read_as_labels,
+    setting,
 )
 from incrowd.hierarchy.tree import Hierarchy
 from incrowd.parameters import check_fields, parameter, text_parts
@@ -490,22 +491,23 @@ def builders_of_texts(texts: Iterable[str]) -> dict[str, Builder]:
     {'zip': Prefix(), 'age': Intervals(widths=(5, 10), origin=18)}
     """
     found: dict[str, Builder] = {}
+    where = setting("hierarchies", "--hierarchy")
     for text in texts:
         column, equals, recipe = text.partition("=")
         name, _, rest = recipe.partition(":")
         if not (equals and column and name):
             raise ParameterError(
-                f"--hierarchy {quoted(text)}: write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"
+                f"{where} {quoted(text)}: write COLUMN=RECIPE, as zip=prefix or age=intervals:5,10,20"
             )
         if column in found:
-            raise ParameterError(f"--hierarchy: column {column!r} has two recipes; give it one")
+            raise ParameterError(f"{where}: column {column!r} has two recipes; give it one")
         listed: list[Any] = []
         settings: dict[str, Any] = {}
         try:
-            for setting, value in text_parts(rest, f"hierarchy {name}") if rest else ():
+            for key, value in text_parts(rest, f"hierarchy {name}") if rest else ():
                 # Only values that are listed in an order are texts whatever they look like.
-                read = value if setting is None and name == Order.name else _plain(value)
-                listed.append(read) if setting is None else settings.update({setting: read})
+                read = value if key is None and name == Order.name else _plain(value)
+                listed.append(read) if key is None else settings.update({key: read})
             found[column] = builder_from_spec({name: listed or True} | settings)
         except ParameterError as error:
             raise ParameterError(f"column {column!r}: {error}") from None

@@ -167,7 +167,7 @@ def _order_sentences(release: Accountable) -> Iterator[str]:
     if release.telling:
         yield (
             f"The rows are in the order of {named(release.telling)}, so the rows around a row tell more of "
-            f"it than its cells do. Leave {setting('keep_order', '--keep-order')} out."
+            f"it than its cells do. Leave {setting('keep_order', '--keep-order or keep_order = true')} out."
         )
 
 

@@ -93,9 +93,10 @@ def telling_columns(engine: Engine, schema: Schema, frequency: FrequencyTable, *
     """
     found = engine.columns_in_order(schema, frequency)
     if found and not force:
+        kept = setting("keep_order", "--keep-order or keep_order = true")
         raise ParameterError(
             f"the rows are in the order of {named(found)}, so the rows around a row would tell more of it "
-            f"than its cells do; leave {setting('keep_order', '--keep-order')} out, or keep the order all "
-            f"the same with {setting('force=True', '--force')}"
+            f"than its cells do; leave {kept} out, or keep the order all the same with "
+            + setting("force=True", "--force")
         )
     return found

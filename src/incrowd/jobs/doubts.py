@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from incrowd.errors import named, null_values_setting, setting
-from incrowd.jobs.policy import toml_settings
+from incrowd.jobs.policy import toml_settings, toml_value
 from incrowd.jobs.statements import percent
 from incrowd.table.domain import Dictionary, Domain
 from incrowd.table.fillers import probable_fillers
@@ -86,7 +86,8 @@ def _told_fillers(columns: list[tuple[Domain, NDArray[np.int64]]]) -> list[str]:
     texts = list(dict.fromkeys(text for _, text, _ in found))[:_FILLERS]
     way = setting(
         f"null_values={texts}",
-        " ".join(f"--null-value {text!r}" for text in texts) + " (null_values in a policy file)",
+        " ".join(f"--null-value {text!r}" for text in texts),
+        f"null_values = {toml_value(texts)}",
     )
     return [f"{', '.join(parts)}{more}: if that means missing, say {way}, or it counts as a value."]
 
@@ -104,7 +105,7 @@ def _told_spelling(column: str, seen: Recognized) -> str:
     beside = f" but for {named(seen.fillers, 5)}" if seen.fillers else ""
     if not seen.ways:
         return f"{looks}{beside}: name what means missing with {null_values_setting()}."
-    where = setting("its Attribute", "its table of a policy file")
+    where = setting("its Attribute", "its table of a policy file", "its table")
     return f"{looks}{beside}: declare in {where} how they are written, {alternatives(seen.ways)}."
 
 

@@ -101,4 +101,4 @@ def _size(model: PrivacyModel) -> int:
 
 
 def _linked() -> str:
-    return setting("linked=True", "--linked (linked = true in a policy file)")
+    return setting("linked=True", "--linked")

@@ -109,7 +109,7 @@ def _nearly_unique(domain: Domain, records: int) -> UnlistableError:
 
 
 def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListError:
-    allow = setting(f"set_limit={longest}", f"--set-limit {longest}")
+    allow = setting(f"set_limit={longest}", f"--set-limit {longest}", f"set_limit = {longest}")
     error = LongListError(
         f"column {domain.name!r}: {who} a list of up to {longest:,} values, and a list of more than "
         f"{limit:,} is no generalization; {_ways()}, or allow such lists with {allow}"

@@ -313,7 +313,7 @@ class Schema:
             raise SchemaError(
                 f"column {named(each.name for each in self.treated)} has a treatment, which only "
                 "anonymize, apply and anatomize carry out; leave "
-                + setting("treatments", "--treat (treat in a policy file)")
+                + setting("treatments", "--treat")
                 + " out here, and give the column the role identifying if it must not leave as it is"
             )
         self.check_columns(columns)
@@ -326,7 +326,8 @@ class Schema:
                 "(dropped) or insensitive (released as it is), or say "
                 + setting(
                     "unlisted='drop' or unlisted='keep'",
-                    "--unlisted drop or --unlisted keep (unlisted in a policy file)",
+                    "--unlisted drop or --unlisted keep",
+                    'unlisted = "drop" or unlisted = "keep"',
                 )
             )
         return [

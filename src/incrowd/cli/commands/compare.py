@@ -142,12 +142,12 @@ def compare(
         "shuffle": shuffle or one_page is not None,
     }
     chosen = algorithms_of(algorithms)
+    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
+    sheet = outputs.added(written, one_page)
     if one_page is not None:
         from incrowd.report.one_page import check_one_page
 
         check_one_page(one_page, list(dict.fromkeys(map(str, chosen))))
-    written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
-    sheet = outputs.added(written, one_page)
     page = outputs.added_report(written, report)
     with progress() as shown, written:
         shown.stage("read")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options
+from incrowd.cli.calling import program
 
 if TYPE_CHECKING:
     from incrowd.jobs.release import Release
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _NEXT = (
-    "incrowd assess people.csv --policy policy.toml",
-    "incrowd anonymize people.csv --policy policy.toml -o mine.csv",
-    "incrowd verify mine.csv --policy policy.toml",
+    "assess people.csv --policy policy.toml",
+    "anonymize people.csv --policy policy.toml -o ../mine.csv",
+    "verify ../mine.csv --policy policy.toml",
 )
 """What to try next, in the folder."""
 
@@ -66,10 +67,11 @@ def demo(
         show_release(out, release)
     agrees = "agrees" if verification.ok else "DISAGREES"
     out.print(f"A second implementation (SQL) {agrees}. Written to {output}; go on there:")
+    called = program(output)
     for number, line in enumerate(_NEXT):
         # As printed they can be pasted into a shell, which a line break would spoil.
         there = "" if number else f"cd {shlex.quote(str(output))} && "
-        out.print(f"  {there}{line}", soft_wrap=True)
+        out.print(f"  {there}{called} {line}", soft_wrap=True)
     if not verification.ok:
         raise typer.Exit(1)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from incrowd.cli import options
+from incrowd.cli.calling import program
 from incrowd.cli.logs import LOG
 
 __all__ = ["import_"]
@@ -48,5 +50,6 @@ def import_(
     if found.questions:
         names = named([name for name, _ in found.questions])
         LOG.say(f"next: give {names} a role in {output}/policy.toml")
-    data = f"{output}/data.csv" if found.data is not None else "DATA"
-    LOG.say(f"next: incrowd anonymize {data} --policy {output}/policy.toml -o release.csv")
+    data = quote(f"{output}/data.csv") if found.data is not None else "DATA"
+    policy = quote(f"{output}/policy.toml")
+    LOG.say(f"next: {program()} anonymize {data} --policy {policy} -o release.csv")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.calling import program
 from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 
@@ -43,10 +44,10 @@ def lattice(
     from incrowd.cli.tables import console, progress
     from incrowd.jobs.anonymize import explore
 
-    if output is not None:
-        check_suffix(output)
     written = outputs.outputs_of(data, population, columns.hierarchies, policy=columns.policy, force=force)
     target = outputs.added(written, output)
+    if output is not None:
+        check_suffix(output)
     with progress() as shown:
         shown.stage("read")
         rows, csv_format, names = source.open(data, shown)
@@ -99,4 +100,4 @@ def show_lattice(out: Console, space: SolutionSpace) -> None:
         levels = ",".join(
             f"{name}={level}" for name, level in zip(space.names, space.best.levels, strict=True)
         )
-        out.print(f"to take a node, e.g. the first: incrowd anonymize ... --levels {levels}")
+        out.print(f"to take a node, e.g. the first: {program()} anonymize ... --levels {levels}")
