@@ -7,7 +7,15 @@ from incrowd.engines.fetched import FetchedEngine
 from incrowd.engines.files import FilesEngine
 from incrowd.engines.grouped import TooManyKeysError
 from incrowd.engines.memory import MemoryEngine
-from incrowd.engines.open import ENGINES, engine_for, loaded, open_table, read_classes, with_population
+from incrowd.engines.open import (
+    ENGINES,
+    engine_for,
+    first_rows,
+    loaded,
+    open_table,
+    read_classes,
+    with_population,
+)
 from incrowd.engines.scan import ScanEngine
 from incrowd.engines.spark import SparkEngine
 from incrowd.engines.sql.engine import RecodedEngine, RecodedTable, SqlEngine
@@ -27,6 +35,7 @@ __all__ = [
     "SqlEngine",
     "TooManyKeysError",
     "engine_for",
+    "first_rows",
     "loaded",
     "open_table",
     "read_classes",

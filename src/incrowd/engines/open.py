@@ -17,13 +17,17 @@ from incrowd.progress import Progress, Silent, interrupting
 from incrowd.recoding.people import carry_people, carry_sensitive
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from incrowd.engines.sql.databases import DatabaseTable
     from incrowd.io.files import CsvFormat
+    from incrowd.io.streams import Files
     from incrowd.recoding import Recoding
     from incrowd.table.classes import EquivalenceClasses
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.schema import Schema
 
-__all__ = ["ENGINES", "engine_for", "loaded", "open_table", "read_classes", "with_population"]
+__all__ = ["ENGINES", "engine_for", "first_rows", "loaded", "open_table", "read_classes", "with_population"]
 
 ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
@@ -114,6 +118,32 @@ def read_classes(
         if population is not None:
             frequency = with_population(frequency, schema, population)
     return EquivalenceClasses.of_keys(frequency)
+
+
+def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.DataFrame:
+    """Return the rows of a table that was opened, of many the first ones, which fit into memory.
+
+    Raises
+    ------
+    TableError
+        When it has no rows.
+    """
+    import polars as pl
+
+    from incrowd.io.streams import Files
+
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, Files):
+        return table.frame.head(most).collect(engine="streaming")
+    found: list[pl.DataFrame] = []
+    for batch in table.rows():
+        found.append(batch.head(most - sum(each.height for each in found)))
+        if sum(each.height for each in found) == most:
+            break
+    if not found or not found[0].height:
+        raise TableError(f"{table.title}: the table has no rows")
+    return pl.concat(found)
 
 
 def with_population(frequency: FrequencyTable, schema: Schema, population: Any) -> FrequencyTable:

@@ -106,7 +106,6 @@ def copied(source: Source, progress: Progress) -> None:
     InputError
     """
     from incrowd.engines.sql.databases import Database
-    from incrowd.engines.sql.dialects.base import cast_all
 
     assert source.database is not None
     assert source.table is not None
@@ -114,12 +113,8 @@ def copied(source: Source, progress: Progress) -> None:
     source.path.mkdir(0o700)
     with Database(source.database) as database, interrupting(progress, database.interrupt):
         table = database.table(source.table)
-        names = table.columns
-        columns = table.read(names)
-        listed = ", ".join(f"{columns[name].plain} AS c{place}" for place, name in enumerate(names))
-        kinds = [columns[name].plain_dtype for name in names]
-        for number, rows in enumerate(table.batches(f"SELECT {listed} FROM {table.source}")):
-            cast_all(rows, names, kinds).write_parquet(source.path / f"{number:06d}.parquet")
+        for number, rows in enumerate(table.rows()):
+            rows.write_parquet(source.path / f"{number:06d}.parquet")
             check(progress)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incrowd.cli import options, outputs
+from incrowd.cli.calling import program
+from incrowd.cli.flattening import Without
 from incrowd.cli.logs import LOG
 from incrowd.errors import ParameterError
 
@@ -39,14 +42,16 @@ _HOW = """For each question, write a letter and Enter:
   i  neither, released as it is               l  leave it out
   p  it says whose row it is (person)         e  ask about each column of the group
   Enter alone leaves the question for later."""
+_MOST = 1_000_000
+"""Rows that are looked at where they stream."""
 _WIDTH = 78
 _LINES = 2
 """Lines of names per role."""
 
 
 def init(
-    data: options.Data,
-    source: options.CsvOptions,
+    data: options.FileOrAddress,
+    source: Annotated[options.TableOptions, Without("stream", "memory")],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The policy file; standard output by default.")
     ] = None,
@@ -66,8 +71,10 @@ def init(
 ) -> None:
     """Draft a policy: guessed roles, hierarchies, and questions.
 
-    Answer every role = "?" before you use it, and read the rest.
+    Answer every role = "?" before you use it, and read the rest. Of a folder, a pattern or a database the
+    first million rows are looked at.
     """
+    from incrowd.engines import first_rows
     from incrowd.io.targets import writing
     from incrowd.jobs.draft import draft_policy
 
@@ -75,10 +82,13 @@ def init(
         raise ParameterError("--ask and --no-questions: say one of them")
     written = outputs.outputs_of(data, force=force)
     target = outputs.added(written, output)
-    table, _ = source.read(data)
+    rows, _, _ = source.open(data)
+    table = first_rows(rows, _MOST)
+    name = data.name if isinstance(data, Path) else str(source.table)
+    looked = name if table.height < _MOST or table is rows else f"the first {_MOST:,} rows of {name}"
     draft = draft_policy(
         table,
-        data.name,
+        looked,
         tuple(null_value or ()),
         ask=not no_questions,
         answered=_answers if ask else None,
@@ -89,7 +99,11 @@ def init(
         with written, writing(target) as place:
             place.write_text(draft.text, encoding="utf-8")
     # The draft itself may go through a pipe.
-    for line in _account(draft, data, output):
+    given = [
+        quote(str(data)),
+        *(f"--{key} {quote(told)}" for key in ("table", "sheet") if (told := getattr(source, key))),
+    ]
+    for line in _account(draft, looked, " ".join(given), output):
         LOG.say(line, err=target is None)
 
 
@@ -118,10 +132,10 @@ def _letter(asked: str, *, several: bool) -> str:
         typer.echo(f"   write one of {', '.join(filter(None, known))}, or Enter alone", err=True)
 
 
-def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
+def _account(draft: Draft, name: str, given: str, output: Path | None) -> list[str]:
     """Say on one screen what was found, what is asked, and what to run next."""
     policy = "policy.toml" if output is None else str(output)
-    lines = [f"{data.name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
+    lines = [f"{name}: {draft.rows:,} rows, {len(draft.guesses):,} columns"]
     for role, title in _TOLD:
         names = draft.having(role)
         if names:
@@ -141,8 +155,9 @@ def _account(draft: Draft, data: Path, output: Path | None) -> list[str]:
         lines.append(f'1. Answer {questions} ("?") in {policy} (or here: --ask).')
     else:
         lines.append(f"1. Check every role in {policy}.")
-    lines.append(f"2. incrowd assess {data} --policy {policy}")
-    lines.append(f"3. incrowd anonymize {data} --policy {policy} -o release.csv")
+    given += f" --policy {quote(policy)}"
+    lines.append(f"2. {program()} assess {given}")
+    lines.append(f"3. {program()} anonymize {given} -o release.csv")
     return lines
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
-from incrowd.engines.sql.dialects.base import while_fetching
+from incrowd.engines.sql.dialects.base import cast_all, while_fetching
 from incrowd.errors import IncrowdError, TableError, exists_already
 from incrowd.io.addresses import DIALECTS, Address, is_address
 
@@ -148,7 +148,7 @@ class Database:
         self.reading()
         return self._run(lambda: question(self.dialect))
 
-    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+    def batches(self, sql: str) -> Generator[pl.DataFrame]:
         """Ask a query whose rows stream; see `ask`."""
         rows = self.ask(lambda dialect: dialect.batches(sql))
         try:
@@ -243,9 +243,19 @@ class DatabaseTable:
         """Run a query and fetch all rows."""
         return self.database.ask(lambda dialect: dialect.fetch(sql))
 
-    def batches(self, sql: str) -> Iterator[pl.DataFrame]:
+    def batches(self, sql: str) -> Generator[pl.DataFrame]:
         """Run a query and fetch some rows at a time."""
         return self.database.batches(sql)
+
+    def rows(self) -> Iterator[pl.DataFrame]:
+        """Fetch all rows, some at a time, with their values as they are."""
+        names = self.columns
+        columns = self.read(names)
+        listed = ", ".join(f"{columns[name].plain} AS c{place}" for place, name in enumerate(names))
+        kinds = [columns[name].plain_dtype for name in names]
+        with contextlib.closing(self.batches(f"SELECT {listed} FROM {self.source}")) as batches:
+            for batch in batches:
+                yield cast_all(batch, names, kinds)
 
     def place_for(self, target: str, *, force: bool) -> tuple[Name, str | None]:
         """Return where a new table of this one's rows would stand, and what stands there now, if anything.
