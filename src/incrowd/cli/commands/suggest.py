@@ -33,7 +33,6 @@ def suggest(
     from incrowd.cli.tables import console, progress
     from incrowd.jobs.suggest import suggest as found_for
 
-    limits.models()
     with progress() as shown:
         shown.stage("read")
         rows, csv_format, names = source.open(data, shown)
