@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "INSTALL",
+    "IN_A_POLICY",
     "HierarchyError",
     "IncrowdError",
     "InfeasibleError",
@@ -59,12 +60,19 @@ _QUOTED = 60
 _LONGEST = 1_500
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _told: dict[str, Any] = {"options": False, "taken": None}
-_IN_A_POLICY = {
-    "person": 'role = "person"',
-    "household": 'role = "household"',
+IN_A_POLICY = {
+    "qi": 'role = "quasi"',
+    **{
+        role: f'role = "{role}"'
+        for role in ("sensitive", "identifying", "insensitive", "person", "household")
+    },
     "weights": 'role = "weight"',
+    "unlisted": 'unlisted = "drop" or unlisted = "keep"',
     "linked": "linked = true",
-    "treat": "treat",
+    "hierarchies": "hierarchy = ...",
+    "hierarchy": "hierarchy = ...",
+    "null-value": "null_values = [...]",
+    "treat": "treat = ...",
     "wildcards": "wildcards",
     "max-suppression": "max_suppression",
 }
@@ -137,7 +145,7 @@ def setting(argument: str, option: str, policy: str = "") -> str:
     if not _told["options"]:
         return argument
     name = option.removeprefix("--").partition(" ")[0]
-    there = policy or _IN_A_POLICY.get(name, "")
+    there = policy or IN_A_POLICY.get(name, "")
     is_taken = _told["taken"] is None or name in _told["taken"]
     return option if is_taken or not there else f"{there} in the policy file"
 

@@ -36,9 +36,7 @@ def test_a_column_without_a_role_with_a_policy_file(run, people):
     told = run(*BY_FILE)
     assert told.err.endswith('say unlisted = "drop" or unlisted = "keep" in the policy file\n')
     refused = run(*BY_FILE, "--unlisted", "drop")
-    wanted = (
-        '--unlisted: the policy file says what the columns are; write unlisted = "drop" or "keep" there\n'
-    )
+    wanted = '--unlisted: the policy file says what the columns are; write unlisted = "drop" or unlisted = "keep" there\n'
     assert refused.err.endswith(wanted)
     text = (people / "policy.toml").read_text()
     (people / "policy.toml").write_text(f'unlisted = "drop"\n{text}')

@@ -201,6 +201,10 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
             "'weight', 'quasi', 'sensitive' or 'insensitive', got 'qasi'; did you mean 'quasi'? column 'age': "
             "hierarchy must be a text or a table. column 'age': weight must be at least 0\n",
         ),
+        (
+            'version = 2\n[columns.age]\nrole = "quasi"\n[[accepted]]\nfinding = "x"\nwy = "y"\n',
+            "there is no setting 'wy'; did you mean 'why'?\n",
+        ),
         ("version = [", "not readable as TOML"),
         (
             'version = 2\n[columns.age]\nrole = "quasi"\n[[models]]\nk = 2\n',

@@ -15,7 +15,7 @@ from incrowd.algorithms import ALGORITHMS
 from incrowd.cli import completing
 from incrowd.cli.flattening import Without
 from incrowd.cli.parsing import file_or_address, levels_of, listed
-from incrowd.errors import ParameterError, SchemaError, TableError, named
+from incrowd.errors import IN_A_POLICY, ParameterError, SchemaError, TableError, named
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.table.treatment_rules import JUDGES
@@ -378,19 +378,6 @@ def close_sessions() -> None:
         _sessions.pop().close()
 
 
-_THERE = {
-    "qi": 'role = "quasi"',
-    "weights": 'role = "weight"',
-    "unlisted": 'unlisted = "drop" or "keep"',
-    "linked": "linked = true",
-    "hierarchies": "hierarchy = ...",
-    "hierarchy": "hierarchy = ...",
-    "null_value": "null_values = [...]",
-    "treat": "treat = ...",
-}
-"""How a policy file says what an option says; the others are roles of their names."""
-
-
 @dataclass(frozen=True)
 class ColumnOptions:
     """What the columns of a table are: by a policy file, or one by one.
@@ -420,13 +407,13 @@ class ColumnOptions:
         if self.policy is None:
             return
         given = [
-            option.name
+            option.name.replace("_", "-")
             for option in fields(self)
             if option.name != "policy" and getattr(self, option.name) not in (None, [], False)
         ]
         if given:
-            told = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-            there = " and ".join(dict.fromkeys(_THERE.get(name, f'role = "{name}"') for name in given))
+            told = ", ".join(f"--{name}" for name in given)
+            there = " and ".join(dict.fromkeys(IN_A_POLICY[name] for name in given))
             raise ParameterError(f"{told}: the policy file says what the columns are; write {there} there")
 
     def check(self) -> None:

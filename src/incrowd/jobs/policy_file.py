@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,6 +143,9 @@ class PolicyFile(BaseModel):
         return version
 
 
+_SHAPES: dict[object, type[BaseModel]] = {"columns": ColumnTable, "accepted": AcceptedTable}
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
@@ -216,38 +219,32 @@ def _in_words(error: ValidationError) -> str:
     meant: set[tuple[object, ...]] = set()
     columns_of: dict[str, list[object]] = {}
     for problem in sorted(found, key=lambda each: each["type"] != "extra_forbidden"):
-        *table, name = [part for part in problem["loc"] if part not in _UNION]
+        either = problem["loc"][-1] in _UNION and problem["type"] in ("string_type", "dict_type")
+        *table, name = problem["loc"][:-1] if either else problem["loc"]
+        column = table[1] if table[:1] == ["columns"] and table[1:] else None
         if problem["type"] == "extra_forbidden":
-            known = _settings_of(table)
+            known = list(_SHAPES.get(table[0] if table else "", PolicyFile).model_fields)
             near = did_you_mean(name, known)
             meant.add((*table, near.partition("'")[2].partition("'")[0]))
             told = f"there is no setting {quoted(name)}{near or '; there are ' + ', '.join(known)}"
         elif (*table, name) in meant:
             continue
         else:
-            told = (
-                f"{'.'.join(map(str, [*table[2:], name] if table[:1] == ['columns'] else [*table, name]))} "
-            )
-            told += _must(problem)
-        columns_of.setdefault(told, []).append(table[1] if table[:1] == ["columns"] and table[1:] else None)
-    sentences = []
-    for told, of in columns_of.items():
-        whose = "" if of[0] is None else f"column {named(dict.fromkeys(of))}: "
-        sentences.append(whose + told + ("" if told.endswith("?") else "."))
+            place = ".".join(map(str, [*table[0 if column is None else 2 :], name]))
+            told = f"{place} {'must be a text or a table' if either else _must(problem)}"
+        columns_of.setdefault(told, []).append(column)
+    sentences = [
+        ("" if of[0] is None else f"column {named(dict.fromkeys(of))}: ")
+        + (told if told.endswith("?") else f"{told}.")
+        for told, of in columns_of.items()
+    ]
     if len(sentences) > _PROBLEMS:
         sentences[_PROBLEMS:] = [f"And {len(sentences) - _PROBLEMS:,} more."]
     return " ".join(sentences).removesuffix(".")
 
 
-def _settings_of(table: Sequence[object]) -> list[str]:
-    shape = ColumnTable if table[:1] == ["columns"] else PolicyFile
-    return list(shape.model_fields)
-
-
 def _must(problem: Any) -> str:
     """Say what a setting must be."""
-    if problem["loc"][-1] in _UNION:
-        return "must be a text or a table"
     told: str = _WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
     told = told.format_map(problem.get("ctx", {}))
     if problem["type"] == "literal_error":

@@ -327,7 +327,6 @@ class Schema:
                 + setting(
                     "unlisted='drop' or unlisted='keep'",
                     "--unlisted drop or --unlisted keep",
-                    'unlisted = "drop" or unlisted = "keep"',
                 )
             )
         return [
