@@ -115,7 +115,7 @@ def _answers(questions: list[Question]) -> dict[str, Role]:
     for number, question in enumerate(questions, 1):
         answer = _letter(f"{number} of {len(questions)}. {question.text}", several=len(question.names) > 1)
         for name in question.names:
-            role = _ANSWERS[_letter(f"   {name}", several=False) if answer == "e" else answer]
+            role = _ANSWERS[_letter(f"   {name}:", several=False) if answer == "e" else answer]
             if role is not None:
                 found[name] = role
     return found
@@ -125,7 +125,7 @@ def _letter(asked: str, *, several: bool) -> str:
     """Ask until the answer is one of the letters; several columns cannot be one person's id."""
     known = [letter for letter in (*_ANSWERS, "e") if letter != ("p" if several else "e")]
     while True:
-        answer: str = typer.prompt(asked, default="", show_default=False, err=True)
+        answer: str = typer.prompt(asked, default="", show_default=False, prompt_suffix=" ", err=True)
         answer = answer.strip().lower()
         if answer in known:
             return answer
