@@ -280,9 +280,11 @@ def test_people_are_counted_by_what_leaves_wherever_the_rows_lie(place, tmp_path
         ["age"], ["ill"], unlisted="drop", insensitive=["n"], person="pid", treatments={"ill": "pram:0.5"}
     )
     with at(place, frame, tmp_path, request) as given:
-        release = ic.anonymize(given, schema, ic.AlphaKAnonymity(0.9, 2))
+        # A class may fail in every draw.
+        release = ic.anonymize(given, schema, ic.AlphaKAnonymity(0.9, 2), max_suppression=0.5)
         found = released(release, place, tmp_path)
     joined = found.with_columns(pl.col("n").cast(pl.Int64)).join(frame.select("n", "pid"), on="n")
+    joined = joined.filter(pl.col("age") != "*")
     people = joined.group_by("age").agg(pl.col("pid").n_unique().alias("all"))
     each = joined.group_by("age", "ill").agg(pl.col("pid").n_unique()).join(people, on="age")
     shares = {result.quantity: result.value for result in release.values.results}

@@ -166,7 +166,8 @@ def test_people_are_counted_by_the_values_that_leave(tmp_path):
         "ill": ["abcd"[n // 3 % 4] if n % 3 else "abcde"[n % 5] for n in range(120)],
     })  # fmt: skip
     roles = schema("pram:0.5", person="pid")
-    release = ic.anonymize(raw, roles, [ic.AlphaKAnonymity(0.9, 2)])
+    # A class may fail in every draw.
+    release = ic.anonymize(raw, roles, [ic.AlphaKAnonymity(0.9, 2)], max_suppression=0.5)
     release.save(tmp_path / "out")
     raw.write_csv(tmp_path / "raw.csv")
     found = ic.verify(
