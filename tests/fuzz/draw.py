@@ -194,6 +194,7 @@ class Draw:
             "keep_order": source in ORDERED and r.random() < 0.3,
             "seed": r.choice([0, 1, 12345]),
             "set_limit": r.choice([2, 8, LISTED, LISTED, LISTED]),
+            "ends": r.choice(["outward", "outward", "exact"]),
         }
         null_person(r, case)
         case["models"] = self.chosen_models(case, algorithm)
@@ -308,6 +309,10 @@ class Draw:
         if role == "quasi":
             if r.random() < 0.3:
                 column["output"] = self.rarest("style", STYLES)
+            measure = column.get("kind", _kind_of(kind))
+            if measure != "category" and r.random() < 0.2:
+                grids = ["day", "month", "year"] if measure == "date" else [1, 5, 100, 0.5, 0.25]
+                column["grid"] = r.choice(grids)
             if r.random() < 0.15 and algorithm not in UNWEIGHTED:
                 column["weight"] = r.choice([0.5, 2, 3])
             if algorithm in FULL_DOMAIN and r.random() < 0.2:

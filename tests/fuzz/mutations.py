@@ -30,6 +30,7 @@ from incrowd.recoding import Recoding
 from incrowd.table import matching
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+from incrowd.table.grids import Grid
 from incrowd.table.schema import Schema
 from incrowd.table.spellings import Spelling
 
@@ -50,6 +51,10 @@ def _narrow(made: Any) -> Any:
         return made(domain, lo, hi - 1 if hi > lo else hi)
 
     return label
+
+
+def _inward(wrapped: Wrap) -> Wrap:
+    return lambda self, text: self.down(text)
 
 
 def _swapped(wrapped: Wrap) -> Wrap:
@@ -117,6 +122,8 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (KAnonymity, "accepts", lambda f: lambda self, values: f(self, values + 1)),
     ),
     "a range is one rank too narrow": (("incrowd.recoding.labels", "range_label", _narrow),),
+    "upper ends of ranges are rounded inward": ((Grid, "up", _inward),),
+    "ranges have no end on a grid": ((Grid, "down", lambda f: lambda self, text: text), (Grid, "up", lambda f: lambda self, text: text)),
     "sensitive values are counted for the next row": ((SensitiveCounts, "of_rows", _swapped),),
     "a set lacks its last value": (("incrowd.recoding.labels", "set_label", _without_last),),
     "the limit of suppression is not looked at": ((checks, "judge", _missing_policy),),

@@ -403,7 +403,7 @@ def _print(tally: Tally, seconds: float) -> None:
               "null": "null values by type", "type": "column types",
               "spelled": "declared spellings by place", "person": "people with several rows by place",
               "attacker": "models against attackers", "power": "powers of km-anonymity",
-              "wildcards": "what * matches", "batch": "batches of later rows", "perturbed": "perturbed sensitive columns",
+              "wildcards": "what * matches", "ends": "ends of ranges", "batch": "batches of later rows", "perturbed": "perturbed sensitive columns",
               "script": "scripts of checks for DuckDB"}  # fmt: skip
     for what, title in titles.items():
         counts = {name: n for (kind, name), n in tally.met.items() if kind == what}
@@ -439,7 +439,7 @@ def _lacking(tally: Tally) -> list[str]:
     wanted = {
         "model": MODELS.names(), "algorithm": ALGORITHMS.names(), "style": STYLES, "source": SOURCES, "null": NULL_KINDS,
         "spelled": SOURCES, "person": SOURCES, "attacker": ABOUT,
-        "wildcards": WILDCARDS, "batch": BATCHES, "perturbed": PERTURBING,
+        "wildcards": WILDCARDS, "ends": ("outward", "exact"), "batch": BATCHES, "perturbed": PERTURBING,
     }  # fmt: skip
     absent = {reason.partition(":")[0] for reason in tally.skipped} if not REQUIRED else set()
     return [

@@ -48,9 +48,10 @@ def _simpler(case: Case) -> Iterator[Case]:
     yield from _fewer_attackers(case)
     plain: dict[str, Any] = {
         "null_values": [], "max_suppression": 0.0, "output": "auto", "keep_order": False, "seed": 0, "others": None,
+        "ends": "exact",
     }  # fmt: skip
     for name, value in plain.items():
-        if case[name] != value and not (
+        if case.get(name, value) != value and not (
             name == "others" and any(c["role"] == "other" for c in case["columns"])
         ):
             yield case | {name: value}
@@ -120,6 +121,7 @@ def _plainer_columns(case: Case) -> Iterator[Case]:
             "levels",
             "weight",
             "output",
+            "grid",
             "kind",
             "recipe",
             "paths",

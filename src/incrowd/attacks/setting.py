@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -271,10 +270,8 @@ class Setting:
         self.released = [attribute.name for attribute in attributes]
         nulls = schema.null_values
         for attribute in attributes:
-            own = replace(attribute, role="sensitive", levels=None, output=None, weight=1)
-            known = counted(mine, own, nulls)
-            shown = replace(attribute.as_released(), levels=None, output=None, weight=1)
-            seen = counted(theirs, replace(shown.as_texts(), role="sensitive"), nulls)
+            known = counted(mine, attribute.as_sensitive(), nulls)
+            seen = counted(theirs, attribute.as_released().as_texts().as_sensitive(), nulls)
             self.columns[attribute.name] = Column(
                 known.domain, known.rank_of_row(), seen.domain.values, seen.rank_of_row()
             )

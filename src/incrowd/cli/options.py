@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
+    from incrowd.table.grids import Ends
     from incrowd.table.schema import Attribute, Schema, Style
     from incrowd.table.treatment_rules import Judge
     from incrowd.table.wildcards import Wildcards
@@ -206,6 +207,12 @@ Levels = Annotated[
 StyleName = Annotated[
     str | None,
     typer.Option("--style", metavar="STYLE", help="Cells as auto, range, ancestor, set, mean or suppress."),
+]
+EndsName = Annotated[
+    str | None,
+    typer.Option(
+        "--ends", metavar="ENDS", help="Ends of ranges as outward (rounded, open at the tails) or exact."
+    ),
 ]
 SetLimit = Annotated[
     int | None,
@@ -579,6 +586,7 @@ class SearchOptions:
     levels: Levels = None
     max_suppression: Suppression = None
     style: StyleName = None
+    ends: EndsName = None
     set_limit: SetLimit = None
     judge: JudgeName = None
 
@@ -609,6 +617,8 @@ class SearchOptions:
             policy = replace(policy, max_suppression=self.max_suppression)
         if self.style is not None:
             policy = replace(policy, output=cast("Style", self.style))
+        if self.ends is not None:
+            policy = replace(policy, ends=cast("Ends", self.ends))
         if self.set_limit is not None:
             policy = replace(policy, set_limit=self.set_limit)
         if self.judge is not None:

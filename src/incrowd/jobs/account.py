@@ -256,6 +256,7 @@ def _policy_entry(policy: Policy) -> dict[str, Any]:
         "algorithm": str(policy.algorithm),
         "max_suppression": policy.max_suppression,
         "output": policy.output,
+        "ends": policy.ends,
         "keep_order": policy.keep_order,
         "wildcards": policy.wildcards,
         "columns": [

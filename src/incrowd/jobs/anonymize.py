@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from incrowd.privacy import PrivacyModel
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.grids import Ends
     from incrowd.table.treatment_rules import Judge
     from incrowd.table.wildcards import Wildcards
 
@@ -60,6 +61,7 @@ def anonymize(  # noqa: PLR0913
     set_limit: int = 8,
     wildcards: Wildcards = "value",
     judge: Judge = "released",
+    ends: Ends = "exact",
     levels: Mapping[str, int] | None = None,
     population: Any = None,
     csv_format: CsvFormat | None = None,
@@ -101,6 +103,8 @@ def anonymize(  # noqa: PLR0913
     judge
         Whether models judge perturbed values as they are released, too (``released``), or only those before
         (``original``), see `Policy`.
+    ends
+        Ends of the ranges of numbers and dates: ``exact`` or ``outward``, see `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`
@@ -152,6 +156,7 @@ def anonymize(  # noqa: PLR0913
             set_limit=set_limit,
             wildcards=wildcards,
             judge=judge,
+            ends=ends,
         )
     if levels:
         policy = policy.with_levels(levels)

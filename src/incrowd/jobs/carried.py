@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
-from incrowd.recoding.observed import literal
+from incrowd.recoding.observed import Literal, literal
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
@@ -141,9 +142,7 @@ def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDA
     entries = np.unique(entries, axis=0)
     loss = [cells.loss[entries[:, j]] for j, cells in enumerate(recoding.cells)]
     entries = entries[np.argsort(np.sum(loss, axis=0), kind="stable")]
-    columns = [
-        _Column(domain, cells, entries[:, j]) for j, (domain, cells) in enumerate(_columns_of(recoding))
-    ]
+    columns = [_Column(said, entries[:, j]) for j, said in enumerate(_said(recoding, frequency))]
     sides = _sides(recoding, frequency)
     chosen = np.full(frequency.keys, -1)
     block = max(_CELLS // max(len(entries), 1), 1)
@@ -170,12 +169,26 @@ def _columns_of(recoding: Recoding) -> Iterator[tuple[Domain, Cells]]:
 def _sides(
     recoding: Recoding, frequency: FrequencyTable
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return for each quasi-identifier the ranks on either side of each key's value; see `_places`."""
+    """Return for each quasi-identifier the ranks on either side of each key's value; see `_places`.
+
+    Where ranges have ends on a grid, they cover values beyond the known ones, too. Then both are the rank
+    of the value among the new ones.
+    """
     sides = []
     for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True):
-        low, high = _places(domain, new)
+        own = np.arange(new.size, dtype=np.int64)
+        low, high = _places(domain, new) if domain.grid is None else (own, own)
         sides.append((low[codes], high[codes]))
     return sides
+
+
+def _said(recoding: Recoding, frequency: FrequencyTable) -> list[Literal]:
+    """Return for each quasi-identifier which of the ranks of `_sides` its cells cover."""
+    said = []
+    for (domain, cells), new in zip(_columns_of(recoding), frequency.domains, strict=True):
+        every = replace(cells, lo=np.zeros_like(cells.lo), hi=np.full_like(cells.hi, new.size - 1))
+        said.append(literal(domain, cells) if domain.grid is None else literal(new, every))
+    return said
 
 
 class _Column:
@@ -183,12 +196,13 @@ class _Column:
 
     Parameters
     ----------
+    said
+        What each cell covers.
     entries
         int[classes]: the cell of each class.
     """
 
-    def __init__(self, domain: Domain, cells: Cells, entries: NDArray[np.int64]) -> None:
-        said = literal(domain, cells)
+    def __init__(self, said: Literal, entries: NDArray[np.int64]) -> None:
         self.lo, self.hi = said.lo[entries], said.hi[entries]
         self.sets = np.isin(entries, list(said.named))
         self.classes_of: dict[int, list[int]] = {}
@@ -212,7 +226,11 @@ class _Column:
 def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
     """Take every value to its cell in the first round that had a class for the key, or the last that fits."""
     sides = _sides(recoding, frequency)
-    said = [literal(domain, cells) for domain, cells in _columns_of(recoding)]
+    said = _said(recoding, frequency)
+    known = [
+        _exactly(*_places(domain, new))[codes]
+        for domain, new, codes in zip(recoding.domains, frequency.domains, frequency.codes, strict=True)
+    ]
     chosen = np.full((frequency.keys, len(sides)), -1, np.int64)
     settled = np.zeros(frequency.keys, np.bool_)
     for number in range(recoding.count):
@@ -222,6 +240,9 @@ def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Lab
             entry = np.full(domain.size + 1, -1, np.int64)
             entry[recoding.keys[j][own]] = cells.codes[own]
             low, high = sides[j]
+            if domain.grid is not None:
+                entries.append(_on_grid(entry, cells, known[j], said[j], low))
+                continue
             # A value between two known ones has their cell where that is one, and says that it covers it.
             both = entry[low] == entry[high]
             both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
@@ -234,12 +255,34 @@ def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Lab
         }
         settled |= fits & np.array([tuple(row) in live for row in found.tolist()], np.bool_)
     covered = (chosen >= 0).all(axis=1)
-    gone = _gone(recoding, np.column_stack([_exactly(*side) for side in sides]))
+    gone = _gone(recoding, np.column_stack(known))
     labels: Labels = []
     for j, cells in enumerate(recoding.cells):
         texts = [cells.labels[entry] if entry >= 0 else SUPPRESSED for entry in chosen[:, j].tolist()]
         labels.append([SUPPRESSED if out else text for text, out in zip(texts, gone.tolist(), strict=True)])
     return labels, covered | gone
+
+
+def _on_grid(
+    entry: NDArray[np.int64], cells: Cells, known: NDArray[np.int64], said: Literal, ranks: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the cell of each value, -1 for none.
+
+    It is that of the known value, else the one that covers the value and loses least.
+
+    Parameters
+    ----------
+    entry
+        int[known values + 1]: the cell of each known value; the last is -1.
+    known, ranks
+        int[values]: the rank of each value among the known ones, -1 for a new one, and among the new ones.
+    """
+    here = np.unique(entry[entry >= 0])
+    here = here[np.argsort(cells.loss[here], kind="stable")]
+    found = entry[known]
+    for cell in here[::-1].tolist():
+        found[(known < 0) & (said.lo[cell] <= ranks) & (ranks <= said.hi[cell])] = cell
+    return found
 
 
 def _gone(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:

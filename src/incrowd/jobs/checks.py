@@ -41,7 +41,7 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
 
 
 def styled(policy: Policy) -> Schema:
-    """Give every quasi-identifier the style it will get, for the engine to know; columns are as treated."""
+    """Give every quasi-identifier the style and ends it will get, for the engine to know; columns are as treated."""
     return policy.schema.with_attributes(each.as_counted() for each in policy.written.attributes)
 
 

@@ -279,6 +279,8 @@ def _written(
         *settings,
         "# Released cells: auto, range, ancestor, set or mean.",
         'output = "auto"',
+        "# Ends of ranges of numbers and dates: outward (rounded, open at the tails) or exact.",
+        'ends = "outward"',
         "seed = 0",
         "# Texts that mean missing in every column; an empty field without quotes does anyway.",
         *_told_fillers(fillers, null_values),

@@ -18,6 +18,7 @@ from incrowd.jobs.arguments import as_algorithm, as_models, as_schema
 from incrowd.parameters import SEED, Parameter, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
+from incrowd.table.grids import ENDS, Ends
 from incrowd.table.markup import document
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
 from incrowd.table.treatment_rules import JUDGE, Judge
@@ -42,9 +43,12 @@ __all__ = [
     "toml_value",
 ]
 
-POLICY_VERSION = 2
-"""Of version 1 are files from before the rows came in a random order by default."""
+POLICY_VERSION = 3
+"""Files of version 1 are from before the rows came in a random order by default, those of version 2 from
+before the ends of ranges were rounded outward by default."""
 
+_ROUNDED = 3
+"""The first version of files without a setting `ends` that mean ``outward``."""
 _SUPPRESSION = Parameter(float, "largest share of records that may be suppressed", low=0, high=1)
 _SET_LIMIT = Parameter(int, "largest number of values that a cell may list", low=1)
 
@@ -81,6 +85,10 @@ class Policy:
     judge
         What models judge of sensitive values that a treatment perturbs, as PRAM does: the values before and
         those that are released (``released``), or only those before (``original``).
+    ends
+        Ends of the ranges of numbers and dates: ``exact`` (the smallest and the largest value of the class,
+        so values of people) or ``outward`` (rounded to a grid, open at the ends of the column; means are
+        rounded, too). A column may have a grid of its own, see `Attribute`.
 
     Raises
     ------
@@ -99,6 +107,7 @@ class Policy:
     wildcards: Wildcards = WILDCARD.field("value")
     accepted: tuple[Accepted, ...] = ()
     judge: Judge = JUDGE.field("released")
+    ends: Ends = ENDS.field("exact")
 
     def __repr__(self) -> str:
         models = ", ".join(dict.fromkeys(model.name for model in self.models)) or "no model"
@@ -122,9 +131,13 @@ class Policy:
 
     @property
     def written(self) -> Schema:
-        """The schema in which every quasi-identifier has the style that its cells get."""
+        """The schema in which every quasi-identifier has the style and the ends that its cells get."""
         return self.schema.with_attributes(
-            replace(attribute, output=attribute.output or self.output)
+            replace(
+                attribute,
+                output=attribute.output or self.output,
+                ends=attribute.ends or ("outward" if attribute.rounded else self.ends),
+            )
             if attribute.role == "quasi"
             else attribute
             for attribute in self.schema.attributes
@@ -203,6 +216,8 @@ class Policy:
                         treatment=None
                         if column.treat is None
                         else treatment_of(column.treat, name, TREATMENTS),
+                        ends=column.ends,
+                        grid=column.grid,
                     )
                     for name, column in checked.columns.items()
                 ),
@@ -226,6 +241,7 @@ class Policy:
                 checked.wildcards,
                 tuple(Accepted(each.finding, each.column, each.why) for each in checked.accepted),
                 checked.judge,
+                checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
             )
         except InputError as error:
             raise type(error)(f"{source}: {error}") from None
@@ -241,6 +257,7 @@ class Policy:
         lines = [f"version = {POLICY_VERSION}"]
         settings = ["max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards"]
         settings += ["judge"] if self.judge != "released" else []
+                ends=checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
         lines += toml_settings({name: getattr(self, name) for name in settings})
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")
@@ -374,6 +391,8 @@ def _column_lines(attribute: Attribute, hierarchies: Mapping[str, str]) -> list[
         lines.append(f"hierarchy = {toml_value(hierarchies[attribute.name])}")
     if attribute.output is not None:
         lines.append(f"output = {toml_value(attribute.output)}")
+    rounding = {"ends": attribute.ends, "grid": attribute.grid}
+    lines += toml_settings({name: value for name, value in rounding.items() if value is not None})
     if attribute.weight != 1:
         lines.append(f"weight = {toml_value(attribute.weight)}")
     if attribute.levels is not None:

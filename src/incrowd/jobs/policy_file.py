@@ -7,7 +7,7 @@ import tomllib
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
@@ -23,6 +23,7 @@ from pydantic import (
 
 from incrowd.errors import PolicyError, did_you_mean, named, open_roles, quoted
 from incrowd.io.addresses import read_bytes
+from incrowd.table.grids import Ends
 from incrowd.table.schema import OPEN_ROLE, Kind, Role, Style
 from incrowd.table.spellings import open_spelling
 from incrowd.table.treatment_rules import Judge
@@ -30,8 +31,10 @@ from incrowd.table.wildcards import Wildcards
 
 __all__ = ["AttackerTable", "PolicyFile", "read_toml", "validate"]
 
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 """Versions of policy files that are read."""
+Calendar = Literal["day", "month", "year"]
+Width = Annotated[StrictInt, Field(gt=0)] | Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 _PROBLEMS = 8
 """How many wrong settings a message names."""
 
@@ -68,6 +71,12 @@ class ColumnTable(BaseModel):
         None, description="the file of a generalization hierarchy, relative to the policy, or a recipe"
     )
     output: Style | None = Field(None, description="its style, where it differs from that of the release")
+    ends: Ends | None = Field(
+        None, description="ends of its ranges, where they differ from those of the release"
+    )
+    grid: Width | Calendar | None = Field(
+        None, description="what the ends of its ranges, and its means, are rounded to"
+    )
     weight: float = Field(
         1.0, ge=0, allow_inf_nan=False, strict=True, description="how much the loss of the column counts"
     )
@@ -111,6 +120,9 @@ class PolicyFile(BaseModel):
         0.0, ge=0, le=1, strict=True, description="largest share of records that may be suppressed"
     )
     output: Style = Field("auto", description="how a class is written, unless a column says otherwise")
+    ends: Ends | None = Field(
+        None, description="ends of ranges: rounded outward, as since version 3, or exact, as before"
+    )
     keep_order: StrictBool = Field(False, description="whether row N stays row N; else the order is random")
     linked: StrictBool = Field(False, description="whether anyone can join the rows of a person")
     seed: StrictInt = Field(0, ge=0, description="seed of what is random in the search")
@@ -139,7 +151,7 @@ class PolicyFile(BaseModel):
     @classmethod
     def _is_known(cls, version: Any) -> Any:
         if type(version) is not int or version not in VERSIONS:
-            raise ValueError(f"must be {' or '.join(map(str, VERSIONS))}, the versions that are read")
+            raise ValueError(f"must be {', '.join(map(str, VERSIONS))}: the versions that are read")
         return version
 
 

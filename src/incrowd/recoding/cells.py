@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from incrowd.errors import ParameterError
-from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label
+from incrowd.recoding.labels import SUPPRESSED, node_labels, range_label, read_range
 from incrowd.table.frequency import smallest_codes
 
 if TYPE_CHECKING:
@@ -141,17 +141,28 @@ def interval_cells(domain: Domain, starts: NDArray[np.integer]) -> ValueCells:
     entry = np.repeat(np.arange(len(lo)), hi - lo + 1)
     if not domain.ordered:
         return node_cells(domain, domain.ancestors(lo, hi)[entry])
-    loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
-    return ValueCells(entry, *range_cells(domain, lo, hi), loss, depth)
+    labels, lo, hi, loss = range_cells(domain, lo, hi)
+    return ValueCells(entry, labels, lo, hi, loss, depths_of(domain, lo, hi))
 
 
 def range_cells(
     domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]
-) -> tuple[list[str | None], NDArray[np.int32], NDArray[np.int32]]:
-    """Labels of intervals of numbers, and what they stand for: joined with the missing value, everything."""
+) -> tuple[list[str | None], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Labels of intervals of numbers, the ranks that they stand for, and their loss.
+
+    Joined with the missing value, an interval stands for everything. On a grid, it stands for what its text
+    covers, and loses as much.
+    """
     labels = [range_label(domain, int(a), int(b)) for a, b in zip(lo, hi, strict=True)]
     starred = np.array([label == SUPPRESSED for label in labels], np.bool_)
-    return labels, np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
+    loss = domain.span(lo, hi)
+    lo, hi = np.where(starred, 0, lo), np.where(starred, domain.size - 1, hi)
+    if domain.grid is not None:
+        for place in np.flatnonzero((lo < hi) & ~starred).tolist():
+            written = domain.covered(*(read_range(labels[place] or "", domain.kind) or ()))
+            assert written is not None  # it covers the values that it was made of
+            lo[place], hi[place], loss[place] = written
+    return labels, lo, hi, loss
 
 
 def depths_of(domain: Domain, lo: NDArray[np.int32], hi: NDArray[np.int32]) -> NDArray[np.int32]:

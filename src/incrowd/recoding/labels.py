@@ -40,6 +40,9 @@ _MISSING_MEMBER = "<missing>"
 """What a set shows for the missing value; a value that is this very text is written with a backslash."""
 
 _MEAN_DECIMALS = 6
+_FEWEST = 3
+"""Known values that a mean on a grid needs at least: of two, each tells the other."""
+_DAY = len("2020-02-29")
 
 _FEW = 20
 """Distinct values below which a column is not taken for nearly unique."""
@@ -51,6 +54,16 @@ _RANGES = {
     "date": re.compile(rf"\[({MOMENT}) to ({MOMENT})\]"),
 }
 """Ranges as `range_label` writes them."""
+_OPEN = {
+    "number": re.compile(rf"({NUMBER}) or (?:(more)|less)"),
+    "date": re.compile(rf"({MOMENT}) or (?:(later)|earlier)"),
+}
+"""Ranges without one of their ends."""
+_NOWHERE: dict[str, tuple[Any, Any]] = {
+    "number": (Decimal("-Infinity"), Decimal("Infinity")),
+    "date": ("", "~"),
+}
+"""What lies before and behind all numbers, and all texts of moments."""
 _FOREIGN_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e(?:\+[0-9]{2,3}|-[0-9]{1,3}))?"
 _FOREIGN_RANGES = {
     "number": re.compile(
@@ -91,17 +104,29 @@ def node_labels(domain: Domain, nodes: NDArray[np.integer]) -> list[str | None]:
 
 
 def range_label(domain: Domain, lo: int, hi: int) -> str | None:
-    """Released text of an interval of ranks of numbers or dates."""
+    """Released text of an interval of ranks of numbers or dates.
+
+    On a grid, its ends are rounded outward. An interval with the smallest value has no lower end, and one
+    with the largest no upper end.
+    """
     low, high = domain.values[lo], domain.values[hi]
     if lo == hi:
         return low
     if low is None or high is None:
         return SUPPRESSED
-    if domain.kind != "number":
-        return f"[{low} to {high}]"
-    if domain.whole:
+    dated = domain.kind != "number"
+    if domain.grid is not None:
+        first, last = lo == 0, hi == len(domain.texts) - 1
+        if first and last:
+            return SUPPRESSED
+        if first:
+            return f"{domain.grid.up(high)} or {'earlier' if dated else 'less'}"
+        if last:
+            return f"{domain.grid.down(low)} or {'later' if dated else 'more'}"
+        low, high = domain.grid.down(low), domain.grid.up(high)
+    elif domain.whole:
         low, high = _without_zeros(low), _without_zeros(high)
-    return f"[{low}-{high}]"
+    return f"[{low} to {high}]" if dated else f"[{low}-{high}]"
 
 
 def _without_zeros(number: str) -> str:
@@ -112,6 +137,9 @@ def _without_zeros(number: str) -> str:
 
 def read_range(label: str, kind: str, *, foreign: bool = False) -> tuple[Any, Any] | None:
     """Read the ends of a range exactly, in order; None where a label is no range of that kind.
+
+    An end that a range has not got lies before or behind everything. A day as its upper end counts to the end
+    of the day.
 
     Parameters
     ----------
@@ -128,12 +156,25 @@ def read_range(label: str, kind: str, *, foreign: bool = False) -> tuple[Any, An
     True
     >>> read_range("20..29", "number", foreign=True)
     (Decimal('20'), Decimal('29'))
+    >>> read_range("20 or more", "number")
+    (Decimal('20'), Decimal('Infinity'))
     """
     found = (_FOREIGN_RANGES if foreign else _RANGES)[kind].fullmatch(label)
-    if found is None:
+    low: Any
+    high: Any
+    if found is not None:
+        low, high = found.groups()
+    elif found := _OPEN[kind].fullmatch(label):
+        low, high = (found[1], None) if found[2] else (None, found[1])
+    else:
         return None
-    low, high = (moment_of(end) if kind == "date" else Decimal(end) for end in found.groups())
-    return (low, high) if low is not None and high is not None and low <= high else None  # type: ignore[operator]
+    before, behind = _NOWHERE[kind]
+    read: Any = Decimal if kind == "number" else moment_of
+    ends = before if low is None else read(low), behind if high is None else read(high)
+    if None in ends or ends[0] > ends[1]:
+        return None
+    whole_day = kind == "date" and high is not None and len(high) == _DAY and low != high
+    return (ends[0], f"{high}T24") if whole_day else ends
 
 
 def set_label(domain: Domain, present: NDArray[np.integer]) -> str | None:
@@ -188,7 +229,10 @@ def read_set(label: str | None, values: Container[str | None] = ("",)) -> list[s
 
 
 def mean_labels(domain: Domain, counts: Any) -> list[str | None]:
-    """Mean of numbers and dates (missing left out), mode of categories (ties to the lowest rank)."""
+    """Mean of numbers and dates (missing left out), mode of categories (ties to the lowest rank).
+
+    On a grid, a mean is rounded to it, and a mean of fewer than three known values is ``*``.
+    """
     labels: list[str | None] = []
     for start, stop in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
         codes, weights = counts.codes[start:stop], counts.counts[start:stop]
@@ -199,9 +243,13 @@ def mean_labels(domain: Domain, counts: Any) -> list[str | None]:
         if len(codes) == 1 or not known.any():
             labels.append(domain.values[int(codes[0])])
             continue
-        numbers = domain.places[codes[known]]
-        mean = _exact_sum(numbers, weights[known]) / int(weights[known].sum())
-        labels.append(_number_text(mean, domain.exponent) if domain.kind == "number" else _date_text(mean))
+        held = int(weights[known].sum())
+        if domain.grid is not None and held < _FEWEST:
+            labels.append(SUPPRESSED)
+            continue
+        mean = _exact_sum(domain.places[codes[known]], weights[known]) / held
+        text = _number_text(mean, domain.exponent) if domain.kind == "number" else _date_text(mean)
+        labels.append(text if domain.grid is None else domain.grid.near(text))
     return labels
 
 

@@ -87,6 +87,8 @@ class Local(Recoding):
             _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style, set_limit)
             for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
         )
+        if "mean" in styles:
+            cells = _joined_means(frequency, cells, class_of_key, count, styles)
         suppressed |= starred(cells)
         return cls(frequency.domains, frequency.codes, cells, suppressed, class_of_key, count, algorithm)
 
@@ -111,9 +113,16 @@ def _class_cells(
     indptr: NDArray[np.int64],
     members: NDArray[np.int64],
     asked: Style,
-    set_limit: int,
+    set_limit: int = 0,
+    texts: list[str | None] | None = None,
 ) -> Cells:
-    """Cells of one attribute for every class, and ``*`` for keys that are in none."""
+    """Cells of one attribute for every class, and ``*`` for keys that are in none.
+
+    Parameters
+    ----------
+    texts
+        The means of the classes, where they are known.
+    """
     style = effective_style(asked, domain)
     ranks = codes[members].astype(np.int32)
     classes = len(indptr) - 1
@@ -138,7 +147,7 @@ def _class_cells(
             labels = node_labels(domain, nodes)
             lo, hi = domain.tree.lo[nodes].astype(np.int32), domain.tree.hi[nodes].astype(np.int32) - 1
         else:
-            labels, lo, hi = range_cells(domain, lo, hi)
+            labels, lo, hi, loss = range_cells(domain, lo, hi)
     else:
         loss, depth = domain.span(lo, hi), depths_of(domain, lo, hi)
         plain = domain.hierarchy is None and not domain.ordered
@@ -152,10 +161,13 @@ def _class_cells(
         else:
             counts = _value_counts(domain, codes, weights, indptr, members)
             entry = np.arange(classes)
-            labels = mean_labels(domain, counts)
+            labels = mean_labels(domain, counts) if texts is None else texts
             distinct = np.diff(counts.indptr)
         if plain:
             loss = (distinct - 1) / max(domain.size - 1, 1)
+        few = np.array([label == SUPPRESSED for label in labels], np.bool_) & (lo < hi)
+        lo, hi = np.where(few, 0, lo), np.where(few, domain.size - 1, hi)
+        loss, depth = np.where(few, 1.0, loss), np.where(few, 0, depth)
     found = ValueCells(entry, labels, lo, hi, loss, depth)
     if asked == "auto" and style == "ancestor" and domain.partly_grouped:
         found = _with_sets(found, domain, codes, weights, indptr, members, set_limit)
@@ -194,6 +206,35 @@ def _with_sets(
         np.append(cells.loss, np.ones(len(sets)))[used],
         np.append(cells.depth, np.zeros(len(sets), np.int32))[used],
     )
+
+
+def _joined_means(
+    frequency: FrequencyTable,
+    cells: tuple[Cells, ...],
+    class_of_key: NDArray[np.int32],
+    count: int,
+    styles: Sequence[Style],
+) -> tuple[Cells, ...]:
+    """Let means stand for all classes that have the same cells: in the release they are one class."""
+    from incrowd.kernels.grouping import group_columns, group_members
+
+    live = np.flatnonzero(class_of_key >= 0)
+    released = [each.released for each in cells]
+    codes = [places[each.codes[live]] for each, (places, _) in zip(cells, released, strict=True)]
+    ids, first = group_columns(codes, [len(labels) for _, labels in released], len(live))
+    if len(first) == count:
+        return cells
+    joined = np.full(len(class_of_key), -1, np.int32)
+    joined[live] = ids
+    grouped = group_members(joined, len(first))
+    made = []
+    for domain, ranks, own, style in zip(frequency.domains, frequency.codes, cells, styles, strict=True):
+        if effective_style(style, domain) == "mean":
+            texts = [own.labels[entry] for entry in own.codes[live[first]].tolist()]
+            made.append(_class_cells(domain, ranks, frequency.weights, joined, *grouped, style, texts=texts))
+        else:
+            made.append(own)
+    return tuple(made)
 
 
 def _value_counts(

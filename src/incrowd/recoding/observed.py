@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -218,10 +216,6 @@ class _Reader:
         if self.tree is not None:
             for node, label in enumerate(self.tree.labels):
                 self.node.setdefault(label, node)
-        known = domain.places[~np.isnan(domain.places)]
-        self.extent = float(known[-1] - known[0]) if domain.ordered and len(known) else 0.0
-        # Where doubles fall together, a range is as wide as what lies within it.
-        self.apart = domain.positions is not domain.places
 
     def __call__(self, label: str | None) -> _Meaning:
         if label == SUPPRESSED:
@@ -263,23 +257,10 @@ class _Reader:
         """Read a range; whether its ends belong to it does not matter to what lies between."""
         unknown = _Meaning(-1, -1, 0.0, 0)
         ends = self.exact_ends(label)
-        if ends is None:
+        covered = None if ends is None else self.domain.covered(*ends)
+        if ends is None or covered is None:
             return unknown
-        held = self.domain.line.between(*ends)
-        if not len(held):
-            return unknown
-        if self.apart:
-            loss = float(self.domain.span(held[:1], held[-1:])[0])
-        else:
-            low, high = (_day(end) if self.domain.kind == "date" else self._place(end) for end in ends)
-            width = high - low
-            loss = min(width / self.extent, 1.0) if self.extent else 0.0
-        return _Meaning(int(held[0]), int(held[-1]), loss, int(ends[0] == ends[1]))
-
-    def _place(self, number: Decimal) -> float:
-        """Return where a number lies, as `Domain.places` does."""
-        exponent = self.domain.exponent
-        return float(Fraction(number) / 2**exponent) if exponent else float(number)
+        return _Meaning(*covered, int(ends[0] == ends[1]))
 
     def exact_ends(self, label: str) -> tuple[Any, Any] | None:
         """Return the exact ends of a range, or of a number that is written another way, in order."""
@@ -386,9 +367,15 @@ def read_intervals(
     place: dict[Decimal, float] = {}
     if domain.kind == "number":
         known = [number_of(value) for value in domain.values]
+        numbers_of = [number for number in known if number is not None]
         named = [label for label in labels if label not in (None, SUPPRESSED)]
         ends = [ends for label in named if (ends := reader.exact_ends(label)) is not None]
-        place = _apart([*(number for number in known if number is not None), *chain(*ends)])
+        place = _apart([*numbers_of, *(end for end in chain(*ends) if end.is_finite())])
+        if numbers_of:
+            place |= {
+                Decimal("-Infinity"): place[min(numbers_of)],
+                Decimal("Infinity"): place[max(numbers_of)],
+            }
         numbers = np.array(
             [
                 number if exact is None else place[exact]
@@ -452,7 +439,3 @@ def literal(domain: Domain, cells: Cells) -> Literal:
 def set_sizes(domain: Domain, cells: Cells) -> dict[int, int]:
     """Return how many values each cell names that is a set, by its number."""
     return {entry: len(ranks) for entry, ranks in _Reader(domain).sets(cells.labels).items()}
-
-
-def _day(moment: str) -> float:
-    return float(dt.date.fromisoformat(moment[:10]).toordinal())

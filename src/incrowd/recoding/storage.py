@@ -17,6 +17,7 @@ from incrowd.recoding.cells import Cells, level_cells
 from incrowd.recoding.labels import SUPPRESSED, range_label, read_range, read_set
 from incrowd.table.domain import Domain
 from incrowd.table.frequency import smallest_codes
+from incrowd.table.grids import Grid
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +46,7 @@ class _Attribute(BaseModel):
     hi: list[StrictInt]
     loss: list[StrictFloat | StrictInt]
     depth: list[StrictInt]
+    grid: StrictStr | None = None
 
 
 class _Decisions(BaseModel):
@@ -168,7 +170,10 @@ class _Reader(Generic[R]):
             if tree.n_leaves != size or list(tree.values[:known]) != entry.values[:known]:
                 self.refuse(f"{entry.name!r}: the leaves of its hierarchy are not its values")
         texts = [value for value in entry.values if value is not None]
-        domain = Domain(entry.name, entry.kind, texts, tree, numbers, entry.missing)
+        grid = None if entry.grid is None else Grid(entry.grid)
+        if grid is not None and not grid.fits(entry.kind if tree is None else "category"):
+            self.refuse(f"{entry.name!r}: its grid is none")
+        domain = Domain(entry.name, entry.kind, texts, tree, numbers, entry.missing, grid=grid)
         known_numbers = numbers[:known]
         if domain.ordered and not (known_numbers[1:] >= known_numbers[:-1]).all():
             self.refuse(f"{entry.name!r}: its values are not in order")
@@ -289,13 +294,27 @@ def _stands_for(domain: Domain, ranks: dict[str | None, int], label: str | None,
     known = known[~np.isnan(known)]
     if not known.size:
         return False
+    low, high = float(known[0]), float(known[-1])
     # Means are written to the day, or to six decimals, of sums that were rounded.
-    slack = 0.5 if domain.kind == "date" else 1e-6 + 1e-12 * float(np.abs(known[[0, -1]]).max())
-    return bool(known[0] - slack <= _number(label, domain.kind) <= known[-1] + slack)
+    slack = 0.5 if domain.kind == "date" else 1e-6 + 1e-12 * max(abs(low), abs(high))
+    if domain.grid is not None:
+        last = domain.texts[lo + len(known) - 1]
+        low, high = (
+            _number(end, domain.kind) for end in (domain.grid.down(domain.texts[lo]), domain.grid.up(last))
+        )
+        slack *= 2
+    return bool(low - slack <= _number(label, domain.kind) <= high + slack)
 
 
 def _is_range(domain: Domain, label: str, lo: int, hi: int) -> bool:
-    """Say whether a text is the range of an interval; earlier versions wrote its ends as 20.0 for 20."""
+    """Say whether a text is the range of an interval; earlier versions wrote its ends as 20.0 for 20.
+
+    On a grid, the interval is what the text covers.
+    """
+    if domain.grid is not None:
+        ends = read_range(label, domain.kind)
+        written = None if ends is None or lo == hi else domain.covered(*ends)
+        return written is not None and written[:2] == (lo, hi)
     meant = range_label(domain, lo, hi)
     if label == meant or meant is None:
         return label == meant
@@ -319,6 +338,7 @@ def domain_to_dict(domain: Domain) -> dict[str, Any]:
         "values": list(domain.values),
         "numbers": [None if np.isnan(number) else number for number in domain.numbers.tolist()],
         "missing": domain.missing,
+        **({} if domain.grid is None else {"grid": domain.grid.spec}),
         "hierarchy": None
         if tree is None
         else {"labels": list(tree.labels), "parents": tree.parents.tolist()},

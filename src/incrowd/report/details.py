@@ -162,7 +162,8 @@ def _policy(document: Mapping[str, Any]) -> Table | None:
     rows = [["models", "; ".join(policy["models"])]]
     rows += [
         [name.replace("_", " "), number(policy[name])]
-        for name in ("algorithm", "max_suppression", "output", "keep_order", "wildcards")
+        for name in ("algorithm", "max_suppression", "output", "ends", "keep_order", "wildcards")
+        if name in policy
     ]
     for each in policy["columns"]:
         hierarchy = f", hierarchy: {each['hierarchy']}" if each["hierarchy"] else ""

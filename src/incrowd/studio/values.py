@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["counts_of", "refuse_prompts"]
 
-_OF_THE_TREE = ("hierarchy", "levels", "output")
+_OF_THE_TREE = ("hierarchy", "levels", "output", "ends", "grid")
 """Settings of a column that say what is made of its values."""
 _OF_OTHERS = ("attackers", "algorithm", "linked")
 """What a policy says that may name other columns."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from incrowd.errors import ParameterError, SchemaError, open_roles
 from incrowd.io.addresses import file_path
 from incrowd.parameters import Parameter, check_fields
+from incrowd.table.grids import ENDS, Ends, check_grid
 from incrowd.table.spellings import Spelling, check_spelling
 from incrowd.table.treatment_rules import check_treatment
 from incrowd.treatments.base import Treatment
@@ -86,6 +87,12 @@ class Attribute:
     treatment
         What becomes of its values besides recoding, e.g. ``ic.Round(500)``. A column that says whose row it
         is leaves where it has one.
+    ends
+        Ends of the ranges of this quasi-identifier where they differ from those of the release: ``outward``
+        or ``exact``.
+    grid
+        What the ends of its ranges, and its means, are rounded to: a number whose multiples they are, or
+        ``day``, ``month`` or ``year``. The ends are then ``outward``.
     """
 
     name: str
@@ -99,6 +106,8 @@ class Attribute:
     decimal: str | None = None
     thousands: str | None = None
     treatment: Treatment | None = None
+    ends: Ends | None = None
+    grid: float | str | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -115,6 +124,7 @@ class Attribute:
             ("role", self.role, ROLES),
             ("kind", self.kind, KINDS),
             ("output", self.output, (None, *STYLES)),
+            ("ends", self.ends, (None, *ENDS.choices)),
         ):
             if value not in allowed:
                 known = ", ".join(str(item) for item in allowed if item)
@@ -124,9 +134,23 @@ class Attribute:
                 f"column {self.name!r} has the role weight, so its numbers are sampling weights; a weight of "
                 "its own says how much the loss of a quasi-identifier counts, so leave that out"
             )
+        if self.grid is not None:
+            check_grid(self.name, self.grid)
+            if self.ends == "exact":
+                raise SchemaError(f"column {self.name!r}: exact ends have no grid; leave one of them out")
+        if self.role != "quasi" and (self.ends is not None or self.grid is not None):
+            raise SchemaError(
+                f"column {self.name!r}: ends and grid are about the ranges of a quasi-identifier; to round "
+                "other values, use a treatment"
+            )
         check_spelling(self.name, self.spelling, self.kind)
         if self.treatment is not None:
             check_treatment(self.name, self.role, self.kind, self.spelling, self.treatment)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether the ends of its ranges are rounded outward."""
+        return self.ends == "outward" or self.grid is not None
 
     @property
     def leaves(self) -> bool:
@@ -159,9 +183,13 @@ class Attribute:
         """Return it for values that are written plainly: ``2020-03-05``, ``1234.5``."""
         return replace(self, format=None, decimal=None, thousands=None)
 
+    def as_sensitive(self) -> Attribute:
+        """Return it as a sensitive column, of which nothing is recoded."""
+        return replace(self, role="sensitive", levels=None, output=None, weight=1.0, ends=None, grid=None)
+
     def as_texts(self) -> Attribute:
         """Return it untreated, without kind and hierarchy: values are told apart by their text."""
-        return replace(self, kind="category", hierarchy=None, treatment=None)
+        return replace(self, kind="category", hierarchy=None, treatment=None, ends=None, grid=None)
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

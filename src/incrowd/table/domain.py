@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from incrowd.errors import HierarchyError, SchemaError, null_values_setting, read_as_labels
 from incrowd.hierarchy import Builder, Hierarchy
 from incrowd.table.exact import Line, days_of, moment_of, number_of
+from incrowd.table.grids import Grid, grid_of
 from incrowd.table.missing import null_values_of
 from incrowd.table.schema import Attribute
 from incrowd.table.spellings import read_spelled
@@ -39,6 +41,8 @@ _LARGE = 400
 _WHOLE = re.compile(r"-?[0-9]+(?:\.0+)?")
 
 _DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+_EPOCH = dt.date(1970, 1, 1).toordinal()
 
 _LOOKED_AT = 100
 """Texts that are looked at before all are."""
@@ -102,6 +106,8 @@ class Domain:
         Rank of the missing value, -1 where none is missing.
     typed
         Whether the values came as numbers or dates, so that nobody has to recognize them in texts.
+    grid
+        Where the ends of ranges of numbers or dates are rounded to; None where they are exact.
     """
 
     name: str
@@ -111,6 +117,7 @@ class Domain:
     numbers: NDArray[np.float64]
     missing: int
     typed: bool = False
+    grid: Grid | None = None
 
     def __repr__(self) -> str:
         return f"Domain({self.name!r}, {self.size:,} values)"
@@ -204,7 +211,11 @@ class Domain:
             tree = tree.with_leaf(MISSING) if tree is not None else None
             by_rank = np.append(by_rank, np.nan)
         typed = found.kind is not None
-        return cls(attribute.name, kind, values, tree, by_rank, missing, typed), ranks
+        grid = None
+        by_number = tree is None and kind != "category" and attribute.output not in ("set", "suppress")
+        if attribute.rounded and by_number and found.texts:
+            grid = grid_of(attribute.grid, kind, values[: len(found.texts)], attribute.name)
+        return cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid), ranks
 
     @classmethod
     def _spelled(
@@ -329,6 +340,37 @@ class Domain:
             width[plain] = (self.positions[hi[plain]] - self.positions[lo[plain]]) / extent
         width[~plain & (lo != hi)] = 1.0
         return width
+
+    @cached_property
+    def _extent(self) -> tuple[float, float]:
+        """The smallest and the largest of `places`."""
+        known = self.places[~np.isnan(self.places)]
+        return (float(known[0]), float(known[-1])) if len(known) else (0.0, 0.0)
+
+    def covered(self, low: Any, high: Any) -> tuple[int, int, float] | None:
+        """Return the ranks from one exact end to another, and the loss of that range; None where it has none.
+
+        The range is as wide as it is written, at most as the column. An end that it has not got is the
+        column's. Where doubles fall together, it is as wide as what lies within it.
+        """
+        held = self.line.between(low, high)
+        if not len(held):
+            return None
+        if self.positions is not self.places:
+            loss = float(self.span(held[:1], held[-1:])[0])
+        else:
+            least, most = self._extent
+            width = self._place(high, most) - self._place(low, least)
+            loss = min(width / (most - least), 1.0) if most > least else 0.0
+        return int(held[0]), int(held[-1]), loss
+
+    def _place(self, end: Any, absent: float) -> float:
+        """Return where an exact end lies among `places`."""
+        if self.kind == "date":
+            return dt.date.fromisoformat(end[:10]).toordinal() - _EPOCH if end[:1].isdigit() else absent
+        if end.is_infinite():
+            return absent
+        return float(Fraction(end) / 2**self.exponent) if self.exponent else float(end)
 
     def ancestors(self, lo: NDArray[np.integer], hi: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the lowest common ancestor (node) of each interval ``lo .. hi`` of ranks, ends included."""

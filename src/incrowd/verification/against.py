@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from incrowd.errors import TableError, alike_of, named
 from incrowd.verification.cells import CellReader
 from incrowd.verification.classes import count_rows, fetch_row, group_of, written
+from incrowd.verification.ends import mean_slack
 from incrowd.verification.people import Coverage, Covers
 from incrowd.verification.policy import SUPPRESSED, Column, Policy
 from incrowd.verification.source import Table
@@ -315,6 +316,8 @@ class Comparison:
         """
         keys = ", ".join(f"q{n}" for n in range(len(self.pairs)))
         q, w = f"q{number}", f"w{number}"
+        rounding, days = mean_slack(self.pairs[number].column, "cell")
+        slack = f"greatest(1e-6, 1e-6 * abs(mean), 1e-12 * extent, {rounding})"
         return f"""
             WITH counted AS (SELECT {keys}, {w} AS value, count(*) AS n FROM beside GROUP BY {keys}, {w}),
             summed AS (
@@ -330,8 +333,8 @@ class Comparison:
             )
             SELECT cell FROM summed GROUP BY cell HAVING bool_and(coalesce(
                 is_mode
-                OR abs(TRY_CAST(cell AS DOUBLE) - mean) <= greatest(1e-6, 1e-6 * abs(mean), 1e-12 * extent)
-                OR abs((TRY_CAST(cell AS DATE) - DATE '1970-01-01') - day) <= 1, false))
+                OR abs(TRY_CAST(cell AS DOUBLE) - mean) <= {slack}
+                OR abs((TRY_CAST(cell AS DATE) - DATE '1970-01-01') - day) <= {days}, false))
             """
 
     # --- without an order -------------------------------------------------------------------------------

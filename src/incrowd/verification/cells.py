@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,7 +16,7 @@ from incrowd.verification.recipes import day_of, exact_number, is_bin, is_calend
 from incrowd.verification.tree_files import tree_in
 from incrowd.verification.trees import Tree
 
-__all__ = ["CellReader", "Shapes", "listed", "moment_of"]
+__all__ = ["CellReader", "Shapes", "ends_of", "is_value", "listed", "moment_of"]
 
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 # Bounds of floats may have an exponent, of three digits at most.
@@ -24,6 +25,8 @@ _NUMBERS = re.compile(rf"\[({_BOUND})-({_BOUND})\]")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAYS = re.compile(rf"\[({_DAY}) to ({_DAY})\]")
 _TIMES = re.compile(rf"\[({_DAY}T[0-9:.]+) to ({_DAY}T[0-9:.]+)\]")
+_OPEN = re.compile(rf"({_BOUND}) or (?:(more)|less)")
+_OPEN_DAYS = re.compile(rf"({_DAY}) or (?:(later)|earlier)")
 _MISSING_MEMBER = "<missing>"
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:\.([0-9]+))?(.*)")
 
@@ -54,8 +57,8 @@ def _are_ordered(texts: Sequence[str]) -> bool:
 @cache
 def _bounds(
     cell: str,
-) -> tuple[Fraction, Fraction] | tuple[datetime.date, datetime.date] | None:
-    """Read a range of numbers, days or points of time."""
+) -> tuple[Fraction | float, Fraction | float] | tuple[datetime.date, datetime.date] | None:
+    """Read a range of numbers, days or points of time; an end that it has not got is as far as can be."""
     if numbers := _NUMBERS.fullmatch(cell):
         return Fraction(numbers[1]), Fraction(numbers[2])
     if days := _DAYS.fullmatch(cell):
@@ -64,7 +67,27 @@ def _bounds(
     if times := _TIMES.fullmatch(cell):
         start, end = _time(times[1]), _time(times[2])
         return None if start is None or end is None else (start, end)
+    if one := _OPEN.fullmatch(cell):
+        return (Fraction(one[1]), math.inf) if one[2] else (-math.inf, Fraction(one[1]))
+    if (one := _OPEN_DAYS.fullmatch(cell)) and (day := day_of(one[1])):
+        return (day, datetime.date.max) if one[2] else (datetime.date.min, day)
     return None
+
+
+def ends_of(cell: str) -> tuple[str | None, str | None] | None:
+    """Return the two ends of a range as they are written, None for one that it has not got."""
+    if _bounds(cell) is None:
+        return None
+    closed = _NUMBERS.fullmatch(cell) or _DAYS.fullmatch(cell) or _TIMES.fullmatch(cell)
+    if closed:
+        return closed[1], closed[2]
+    one = _OPEN.fullmatch(cell) or _OPEN_DAYS.fullmatch(cell)
+    return None if one is None else ((one[1], None) if one[2] else (None, one[1]))
+
+
+def is_value(cell: str) -> bool:
+    """Say whether a cell is a single number or a single day."""
+    return _plain_number(cell) is not None or day_of(cell) is not None
 
 
 @cache
@@ -259,9 +282,11 @@ class Shapes:
             return True
         if self._spec and not self._column.is_by_number:
             return False
-        bounds = _bounds(cell)
+        bounds, ends = _bounds(cell), ends_of(cell)
         return (
             bounds is not None
+            and ends is not None
+            and (None not in ends or self._column.grid is not None)
             and isinstance(bounds[0], datetime.date) == (self._column.measure == "date")
             and bounds[0] <= bounds[1]  # type: ignore[operator]
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from incrowd.errors import named
 from incrowd.verification.against import compare
 from incrowd.verification.cells import Shapes, listed
+from incrowd.verification.ends import off_grid
 from incrowd.verification.forms import raw_left, wrong_forms
 from incrowd.verification.loading import Tables
 from incrowd.verification.persons import Persons
@@ -170,6 +171,15 @@ def _odd_cells(
         problems.append(
             f"the column {column.name!r}: {sum(odd)} records have a cell ({len(odd)} distinct) that is no "
             "node of its hierarchy and nothing else that it may have"
+        )
+    beside, why = off_grid(column, [text for text, _ in rows])
+    if beside and why:
+        unchecked.append(f"whether the ranges of column {column.name!r} end on its grid: {why}")
+    elif beside:
+        records = sum(int(size) for text, size in rows if text in beside)
+        problems.append(
+            f"the column {column.name!r}: {records} records have a range ({len(beside)} distinct) that does "
+            "not end on its grid, and the policy rounds ends outward"
         )
     if shapes.unknown and not has_raw:
         unchecked.append(f"whether the cells of column {column.name!r} suit the policy: {shapes.unknown}")

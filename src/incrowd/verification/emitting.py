@@ -13,6 +13,7 @@ from typing import Any
 from incrowd.errors import ParameterError, TableError, alike_of, named, setting
 from incrowd.verification.cells import Shapes, listed
 from incrowd.verification.classes import count_records, count_rows, group, group_of, written
+from incrowd.verification.ends import off_grid
 from incrowd.verification.forms import follower_sql, form_of
 from incrowd.verification.models import SLACK, needs_values
 from incrowd.verification.persons import Persons, refuse_several_rows
@@ -382,6 +383,9 @@ def _check_cells(script: Script, number: int, column: Column, policy: Policy) ->
         fits = {text: shapes.level_fits(text, *column.levels) for text in cells}
         if None not in fits.values():
             on_level = {text: bool(fit) for text, fit in fits.items()}
+    beside, why = off_grid(column, cells)
+    if beside and not why:
+        on_level |= dict.fromkeys(beside, False)
     if shapes.unknown and all(on_level.values()):
         if limit < math.inf:
             _check_long(script, number, column.name, int(limit))

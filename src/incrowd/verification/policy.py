@@ -10,6 +10,7 @@ import math
 import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,17 @@ JUDGES = ("released", "original")
 STYLES = ("auto", "range", "ancestor", "set", "mean", "suppress")
 _SETTINGS = (
     "version", "linked", "max_suppression", "output", "keep_order", "shuffle", "seed", "set_limit",
-    "wildcards", "judge", "null_values", "unlisted", "others", "columns", "models", "attackers", "algorithm",
-    "accepted",
+    "wildcards", "judge", "ends", "null_values", "unlisted", "others", "columns", "models", "attackers",
+    "algorithm", "accepted",
 )  # fmt: skip
 _OF_COLUMN = (
-    "role", "kind", "hierarchy", "output", "weight", "levels", "format", "decimal", "thousands",
-    "treat",
+    "role", "kind", "hierarchy", "output", "ends", "grid", "weight", "levels", "format", "decimal",
+    "thousands", "treat",
 )  # fmt: skip
+ENDS = ("outward", "exact")
+CALENDAR = ("day", "month", "year")
+USUAL = "usual"
+"""The grid where the policy names none: two significant digits, whole years, months."""
 _LARGEST = 1 << 24
 """Bytes of a policy that is read."""
 
@@ -60,6 +65,9 @@ class Column:
         How its texts write numbers or dates, where the policy says so.
     treatment
         What became of its values besides recoding, where the policy says so.
+    grid
+        What the ends of its ranges are rounded to: a width, a part of the calendar or `USUAL`; None where
+        they are exact.
     """
 
     name: str
@@ -70,6 +78,7 @@ class Column:
     levels: tuple[int, int | None] | None = None
     spelling: Spelling | None = None
     treatment: Treatment | None = None
+    grid: Fraction | str | None = None
 
     @property
     def is_by_number(self) -> bool:
@@ -168,7 +177,7 @@ class Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy file (TOML, version 1 or 2).
+    """Read a policy file (TOML, version 1, 2 or 3).
 
     Raises
     ------
@@ -196,8 +205,8 @@ def read_policy(path: Path) -> Policy:
 
 def _policy(data: dict[str, Any], folder: Path) -> Policy:
     version = data.get("version")
-    if version not in (1, 2) or type(version) is not int:
-        raise PolicyError("needs 'version = 2' or 'version = 1', the versions that verify reads")
+    if version not in (1, 2, 3) or type(version) is not int:
+        raise PolicyError("needs 'version = 3' (or 2, or 1), a version that verify reads")
     _refuse_unknown(data, _SETTINGS, "")
     nulls = data.get("null_values", [])
     if not isinstance(nulls, list) or not all(isinstance(text, str) for text in nulls):
@@ -205,7 +214,8 @@ def _policy(data: dict[str, Any], folder: Path) -> Policy:
     if SUPPRESSED in nulls:
         raise PolicyError(f"null_values holds {SUPPRESSED!r}, which marks a suppressed cell: take it out")
     style = _choice(data.get("output", "auto"), STYLES, "output")
-    columns = _columns(data.get("columns"), folder, style)
+    ends = _choice(data.get("ends", "outward" if version > 2 else "exact"), ENDS, "ends")
+    columns = _columns(data.get("columns"), folder, style, ends)
     if not any(column.role == "quasi" for column in columns):
         raise PolicyError("names no column of role 'quasi', so there are no classes to check")
     if "others" in data and "unlisted" in data:
@@ -300,7 +310,7 @@ def _refuse_unknown(data: dict[str, Any], known: Collection[str], where: str) ->
         )
 
 
-def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
+def _columns(data: object, folder: Path, style: str, ends: str) -> tuple[Column, ...]:
     if not isinstance(data, dict) or not data:
         raise PolicyError("names no columns: add a table [columns.NAME] with a role for each")
     roles = {name: str(entry.get("role")) for name, entry in data.items() if isinstance(entry, dict)}
@@ -338,6 +348,7 @@ def _columns(data: object, folder: Path, style: str) -> tuple[Column, ...]:
                 levels=_levels(entry.get("levels"), where),
                 spelling=None if changed else spelling,
                 treatment=treatment,
+                grid=_grid(entry, ends, where),
             )
         )
     return _with_linked(columns)
@@ -366,6 +377,23 @@ def _with_linked(columns: Sequence[Column]) -> tuple[Column, ...]:
     if missing:
         raise PolicyError(f"linked names {named(missing)}, which has no role")
     return tuple(found)
+
+
+def _grid(entry: dict[str, Any], ends: str, where: str) -> Fraction | str | None:
+    """Read what the ends of a column's ranges are rounded to; None where they are exact."""
+    grid, own = entry.get("grid"), entry.get("ends")
+    if (grid is not None or own is not None) and entry.get("role") != "quasi":
+        raise PolicyError(f"{where}: ends and grid are settings of quasi-identifiers")
+    own = ends if own is None else _choice(own, ENDS, f"ends of {where}")
+    if grid is None:
+        return USUAL if own == "outward" else None
+    if entry.get("ends") == "exact":
+        raise PolicyError(f"{where}: exact ends have no grid")
+    if isinstance(grid, str):
+        return _choice(grid, CALENDAR, f"grid of {where}")
+    if not _number(grid, f"grid of {where}", math.inf) or not math.isfinite(grid):
+        raise PolicyError(f"grid of {where} must be above 0")
+    return Fraction(str(grid))
 
 
 def _levels(data: object, where: str) -> tuple[int, int | None] | None:

@@ -166,6 +166,7 @@ def _lm(made: Made) -> float | None:
     columns = made.quasi.values()
     plain = all(
         oracle.width_of(column, made.live) > 1 and STAR not in column.texts and not is_summarized(made, column)
+        and (column.grid is None or len(set(map(float, column.numbers.values()))) == len(set(column.numbers.values())))
         and (column.paths is None or all(len(set(path)) == len(path) for path in column.leaves))
         for column in columns
     )  # fmt: skip

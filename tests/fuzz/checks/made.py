@@ -116,7 +116,7 @@ def policy_of(case: Case) -> Policy:
                 column["name"], column["role"], column.get("kind", "auto"), hierarchy, column.get("output"),
                 column.get("weight", 1.0), None if levels is None else (levels[0], levels[1]),
                 column.get("format"), column.get("decimal"), column.get("thousands"),
-                TREATMENTS.parse(column["treat"]) if "treat" in column else None,
+                TREATMENTS.parse(column["treat"]) if "treat" in column else None, grid=column.get("grid"),
             )
         )  # fmt: skip
     algorithm = dict(case["algorithm"])
@@ -130,6 +130,7 @@ def policy_of(case: Case) -> Policy:
         ALGORITHMS.get(algorithm.pop("name")).from_settings(algorithm),
         case["max_suppression"], case["output"], case["keep_order"], case["seed"],
         case.get("set_limit", LISTED), case.get("wildcards", "value"), judge=case.get("judge", "released"),
+        ends=case.get("ends", "exact"),
     )  # fmt: skip
 
 
@@ -146,6 +147,7 @@ def spec_of(case: Case, column: dict[str, Any]) -> Spec:
         column["name"], column["role"], column.get("kind", "auto"), column.get("recipe"),
         tuple(map(tuple, column["paths"])) if column.get("paths") else None,
         output if column["role"] == "quasi" else "auto", spelling_of(column),
+        "outward" if "grid" in column else case.get("ends", "exact"), column.get("grid"),
     )  # fmt: skip
 
 
@@ -204,6 +206,8 @@ def met_in(case: Case) -> list[tuple[str, str]]:
         met.append(("spelled", case["source"]))
     if max(rows_of_people(case).values(), default=0) > 1:
         met.append(("person", case["source"]))
+    if any(column["role"] == "quasi" for column in case["columns"]):
+        met.append(("ends", case.get("ends", "exact")))
     met.append(("wildcards", case.get("wildcards", "value")))
     met += [("power", str(model["power"])) for model in case["models"] if "power" in model]
     met += [

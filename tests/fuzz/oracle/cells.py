@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -42,14 +44,69 @@ def parts_of_set(cell: str) -> list[str | None] | None:
     return [None if written == "<missing>" else part for part, written in zip(parts, raw, strict=True)]
 
 
+NOWHERE = Fraction(10**400)
+"""Beyond all numbers and days: where an open range ends."""
+
+
 def ends_of_range(cell: str, kind: str) -> tuple[Fraction, Fraction] | None:
-    """Ends of ``[a-b]`` or ``[day to day]``, both included."""
+    """Ends of ``[a-b]`` or ``[day to day]``, both included, or of a range without one of them."""
+    read = moment_in if kind == "date" else number_in
     one = MOMENT if kind == "date" else WRITTEN_NUMBER
     found = re.fullmatch(rf"\[({one}){' to ' if kind == 'date' else '-'}({one})\]", cell)
-    if found is None:
-        return None
-    low, high = (moment_in(end) if kind == "date" else number_in(end) for end in found.groups())
-    return None if low is None or high is None else (low, high)
+    if found is not None:
+        low, high = read(found[1]), read(found[2])
+        return None if low is None or high is None else (low, high)
+    below, above = ("earlier", "later") if kind == "date" else ("less", "more")
+    if found := re.fullmatch(rf"({one}) or ({below}|{above})", cell):
+        end = read(found[1])
+        return None if end is None else (end, NOWHERE) if found[2] == above else (-NOWHERE, end)
+    return None
+
+
+def on_grid(grid: float | str, number: Fraction, way: str) -> Fraction:
+    """Round a number or a day to a grid: ``down``, ``up`` or to what is ``near``."""
+    if grid in ("day", "month", "year"):
+        return _on_calendar(str(grid), number, way)
+    if grid == "digits":
+        if not number:
+            return number
+        step = Fraction(10) ** (len(str(int(abs(number)))) - 2)
+        while abs(number) < 10 * step:
+            step /= 10
+    else:
+        step = Fraction(str(grid))
+    steps = number / step
+    return step * {"down": math.floor, "up": math.ceil, "near": round}[way](steps)
+
+
+def _on_calendar(unit: str, number: Fraction, way: str) -> Fraction:
+    day = dt.date.fromordinal(math.floor(number))
+    first, last, one = day, day, dt.timedelta(days=1)
+    if unit != "day":
+        while first.day > 1 or (unit == "year" and first.month > 1):
+            first -= one
+        while last != dt.date.max and _part(last + one, unit) == _part(day, unit):
+            last += one
+    if way == "near":
+        return Fraction(
+            first.toordinal() if day - first <= last - day or last == dt.date.max else last.toordinal() + 1
+        )
+    return Fraction((first if way == "down" else last).toordinal())
+
+
+def _part(day: dt.date, unit: str) -> tuple[int, int]:
+    return day.year, day.month if unit == "month" else 0
+
+
+def range_of(column: Column, numbers: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """Ends of the range that several values are released as, on the grid of their column."""
+    assert column.grid is not None
+    assert column.extremes is not None
+    low, high = min(numbers), max(numbers)
+    return (
+        -NOWHERE if low == column.extremes[0] else on_grid(column.grid, low, "down"),
+        NOWHERE if high == column.extremes[1] else on_grid(column.grid, high, "up"),
+    )
 
 
 def same_value(column: Column, key: Key, cell: str) -> bool:
@@ -116,6 +173,8 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
         ends = ends_of_range(cell, column.kind)
         if ends is not None:
             low, high = ends
+            if column.kind == "date" and low != high and high.denominator == 1 and not cell.endswith(":00]"):
+                high += Fraction(86_399_999_999, 86_400_000_000)  # to the end of the day
             return low <= column.numbers[key] <= high or _about(low, key, column) or _about(high, key, column)
     return False
 
@@ -140,9 +199,15 @@ def narrowest(column: Column, keys: Sequence[Key], cell: str | None) -> str | No
     if style == "range":
         if None in distinct:
             return None if cell == STAR else "joined with the missing value, a range is *"
+        if column.grid is not None and cell == STAR:
+            whole = range_of(column, [column.numbers[key] for key in distinct]) == (-NOWHERE, NOWHERE)
+            return None if whole else "no range"
         ends = None if cell is None else ends_of_range(cell, column.kind)
         if ends is None:
             return "not a range"
+        if column.grid is not None:
+            meant = range_of(column, [column.numbers[key] for key in distinct])
+            return None if ends == meant else f"the range should be {meant}"
         low = min(distinct, key=lambda key: column.numbers[key])
         high = max(distinct, key=lambda key: column.numbers[key])
         tight = _about(ends[0], low, column) and _about(ends[1], high, column)
@@ -182,9 +247,28 @@ def _summary(column: Column, keys: Sequence[Key], cell: str | None) -> str | Non
     mean = sum(known, Fraction(0)) / len(known)
     if cell is None:
         return "no mean"
+    if column.grid is not None and cell == STAR:
+        return None  # of two known values; classes that are released as one may have more
     written = moment_in(cell) if column.kind == "date" else number_in(cell)
     if written is None:
         return "not a mean"
     largest = max(map(abs, known))
     slack = Fraction(501, 1000) if column.kind == "date" else Fraction(6, 10**7) + largest / 10**12
+    if column.grid is not None:
+        # Classes whose means are rounded to one number are released as one.
+        slack += _half_step(column, written)
+        if written not in known and on_grid(column.grid, written, "near") != written:
+            return "not on the grid"
     return None if abs(written - mean) <= slack else "not the mean"
+
+
+def _half_step(column: Column, written: Fraction) -> Fraction:
+    """How far a mean may be from what it was rounded to."""
+    if column.grid in ("day", "month", "year"):
+        return Fraction({"day": 1, "month": 17, "year": 184}[str(column.grid)])
+    if column.grid == "digits":
+        return (
+            abs(on_grid("digits", written * Fraction(1001, 1000), "up") - on_grid("digits", written, "down"))
+            / 2
+        )
+    return Fraction(str(column.grid)) / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from fuzz.oracle.cells import NOWHERE, range_of
 from fuzz.oracle.values import Column, Key
 
 
@@ -34,6 +35,11 @@ def spread(column: Column, keys: Iterable[Key], live: Sequence[bool]) -> Fractio
         column.numbers[key] for key, alive in zip(column.keys, live, strict=True) if alive and key is not None
     ]
     inside = [column.numbers[key] for key in distinct]
+    if column.grid is not None:
+        # As wide as it is written, at most as the column.
+        low, high = range_of(column, inside)
+        width = (max(known) if high == NOWHERE else high) - (min(known) if low == -NOWHERE else low)
+        return min(width / (max(known) - min(known)), Fraction(1))
     return (max(inside) - min(inside)) / (max(known) - min(known))
 
 

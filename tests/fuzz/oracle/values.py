@@ -47,6 +47,8 @@ class Spec:
     paths: tuple[tuple[str, ...], ...] | None = None
     output: str = "auto"
     spelling: Spelling | None = None
+    ends: str = "exact"
+    grid: float | str | None = None
 
 
 @dataclass
@@ -69,6 +71,24 @@ class Column:
     floats: bool = False
     of_people: bool = False
     by_number: bool = False
+    extremes: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def grid(self) -> float | str | None:
+        """Where ends of ranges and means lie: a width, ``digits``, or a part of the calendar; None for anywhere."""
+        if (
+            self.spec.ends == "exact"
+            or not self.ordered
+            or self.style not in ("range", "mean")
+            or not self.extremes
+        ):
+            return None
+        if self.spec.grid is not None:
+            return self.spec.grid
+        if self.kind == "date":
+            return "month"
+        years = self.extremes[0] >= 1800 and self.extremes[1] <= 2199
+        return 1 if years and all(number.denominator == 1 for number in self.numbers.values()) else "digits"
 
     @property
     def ordered(self) -> bool:
@@ -217,6 +237,8 @@ def read_column(spec: Spec, raws: Sequence[Raw], null_values: Sequence[str], liv
         keys.append(key)
     floats = any(isinstance(raw, float) for raw in raws)
     column = Column(spec, kind, keys, [text_of(raw) for raw in raws], numbers, None, floats=floats)
+    shaped = [numbers[key] for key, alive in zip(keys, live, strict=True) if alive and key in numbers]
+    column.extremes = (min(shaped), max(shaped)) if shaped else None
     if hierarchy:
         shaping = {key for key, alive in zip(keys, live, strict=True) if alive and key is not None}
         column.paths, column.leaves = _paths(spec, {str(key) for key in shaping})

@@ -25,7 +25,7 @@ def lattice(
     source: options.TableOptions,
     columns: options.MeasuredColumns,
     limits: Annotated[options.ModelOptions, Without("wildcards")],
-    search: Annotated[options.SearchOptions, Without("style")],
+    search: Annotated[options.SearchOptions, Without("style", "ends")],
     population: options.People = None,
     output: Annotated[
         Path | None,

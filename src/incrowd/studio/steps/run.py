@@ -17,7 +17,7 @@ from incrowd.studio.work import policy_settings
 __all__ = ["Run"]
 
 _SETTINGS = ("max_suppression", "keep_order")
-_MORE = ("output", "set_limit", "wildcards", "judge", "seed")
+_MORE = ("output", "ends", "set_limit", "wildcards", "judge", "seed")
 
 
 class Run:
