@@ -104,7 +104,8 @@ def read_project(path: str | os.PathLike[str]) -> Imported:
     if variables[0].fixed:
         unread.append("places in a file of fixed width: write the data as CSV with these names")
     search = Optimal() if any(each.hierarchy is not None for each in attributes) else CellSuppression()
-    policy = Policy(Schema.of(attributes, null_values=nulls), (KAnonymity(3),), search)
+    schema = Schema.of(attributes, null_values=nulls)
+    policy = Policy(schema, (KAnonymity(3),), search, ends="exact")
     return Imported(policy, unread=tuple(unread), questions=tuple(questions))
 
 

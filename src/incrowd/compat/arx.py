@@ -101,7 +101,8 @@ class _Reader:
         metric = _text(asked, "metric")
         if metric and not metric.startswith("Loss"):
             self._unread.append(f"quality model {quoted(metric)}: the loss LM takes its place")
-        policy = Policy(Schema.of(attributes), tuple(models), Optimal("loss"), min(max(share, 0.0), 1.0))
+        most = min(max(share, 0.0), 1.0)
+        policy = Policy(Schema.of(attributes), tuple(models), Optimal("loss"), most, ends="exact")
         return Imported(policy, data, delimiter, tuple(self._unread))
 
     def _bytes(self, name: str, most: int) -> bytes:

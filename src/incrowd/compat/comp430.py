@@ -237,7 +237,9 @@ def _by_engine(
         # A root alone is a value itself, and goes by the root's other name.
         if tree.n_leaves == len(tree.labels):
             frame = frame.with_columns(column_named(name).replace({tree.labels[0]: _TOP}))
-    release = anonymize(frame, course.schema, models, algorithm, seed=seed, keep_order=True, force=True)
+    release = anonymize(
+        frame, course.schema, models, algorithm, seed=seed, keep_order=True, ends="exact", force=True
+    )
     columns = {name: release.texts[name].to_list() for name in course.columns}
     for name, tree in course.trees.items():
         columns[name] = [tree.labels[0] if value == _TOP else value for value in columns[name]]

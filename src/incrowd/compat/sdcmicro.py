@@ -142,7 +142,8 @@ class _Script:
                 "recoded key variables: a search of levels stands for local suppression, and may go higher"
             )
         # A suppressed cell is missing there, and matches any.
-        policy = Policy(schema, (KAnonymity(self.k or 3),), search, wildcards="matches-any")
+        models = (KAnonymity(self.k or 3),)
+        policy = Policy(schema, models, search, wildcards="matches-any", ends="exact")
         return Imported(policy, unread=tuple(self.unread), questions=tuple(questions))
 
     def _treated(self, weights: Mapping[str, float]) -> Schema:

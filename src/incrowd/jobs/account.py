@@ -14,6 +14,7 @@ from incrowd.jobs.people import of_people, people_entry, people_sentences
 from incrowd.jobs.statements import at_most, model_entry, model_sentence, percent, verdict, versions
 from incrowd.jobs.survey import survey_sentences
 from incrowd.jobs.treating import treatment_entries, treatment_sentences
+from incrowd.recoding import SUPPRESSED, effective_style
 from incrowd.table.documents import envelope, rounded
 from incrowd.table.wildcards import wildcard_sentence
 
@@ -94,6 +95,7 @@ def sentences_of(release: Accountable, *, conditions: bool = True) -> list[str]:
         *(model_sentence(measured) for measured in _asked(release) if conditions),
         *_risk_sentences(release),
         *_loss_sentences(release),
+        *_ends_sentences(release),
         *_passed_sentences(release),
         *treatment_sentences(schema, release.policy.judge),
         *(() if release.values is None else release.values.sentences()),
@@ -147,6 +149,27 @@ def _loss_sentences(release: Accountable) -> Iterator[str]:
             f"A released cell covers on average {percent(loss.value)} of what its column could be (loss "
             f"metric; 0% is the raw table, 100% nothing left).{weighted}"
         )
+
+
+def _ends_sentences(release: Accountable) -> Iterator[str]:
+    """Say whether ends of ranges, and means, are values of people."""
+    styles = {each.name: each.output or release.policy.output for each in release.policy.schema.quasi}
+    found: dict[tuple[bool, bool], list[str]] = {}
+    for domain, cells in zip(release.recoding.domains, release.recoding.cells, strict=True):
+        style = effective_style(styles[domain.name], domain)
+        wide = any(
+            lo < hi and label != SUPPRESSED
+            for lo, hi, label in zip(cells.lo.tolist(), cells.hi.tolist(), cells.labels, strict=True)
+        )
+        if domain.ordered and style in ("range", "mean") and wide and release.recoding.kind != "full-domain":
+            found.setdefault((style == "mean", domain.grid is not None), []).append(domain.name)
+    told = {
+        (False, True): "The ends of the ranges of {} are rounded outward, and open where the column ends.",
+        (False, False): "The ends of the ranges of {} are values of people.",
+        (True, True): "The means of {} are rounded, and none is of fewer than three known values.",
+        (True, False): "The means of {} are exact: who knows the other values of a class computes the last.",
+    }
+    yield from (sentence.format(named(found[case])) for case, sentence in told.items() if case in found)
 
 
 def _passed_sentences(release: Accountable) -> Iterator[str]:

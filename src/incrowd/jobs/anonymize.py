@@ -104,7 +104,7 @@ def anonymize(  # noqa: PLR0913
         Whether models judge perturbed values as they are released, too (``released``), or only those before
         (``original``), see `Policy`.
     ends
-        Ends of the ranges of numbers and dates: ``exact`` or ``outward``, see `Policy`.
+        Ends of the ranges of numbers and dates: ``outward`` or ``exact``, see `Policy`.
     levels
         Fixed levels of full-domain recoding, by quasi-identifier. The search leaves them alone. If every
         quasi-identifier has a level, that node is taken. If the policy's algorithm knows no levels, `Optimal`

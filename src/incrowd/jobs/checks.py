@@ -41,7 +41,7 @@ def check_limits(policy: Policy, frequency: FrequencyTable) -> None:
 
 
 def styled(policy: Policy) -> Schema:
-    """Give every quasi-identifier the style and ends it will get, for the engine to know; columns are as treated."""
+    """Return the schema with the style and ends of each quasi-identifier, and columns as they are counted."""
     return policy.schema.with_attributes(each.as_counted() for each in policy.written.attributes)
 
 
@@ -65,11 +65,22 @@ def judge(assessment: Assessment, policy: Policy) -> None:
             0,
             f"{assessment.suppressed} of {assessment.records} records are suppressed (* in every "
             f"quasi-identifier), {assessment.suppressed_share:.2%} where {policy.max_suppression:.2%} "
-            "may be; loosen the models, name fewer quasi-identifiers or raise "
+            "may be; loosen the models, name fewer quasi-identifiers"
+            + _wide_ranges(policy)
+            + " or raise "
             + setting("max_suppression", "--max-suppression"),
         )
     if problems:
         raise InfeasibleError("nothing was released: " + "; ".join(problems))
+
+
+def _wide_ranges(policy: Policy) -> str:
+    """Say what helps where a range of a whole column is `*`."""
+    rounded = any(each.hierarchy is None and each.ends != "exact" for each in policy.schema.quasi)
+    if policy.ends == "exact" or not rounded or policy.algorithm.full_domain:
+        return ""
+    exact = setting("ends='exact'", "--ends exact")
+    return f", publish the ends of ranges ({exact})"
 
 
 def shortfall(measured: ModelResult) -> str:

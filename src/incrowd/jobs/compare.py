@@ -221,7 +221,8 @@ def compare(  # noqa: PLR0913
     table, population, csv_format
         As in `anonymize`.
     schema
-        The roles of the columns, or a whole `Policy`, whose algorithm and seed the grid replaces.
+        The roles of the columns, or a whole `Policy`, whose algorithm and seed the grid replaces. Figures of
+        papers mean a policy with ``ends="exact"``.
     algorithms
         At least one.
     models

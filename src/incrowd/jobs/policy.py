@@ -86,9 +86,9 @@ class Policy:
         What models judge of sensitive values that a treatment perturbs, as PRAM does: the values before and
         those that are released (``released``), or only those before (``original``).
     ends
-        Ends of the ranges of numbers and dates: ``exact`` (the smallest and the largest value of the class,
-        so values of people) or ``outward`` (rounded to a grid, open at the ends of the column; means are
-        rounded, too). A column may have a grid of its own, see `Attribute`.
+        Ends of the ranges of numbers and dates: ``outward`` (rounded to a grid, open at the ends of the
+        column; means are rounded, too) or ``exact`` (the smallest and the largest value of the class, so
+        values of people). A column may have a grid of its own, see `Attribute`.
 
     Raises
     ------
@@ -257,7 +257,7 @@ class Policy:
         lines = [f"version = {POLICY_VERSION}"]
         settings = ["max_suppression", "output", "keep_order", "seed", "set_limit", "wildcards"]
         settings += ["judge"] if self.judge != "released" else []
-                ends=checked.ends or ("outward" if checked.version >= _ROUNDED else "exact"),
+        settings += ["ends"]
         lines += toml_settings({name: getattr(self, name) for name in settings})
         if self.schema.null_values:
             lines.append(f"null_values = {toml_value(list(self.schema.null_values))}")

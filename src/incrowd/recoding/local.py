@@ -81,10 +81,10 @@ class Local(Recoding):
         """
         from incrowd.kernels.grouping import group_members
 
-        indptr, members = group_members(class_of_key, count)
+        groups = group_members(class_of_key, count)
         suppressed = class_of_key < 0
         cells = tuple(
-            _class_cells(domain, codes, frequency.weights, class_of_key, indptr, members, style, set_limit)
+            _class_cells(domain, codes, frequency.weights, class_of_key, groups, style, set_limit)
             for domain, codes, style in zip(frequency.domains, frequency.codes, styles, strict=True)
         )
         if "mean" in styles:
@@ -110,8 +110,7 @@ def _class_cells(
     codes: NDArray[np.unsignedinteger],
     weights: NDArray[np.int64],
     class_of_key: NDArray[np.int32],
-    indptr: NDArray[np.int64],
-    members: NDArray[np.int64],
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]],
     asked: Style,
     set_limit: int = 0,
     texts: list[str | None] | None = None,
@@ -120,9 +119,12 @@ def _class_cells(
 
     Parameters
     ----------
+    groups
+        The keys of each class, as `group_members` gives them.
     texts
         The means of the classes, where they are known.
     """
+    indptr, members = groups
     style = effective_style(asked, domain)
     ranks = codes[members].astype(np.int32)
     classes = len(indptr) - 1
@@ -231,7 +233,7 @@ def _joined_means(
     for domain, ranks, own, style in zip(frequency.domains, frequency.codes, cells, styles, strict=True):
         if effective_style(style, domain) == "mean":
             texts = [own.labels[entry] for entry in own.codes[live[first]].tolist()]
-            made.append(_class_cells(domain, ranks, frequency.weights, joined, *grouped, style, texts=texts))
+            made.append(_class_cells(domain, ranks, frequency.weights, joined, grouped, style, texts=texts))
         else:
             made.append(own)
     return tuple(made)

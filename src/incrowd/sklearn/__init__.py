@@ -48,7 +48,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
     `fit` searches a recoding of these rows. `transform` recodes any rows by it, each by itself. So what was
     learned from the training rows of a fold knows nothing of its test rows. What `transform` gives of other
-    rows is for the model behind it and is no release: nobody checked the models on them.
+    rows is for the model behind it and is no release: nobody checked the models on them. So ranges of numbers
+    keep exact ends.
 
     To recode some columns alone, put it into a `ColumnTransformer`.
 
@@ -162,7 +163,13 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             person=[_PERSON] if person is not None else (),
         )
         release = anonymize(
-            whole, schema, self.models, self.algorithm, max_suppression=self.max_suppression, seed=self.seed
+            whole,
+            schema,
+            self.models,
+            self.algorithm,
+            max_suppression=self.max_suppression,
+            seed=self.seed,
+            ends="exact",
         )
         self.recoding_ = release.recoding
         self.privacy_ = release.privacy

@@ -63,6 +63,7 @@ def _anonymize(
         max_suppression=float(rate),
         population=None if subset is None else frame,
         keep_order=True,
+        ends="exact",
         force=True,
     )
     result: pl.DataFrame = release.texts
