@@ -375,5 +375,5 @@ def test_public_names_are_what_they_say_however_often_they_are_asked():
             assert getattr(found, "__name__", name) == name or name.isupper()
             assert type(found).__name__ != "module"
     assert set(ic.__all__) <= set(dir(ic))
-    with pytest.raises(AttributeError, match="attribute nothing"):
+    with pytest.raises(AttributeError, match="attribute 'nothing'"):
         _ = ic.nothing

@@ -18,4 +18,6 @@ def __getattr__(name: str) -> object:
             raise
         from incrowd.errors import did_you_mean
 
-        raise AttributeError(f"incrowd has no {name!r}{did_you_mean(name, __all__)}") from None
+        raise AttributeError(
+            f"module 'incrowd' has no attribute {name!r}{did_you_mean(name, __all__)}"
+        ) from None

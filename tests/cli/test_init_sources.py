@@ -91,3 +91,16 @@ def test_an_empty_table_has_no_draft(run, people):
 
 def test_a_database_needs_its_table(run, people):
     assert "name a table of the database with --table" in run("init", database(people)[0]).err
+
+
+def test_a_damaged_file_of_a_folder_is_named(run, people):
+    Path("many").mkdir()
+    people.write_parquet("many/0.parquet")
+    people.write_parquet("many/1.parquet", compression="uncompressed", statistics=False)
+    content = bytearray(Path("many/1.parquet").read_bytes())
+    start = content.index(people["zip"][3].encode())
+    content[start - 40 : start + 80] = b"\xff" * 120
+    Path("many/1.parquet").write_bytes(content)
+    done = run("init", "many", "-o", "policy.toml")
+    assert (done.status, Path("policy.toml").exists()) == (2, False)
+    assert done.err.endswith("1.parquet: the file is damaged; its rows cannot be read\n")

@@ -81,9 +81,9 @@ def test_what_is_much_alike_is_found_whatever_its_case():
 
 
 def test_the_package_is_asked_for_a_name():
-    with pytest.raises(AttributeError, match="incrowd has no 'KAnonimity'; did you mean 'KAnonymity'"):
+    with pytest.raises(AttributeError, match="has no attribute 'KAnonimity'; did you mean 'KAnonymity'"):
         ic.KAnonimity  # noqa: B018
-    with pytest.raises(AttributeError, match=r"incrowd has no 'frobnicate'$"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'frobnicate'$"):
         ic.frobnicate  # noqa: B018
     assert not hasattr(ic, "__wrapped__")
 

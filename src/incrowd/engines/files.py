@@ -192,6 +192,11 @@ class FilesEngine(SpillingEngine):
         found = super().columns_in_order(schema, frequency)
         return [*parted, *(name for name in found if name not in parted)]
 
+    def lone_rows(self, columns: Sequence[str]) -> int | None:
+        """Count the rows whose values no other row has, and say which file is damaged."""
+        with self._reading(columns):
+            return super().lone_rows(columns)
+
     def writes_folder(self, target: Path) -> bool:
         """Say whether a target is a folder, for a file for every file."""
         from incrowd.io.targets import is_folder

@@ -126,16 +126,17 @@ def first_rows(table: pl.DataFrame | Files | DatabaseTable, most: int) -> pl.Dat
     Raises
     ------
     TableError
-        When it has no rows.
+        When it has no rows, or a file is damaged.
     """
     import polars as pl
 
-    from incrowd.io.streams import Files
+    from incrowd.io.streams import Files, reading
 
     if isinstance(table, pl.DataFrame):
         return table
     if isinstance(table, Files):
-        return table.frame.head(most).collect(engine="streaming")
+        with reading(table, table.columns):
+            return table.frame.head(most).collect(engine="streaming")
     found: list[pl.DataFrame] = []
     for batch in table.rows():
         found.append(batch.head(most - sum(each.height for each in found)))

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,26 +101,11 @@ class SpillingEngine(ScanEngine):
         small = kind.is_integer() and "128" not in str(kind)
         return small or kind in plain or isinstance(kind, pl.Categorical | pl.Enum)
 
-    @contextmanager
-    def _reading(self, names: Sequence[str]) -> Iterator[None]:
+    def _reading(self, names: Sequence[str]) -> AbstractContextManager[None]:
         """Say which file is damaged where Polars cannot read some columns."""
-        import polars as pl
+        from incrowd.io.streams import reading
 
-        try:
-            yield
-        except pl.exceptions.ComputeError as error:
-            # What the system says, as of a full disk, is no damage of what is read.
-            if "os error" not in str(error):
-                self._refuse_damaged(names)
-            raise
-
-    def _refuse_damaged(self, names: Sequence[str]) -> None:
-        """Refuse a file whose columns cannot be read to their end; that costs a pass over the files."""
-        from incrowd.io.streams import damaged
-
-        file = damaged(self._files, names)
-        if file is not None:
-            raise TableError(f"{file}: the file is damaged; its rows cannot be read") from None
+        return reading(self._files, names)
 
     @contextmanager
     def _opened(self) -> Iterator[None]:
@@ -159,7 +144,9 @@ class SpillingEngine(ScanEngine):
                 raise TableError(_CHANGED) from None
             except duckdb.Error as error:
                 # A damaged page may run into those of other columns, and one reader alone may stumble.
-                self._refuse_damaged(self.columns)
+                from incrowd.io.streams import refuse_damaged
+
+                refuse_damaged(self._files, self.columns)
                 raise TableError(f"the files could not be counted ({type(error).__name__})") from None
             finally:
                 self._database.close()

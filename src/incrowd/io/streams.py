@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,8 @@ __all__ = [
     "cut_batches",
     "damaged",
     "is_scan",
+    "reading",
+    "refuse_damaged",
     "scan",
     "stream_batches",
     "stream_table",
@@ -130,6 +133,37 @@ def damaged(files: Files, names: Sequence[str]) -> Path | None:
             if "os error" not in str(error):
                 return source
     return None
+
+
+def refuse_damaged(files: Files, names: Sequence[str]) -> None:
+    """Refuse a file whose columns cannot be read to their end; that costs a pass over the files.
+
+    Raises
+    ------
+    TableError
+    """
+    file = damaged(files, names)
+    if file is not None:
+        raise TableError(f"{file}: the file is damaged; its rows cannot be read") from None
+
+
+@contextmanager
+def reading(files: Files, names: Sequence[str]) -> Iterator[None]:
+    """Say which file is damaged where Polars cannot read some columns.
+
+    Raises
+    ------
+    TableError
+    """
+    import polars as pl
+
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:
+        # What the system says, as of a full disk, is no damage of what is read.
+        if "os error" not in str(error):
+            refuse_damaged(files, names)
+        raise
 
 
 def bytes_of(text: str | int) -> int:
