@@ -50,6 +50,7 @@ __all__ = [
     "require_extra",
     "setting",
     "those_are",
+    "visible",
 ]
 
 INSTALL = "pip install '.[{extra}]' in a checkout of incrowd"
@@ -59,6 +60,7 @@ _NAMED = 20
 _QUOTED = 60
 _LONGEST = 1_500
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_UNSEEN = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 _told: dict[str, Any] = {"options": False, "taken": None}
 IN_A_POLICY = {
     "qi": 'role = "quasi"',
@@ -89,6 +91,17 @@ def quoted(value: object) -> str:
     return (
         text if len(text) <= _QUOTED else f"{text[: _QUOTED - 20]}...{text[-10:]} ({len(text):,} characters)"
     )
+
+
+def visible(text: str) -> str:
+    r"""Write out the signs of a text that steer a terminal or turn the order of what follows around.
+
+    Examples
+    --------
+    >>> visible("\u202egnp.exe")
+    '\\u202egnp.exe'
+    """
+    return _UNSEEN.sub(lambda sign: ascii(sign[0])[1:-1], text)
 
 
 def named(names: Iterable[object], most: int = _NAMED) -> str:

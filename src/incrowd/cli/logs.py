@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from incrowd.errors import ParameterError, quoted
+from incrowd.errors import ParameterError, quoted, visible
 from incrowd.io.addresses import without_secrets
 
 __all__ = ["FORMATS", "LEVELS", "LOG", "UNSHOWN", "Log", "LogFormat", "LogLevel", "LoggedProgress", "Quiet"]
@@ -69,7 +69,7 @@ class Log:
         """Return a record as it is written, with its end of line."""
         message = without_secrets(message)
         if self.form == "text":
-            return f"incrowd: {message}\n"
+            return f"incrowd: {visible(message)}\n"
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         record = {"time": now, "level": level, "event": event, "message": message, **fields}
         return json.dumps(record, ensure_ascii=False) + "\n"
@@ -77,7 +77,7 @@ class Log:
     def say(self, text: str, *, err: bool = False) -> None:
         """Tell people something, unless the run is quiet; programs that read records get none of it."""
         if not self.quiet and not (err and self.form == "json"):
-            typer.echo(text, err=err)
+            typer.echo(visible(text), err=err)
 
     def failed(self, error: BaseException, message: str, status: int) -> None:
         """Write what ended the run."""

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from incrowd.cli.interruption import JOBS
 from incrowd.cli.logs import LOG, LoggedProgress
+from incrowd.errors import visible
 from incrowd.kernels.compiling import on_compiling
 from incrowd.privacy import MODELS
 from incrowd.progress import Cancellable, Progress, Silent, running
@@ -51,10 +52,17 @@ _USUAL = ("k-anonymity", "l-diversity", "t-closeness")
 
 
 class _Piped(Console):
-    """A console that leaves it to the command line how a run ends whose output is not read."""
+    """A console that leaves it to the command line how a run ends whose output is not read.
+
+    No text of a table steers the terminal.
+    """
 
     def on_broken_pipe(self) -> None:
         raise  # noqa: PLE0704 - the pipe's own error, which Rich handles when it calls this
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """Return a text to be shown."""
+        return super().render_str(visible(text), **how)
 
 
 def console() -> Console:

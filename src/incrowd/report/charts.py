@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from incrowd.errors import MissingExtraError, ParameterError
+from incrowd.errors import MissingExtraError, ParameterError, visible
 from incrowd.io.addresses import file_path
 
 if TYPE_CHECKING:
@@ -267,9 +267,9 @@ def boundaries(release: Recoded, x: str, y: str, *, width: int = 420, height: in
         if np.isfinite([a, b, c, d]).all() and n
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False, nice=False)),
+        x=alt.X("x:Q", title=_text(x), scale=alt.Scale(zero=False, nice=False)),
         x2="x2:Q",
-        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(**_FIGURES)),
+        y=alt.Y("y:Q", title=_text(y), scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(**_FIGURES)),
         y2="y2:Q",
     )
     colour = alt.Color(
@@ -320,18 +320,31 @@ def save(chart: Any, path: str | os.PathLike[str]) -> None:
 _BEFORE, _AFTER = "before", "after"
 
 
+_OF_EVERY_OBJECT = {
+    "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString",
+    "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+}  # fmt: skip
+"""Texts that Vega, which looks texts up as the names of an object, would find."""
+
+
+def _text(text: str) -> str:
+    """Return a text of a table as Vega shows it and does not run into it."""
+    return f"{text} " if text in _OF_EVERY_OBJECT else visible(text)
+
+
 def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, width: int, unit: str) -> Any:
     """Draw bars of before and after beside each other, a row per label, in the order given."""
     alt = _altair()
     present = [name for name in (_BEFORE, _AFTER) if any(row["when"] == name for row in rows)]
     colours = {_BEFORE: "#999999", _AFTER: COLOURS[0]}
+    rows = [{**row, "label": _text(row["label"])} for row in rows]
     return _themed(
         alt.Chart(alt.Data(values=rows))
         .mark_bar()
         .encode(
             y=alt.Y(
                 "label:N",
-                sort=list(names),
+                sort=[_text(name) for name in names],
                 title=None,
                 axis=alt.Axis(labelLimit=_LONGEST_LABEL, minExtent=_room(names)),
             ),
@@ -354,7 +367,9 @@ def _pairs(title: str, rows: list[dict[str, Any]], names: Sequence[str], *, widt
             # Pictures of one width have texts of one size when a page scales them.
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             height=alt.Step(11 if len(present) > 1 else 14),
-            title=alt.TitleParams(title, fontSize=11, anchor="start", fontWeight="bold", font=_FONT),
+            title=alt.TitleParams(
+                _text(title), fontSize=11, anchor="start", fontWeight="bold", font=_FONT, limit=width
+            ),
         )
     )
 

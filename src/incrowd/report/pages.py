@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incrowd.errors import ParameterError
+from incrowd.errors import ParameterError, visible
 from incrowd.io.addresses import file_path
 from incrowd.io.scratch import PrivateFolder
 from incrowd.report import charts
@@ -169,7 +169,7 @@ def to_html(document: Mapping[str, Any]) -> str:
         )
     made = ", ".join(f"{name} {value}" for name, value in document["reproduce"].items())
     title = html.escape(document["title"])
-    return (
+    return visible(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{_file('page.css')}</style>\n</head>\n<body>\n<main>\n"

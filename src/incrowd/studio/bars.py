@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.studio.account import Pair
-from incrowd.studio.parts import words
+from incrowd.studio.parts import cut, words
 
 __all__ = ["bars", "histogram"]
 
@@ -32,7 +32,7 @@ def bars(title: str, pairs: Sequence[Pair], told: Callable[[float], str]) -> Any
         with ui.element("tbody"):
             for pair in pairs:
                 with ui.element("tr"):
-                    words("th", pair.label).props("scope=row")
+                    words("th", cut(pair.label)).props("scope=row")
                     _bar(pair.before, largest, told, "before")
                     _bar(pair.after, largest, told, "after")
     return table
@@ -56,6 +56,6 @@ def histogram(title: str, rows: Sequence[tuple[str, int]]) -> Any:
         with ui.element("tbody"):
             for label, value in rows:
                 with ui.element("tr"):
-                    words("th", label).props("scope=row")
+                    words("th", cut(label)).props("scope=row")
                     _bar(value, largest, lambda each: f"{each:,.0f}", "after")
     return table

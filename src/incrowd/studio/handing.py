@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.streams import is_scan
+from incrowd.studio.tables import called
 
 if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
@@ -125,7 +126,8 @@ def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
     name = release_name(work)
     path = work.place(Path(name).suffix)
     progress.stage("write and check")
-    work.release.write(path, progress=progress)
+    with called(path, name):
+        work.release.write(path, progress=progress)
     return path, name
 
 

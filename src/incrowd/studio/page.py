@@ -65,6 +65,7 @@ class Page:
     def show(self, data: Path | tuple[str, str] | None) -> None:
         """Draw everything, and open the table that the command named."""
         ui.context.client.on_delete(self.close)
+        ui.context.client.on_exception(self._failed)
         with ui.header(wrap=False).classes("items-center q-px-md q-py-xs").style("background: #143f6e"):
             words("h1", "incrowd studio", "text-white").style(
                 "font-size: 1.1rem; font-weight: 600; margin: 0"
@@ -83,6 +84,7 @@ class Page:
                     step.name: ui.tab(step.name, f"{number} {step.name}").props(f"data-step={number}")
                     for number, step in enumerate(self._steps, 1)
                 }
+            self._told = ui.column().classes("w-full")
             with ui.tab_panels(self._tabs, animated=False).classes("w-full").style("background: none"):
                 for step in self._steps:
                     with ui.tab_panel(step.name):
@@ -125,11 +127,11 @@ class Page:
         self.go(Hierarchies.name)
 
     def _draw(self, name: str) -> None:
-        step = next(step for step in self._steps if step.name == name)
-        self.redraw(step)
+        self.redraw(next(step for step in self._steps if step.name == name))
 
     def redraw(self, step: Any) -> None:
         """Draw a step anew."""
+        self._told.clear()
         step.panel.clear()
         with step.panel:
             step.draw()
@@ -149,6 +151,12 @@ class Page:
         if self.work.release is not None or self.work.assessment is not None:
             self.work.changed()
             self.enable()
+
+    def _failed(self, error: Exception) -> None:
+        """Say that a part of the page could not be drawn, or that what was clicked was not done."""
+        self._told.clear()
+        with self._told:
+            problem(_in_words(error))
 
     # --- work -------------------------------------------------------------------------------------
 
@@ -192,12 +200,16 @@ def _outcome(watched: Watched | None, work: Callable[[], T]) -> tuple[T | None, 
             return work(), None
     except Cancelled:
         return None, "Cancelled. Nothing was made."
-    except IncrowdError as error:
-        return None, str(error)
-    except MemoryError:
-        return None, "Out of memory: use fewer rows or columns."
     except Exception as error:
-        if os.environ.get("INCROWD_DEBUG"):
+        if os.environ.get("INCROWD_DEBUG") and not isinstance(error, IncrowdError):
             raise
-        # A library's message may quote cells of the table.
-        return None, f"Internal error ({type(error).__name__}); please report it."
+        return None, _in_words(error)
+
+
+def _in_words(error: Exception) -> str:
+    """Say what went wrong. A library's message may quote cells of the table, so it is not repeated."""
+    if isinstance(error, IncrowdError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "Out of memory: use fewer rows or columns."
+    return f"Internal error ({type(error).__name__}); please report it."

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from incrowd.errors import visible
+
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["STYLE", "dropping", "frame", "grid", "heading", "hinted", "marked", "note", "problem", "words"]
+__all__ = [
+    "STYLE",
+    "cut",
+    "dropping",
+    "frame",
+    "grid",
+    "heading",
+    "hinted",
+    "marked",
+    "note",
+    "problem",
+    "words",
+]
 
 STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
@@ -21,7 +35,11 @@ class _Words(TextElement):
     """An element of HTML that holds a text and nothing else."""
 
     def __init__(self, tag: str, text: str) -> None:
-        super().__init__(tag=tag, text=text)
+        super().__init__(tag=tag, text=visible(text))
+
+    def set_text(self, text: str) -> None:
+        """Show another text."""
+        super().set_text(visible(text))
 
 
 def words(tag: str, text: str, classes: str = "") -> Any:
@@ -88,11 +106,20 @@ def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], number
         Places of the columns that stand on the right.
     """
     columns = [
-        {"name": f"c{i}", "label": name, "field": f"c{i}", "align": "right" if i in numbers else "left"}
+        {
+            "name": f"c{i}",
+            "label": visible(name),
+            "field": f"c{i}",
+            "align": "right" if i in numbers else "left",
+        }
         for i, name in enumerate(names)
     ]
     cells = [
-        {"id": number, **{f"c{i}": cell for i, cell in enumerate(row)}} for number, row in enumerate(rows)
+        {
+            "id": number,
+            **{f"c{i}": visible(cell) if isinstance(cell, str) else cell for i, cell in enumerate(row)},
+        }
+        for number, row in enumerate(rows)
     ]
     # Where it is wider than the page it can be scrolled, by the keyboard, too.
     place = ui.element("div").classes("wide-table").props("tabindex=0 role=region")
@@ -106,9 +133,10 @@ def grid(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], number
 def frame(title: str, table: pl.DataFrame) -> Any:
     """Show rows of a table: every cell as a text, cut where it is very long."""
     names = table.columns
-    rows = [["(missing)" if cell is None else _cut(str(cell)) for cell in row] for row in table.iter_rows()]
+    rows = [["(missing)" if cell is None else cut(str(cell)) for cell in row] for row in table.iter_rows()]
     return grid(title, names, rows)
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """Leave the end of a very long text out."""
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
 
-__all__ = ["Column", "Source", "copied", "counted", "in_database", "read"]
+__all__ = ["Column", "Source", "called", "copied", "counted", "in_database", "read"]
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,17 @@ def read(
     """Read a table, or open it where its rows stream; errors name it as its owner does."""
     from incrowd.engines import open_table
 
-    try:
+    with called(source.path, source.name):
         return open_table(source.path, csv_format, stream=streams, progress=progress)
+
+
+@contextmanager
+def called(path: Path, name: str) -> Iterator[None]:
+    """Name a file in errors as its owner does, and not by its place in the private folder."""
+    try:
+        yield
     except InputError as error:
-        raise type(error)(str(error).replace(str(source.path), source.name)) from None
+        raise type(error)(str(error).replace(str(path), name)) from None
 
 
 def in_database(address: str, table: str, copy: Path) -> Source:

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from incrowd.errors import visible
 from incrowd.table.documents import figure
 
 __all__ = ["InNotebooks", "document", "table"]
@@ -25,7 +26,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]])
 
     head = "".join(f'<th style="text-align:left">{html.escape(name)}</th>' for name in header)
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    return (
+    return visible(
         f'<table><caption style="text-align:left">{html.escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )

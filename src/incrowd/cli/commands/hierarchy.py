@@ -55,9 +55,10 @@ def show(
     lines: Annotated[int, typer.Option("--lines", min=1, help="Draw at most so many nodes.")] = 200,
 ) -> None:
     """Draw a hierarchy."""
+    from incrowd.errors import visible
     from incrowd.hierarchy import Hierarchy
 
-    typer.echo(Hierarchy.read(file).draw(lines))
+    typer.echo(visible(Hierarchy.read(file).draw(lines)))
 
 
 @hierarchy.command()

@@ -11,7 +11,8 @@ from nicegui import ui
 from incrowd.errors import InputError
 from incrowd.hierarchy import Hierarchy
 from incrowd.studio.bars import histogram
-from incrowd.studio.parts import dropping, heading, hinted, marked, note, problem, words
+from incrowd.studio.parts import cut, dropping, heading, hinted, marked, note, problem, words
+from incrowd.studio.tables import called
 from incrowd.studio.trees import Line, TreeEditor
 
 __all__ = ["Hierarchies"]
@@ -141,7 +142,7 @@ class Hierarchies:
             box.props("dense").props["aria-label"] = f"Choose {line.label}"
             row.props["draggable"] = "true"
             row.on("dragstart", lambda: self._drag(line.node))
-        words("span", line.label, "tree-label" if line.leaf else "tree-label name")
+        words("span", cut(line.label), "tree-label" if line.leaf else "tree-label name")
         words("span", f"{line.share:.1%}", "muted")
         ui.element("div").classes("bar after").style(f"width: {120 * line.share:.1f}px").props(
             "aria-hidden=true"
@@ -295,12 +296,13 @@ class Hierarchies:
     def _save(self, suffix: str) -> None:
         assert self._editor is not None
         path = self.page.work.place(suffix)
+        self._problem.clear()
         try:
-            self._editor.tree.write(path)
+            with called(path, f"hierarchy{suffix}"):
+                self._editor.tree.write(path)
         except InputError as error:
-            self._problem.clear()
             with self._problem:
-                problem(str(error).replace(str(path), f"hierarchy{suffix}"))
+                problem(str(error))
             return
         ui.download.file(path, f"hierarchy{suffix}")
 
@@ -308,10 +310,8 @@ class Hierarchies:
         """Take the tree of a file in place of the one that is shown; a step like others."""
 
         def read(editor: TreeEditor) -> None:
-            try:
+            with called(path, name or str(path)):
                 tree = Hierarchy.read(path)
-            except InputError as error:
-                raise type(error)(str(error).replace(str(path), name or str(path))) from None
             editor.replace(tree)
             self._open = {tree.labels[0]}
 

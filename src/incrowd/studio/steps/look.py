@@ -97,7 +97,7 @@ class Look:
                 for title, part in (("Before", before), ("After", after)):
                     with ui.column().classes("w-full"):
                         words("div", title, "name")
-                        marked(frame(title, part.select(part.columns[:_COLUMNS])), title.lower())
+                        marked(frame(title, part[:, :_COLUMNS]), title.lower())
 
     def _columns(self, document: dict[str, Any]) -> None:
         heading("What became of each column", 3)

@@ -121,7 +121,7 @@ class Table:
         heading("The first rows", 3)
         if len(names) > _COLUMNS:
             note(f"The first {_COLUMNS} of {len(names):,} columns.")
-        frame("The first rows", work.rows(0, _ROWS).select(names[:_COLUMNS]))
+        frame("The first rows", work.rows(0, _ROWS)[:, :_COLUMNS])
 
     async def _open_path(self) -> None:
         text = (self._path.value or "").strip()
