@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from incrowd.errors import visible
-
 from studio_browser import Visit
 
 SIGN = "window.hacked"
@@ -50,7 +49,7 @@ VALUES = (
     f"<img src=x onerror={SIGN}=11>",
     f"{{{{ constructor.constructor('{SIGN}=12')() }}}}",
     f'"><svg/onload={SIGN}=13>',
-    f"<iframe srcdoc='<script>parent.hacked=14</script>'></iframe>",
+    "<iframe srcdoc='<script>parent.hacked=14</script>'></iframe>",
     f"<a href=javascript:{SIGN}=15>click</a>",
     "\u202eright to left",
     "prototype",

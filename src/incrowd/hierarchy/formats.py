@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ __all__ = ["read", "write"]
 
 _LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
 """Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
+_LARGEST_FILE = 1 << 28
 
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
@@ -31,16 +33,12 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise HierarchyError(f"{path}: no hierarchy format has this suffix; use {', '.join(readers)}")
-    largest = _LARGEST.get(path.suffix.lower(), 1 << 28)
+    largest = _largest(path)
     try:
         require_regular(path)
         with path.open("rb") as file:
             data = file.read(largest + 1)
-        if len(data) > largest:
-            raise HierarchyError(
-                f"{path}: more than {largest >> 20} MiB, which is too large for a hierarchy in "
-                f"{path.suffix}; write it as .csv or .txt"
-            )
+        _refuse_large(path, len(data))
         text = data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except OSError as error:
         raise HierarchyError(f"{path}: cannot be read ({error.strerror})") from None
@@ -55,7 +53,20 @@ def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
     try:
         return reader(text, str(path))
     except RecursionError:
-        raise HierarchyError(f"{path}: nested too deep, or in itself") from None
+        raise HierarchyError(f"{path}: nested too deep, or in itself; write it as .csv or .txt") from None
+
+
+def _largest(path: Path) -> int:
+    return _LARGEST.get(path.suffix.lower(), _LARGEST_FILE)
+
+
+def _refuse_large(path: Path, size: float) -> None:
+    if size > _largest(path):
+        other = "write it as .csv or .txt" if path.suffix.lower() in _LARGEST else "use .txt, or fewer levels"
+        raise HierarchyError(
+            f"{path}: more than {_largest(path) >> 20} MiB, which is too large for a hierarchy in "
+            f"{path.suffix}; {other}"
+        )
 
 
 def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
@@ -89,6 +100,8 @@ def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:
         data = text.encode()
     except UnicodeEncodeError:
         raise HierarchyError(f"{path}: a label is no valid Unicode (half of a surrogate pair)") from None
+    # What is written can be read again.
+    _refuse_large(path, len(data))
     try:
         with writing(target, force=True) as place:
             place.write_bytes(data)
@@ -168,6 +181,13 @@ def _arx(hierarchy: Hierarchy, path: Path) -> str:
             f"{path}: this format cannot hold a node right under the root with the root's label "
             f"{hierarchy.labels[0]!r}, which stands for the root itself; use .txt, .json or .yaml"
         )
+    # Every leaf has a line of all labels above it, filled up with the root's.
+    letters = [len(label) + 1 for label in hierarchy.labels]
+    way = letters.copy()
+    for node, parent in enumerate(hierarchy.parents.tolist()[1:], 1):
+        way[node] += way[parent]
+    missing = int((hierarchy.height - hierarchy.depths[hierarchy.leaves]).sum(dtype=np.int64))
+    _refuse_large(path, missing * letters[0] + math.fsum(way[node] for node in hierarchy.leaves.tolist()))
     # The csv module leaves a lone carriage return unquoted before Python 3.13.
     odd = any("\r" in label for label in hierarchy.labels)
     buffer = io.StringIO(newline="")

@@ -299,11 +299,13 @@ class Hierarchy:
         levels = min(levels, self.height)
         if levels < 1:
             return self.leaves
-        for level in range(1, levels + 1):
-            if level not in self._climbed:
-                nodes = self.leaves if level == 1 else self._climbed[level - 1]
-                above = self.parents[nodes]
-                self._climbed[level] = np.where(above < 0, nodes, above).astype(np.int32)
+        known = levels
+        while known and known not in self._climbed:
+            known -= 1
+        for level in range(known + 1, levels + 1):
+            nodes = self.leaves if level == 1 else self._climbed[level - 1]
+            above = self.parents[nodes]
+            self._climbed[level] = np.where(above < 0, nodes, above).astype(np.int32)
         return self._climbed[levels]
 
     def leaves_at(self, levels: int) -> NDArray[np.int32]:
@@ -472,19 +474,12 @@ class Hierarchy:
 
     def to_nested(self) -> dict[str, object]:
         """Return the tree as nested mappings and lists, as `from_nested` reads them."""
-        children: list[list[int]] = [[] for _ in self.labels]
-        for node in range(1, self.n_nodes):
-            children[self.parents[node]].append(node)
-
-        def below(node: int) -> object:
-            if all(not children[child] for child in children[node]):
-                return [self.labels[child] for child in children[node]]
-            return [
-                {self.labels[child]: below(child)} if children[child] else self.labels[child]
-                for child in children[node]
-            ]
-
-        return {self.labels[0]: below(0)}
+        below: list[list[object]] = [[] for _ in self.labels]
+        parents = self.parents.tolist()
+        for node in range(self.n_nodes - 1, 0, -1):
+            label = self.labels[node]
+            below[parents[node]].append({label: below[node][::-1]} if below[node] else label)
+        return {self.labels[0]: below[0][::-1]}
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], encoding: str = "utf-8") -> Hierarchy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -161,13 +161,9 @@ class TreeEditor:
         inner = {node for node in chosen if tree.heights[node] > 0}
         draft = _Draft(tree)
         group = draft.add(self._free(label, inner), parents.pop(), before=chosen[0])
-        for node in chosen:
-            if node in inner:
-                for child in list(draft.children[node]):
-                    draft.put(child, group)
-                draft.remove(node)
-            else:
-                draft.put(node, group)
+        members = [child for node in chosen for child in (draft.children[node] if node in inner else [node])]
+        draft.put(members, group)
+        draft.remove(inner)
         self._step(draft)
 
     def split(self, nodes: Iterable[int], label: str) -> None:
@@ -192,8 +188,7 @@ class TreeEditor:
             raise HierarchyError("all of the group is chosen; leave out what stays in it")
         above = int(tree.parents[whole])
         group = draft.add(self._free(label, set()), above, after=whole)
-        for node in chosen:
-            draft.put(node, group)
+        draft.put(chosen, group)
         self._step(draft)
 
     def move(self, nodes: Iterable[int], target: int) -> None:
@@ -204,22 +199,23 @@ class TreeEditor:
         HierarchyError
             When the target is a value, or stands below what is moved.
         """
-        chosen = sorted(set(nodes))
-        tree = self.tree
-        if not chosen:
+        nodes, tree = set(nodes), self.tree
+        if not nodes:
             raise HierarchyError("choose the values or groups that are moved")
         if tree.heights[target] == 0:
             raise HierarchyError("a value has nothing below it; choose a group to move to")
         above = target
         while above >= 0:
-            if above in chosen:
+            if above in nodes:
                 raise HierarchyError("a group cannot go below itself; choose another group to move to")
             above = int(tree.parents[above])
         draft = _Draft(tree)
-        # What stands below something else that is moved goes along with it.
-        for node in chosen:
-            if not self._is_below(node, chosen):
-                draft.put(node, target)
+        # What stands below something else that is moved goes along with it; parents come before children.
+        along: set[int] = set()
+        for node, parent in enumerate(tree.parents.tolist()):
+            if parent in nodes or parent in along:
+                along.add(node)
+        draft.put(sorted(nodes - along), target)
         draft.remove_empty(tree)
         self._step(draft)
 
@@ -255,14 +251,6 @@ class TreeEditor:
         for value in self.unknown():
             draft.add(value, target)
         self._step(draft)
-
-    def _is_below(self, node: int, others: Sequence[int]) -> bool:
-        above = int(self.tree.parents[node])
-        while above >= 0:
-            if above in others:
-                return True
-            above = int(self.tree.parents[above])
-        return False
 
     def _free(self, label: str, but: set[int]) -> str:
         """Return a name for a group that no node has, but for some."""
@@ -301,21 +289,27 @@ class _Draft:
             siblings.insert(len(siblings) if before is None else siblings.index(before), node)
         return node
 
-    def put(self, node: int, parent: int) -> None:
-        """Make a node the last child of another one."""
-        self.children[self._parents[node]].remove(node)
-        self.children[parent].append(node)
-        self._parents[node] = parent
+    def put(self, nodes: Sequence[int], parent: int) -> None:
+        """Make nodes the last children of another one."""
+        self.remove(set(nodes))
+        self.children[parent] += nodes
+        for node in nodes:
+            self._parents[node] = parent
 
-    def remove(self, node: int) -> None:
-        """Take a node out that has no children left."""
-        self.children[self._parents[node]].remove(node)
+    def remove(self, nodes: Set[int]) -> None:
+        """Take nodes out from below their parents."""
+        for parent in {self._parents[node] for node in nodes}:
+            self.children[parent] = [child for child in self.children[parent] if child not in nodes]
 
     def remove_empty(self, tree: Hierarchy) -> None:
         """Take out the groups that have nothing below them any more, from the deepest up."""
+        left = [len(children) for children in self.children]
+        empty = set()
         for node in range(tree.n_nodes - 1, 0, -1):
-            if tree.heights[node] > 0 and not self.children[node]:
-                self.remove(node)
+            if tree.heights[node] > 0 and not left[node]:
+                empty.add(node)
+                left[self._parents[node]] -= 1
+        self.remove(empty)
 
     def finish(self) -> Hierarchy:
         """Make a tree, its nodes in depth-first order."""

@@ -22,7 +22,7 @@ from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
 from incrowd.progress import Silent, Within
 from incrowd.studio.sampling import recoded, sampled
-from incrowd.studio.tables import Column, Source, copied, counted, read
+from incrowd.studio.tables import Column, Source, called, copied, counted, read
 from incrowd.studio.trees import TreeEditor
 from incrowd.studio.values import counts_of, refuse_prompts
 from incrowd.table.schema import OPEN_ROLE
@@ -272,7 +272,8 @@ class Work:
     def keep_tree(self, name: str, tree: Hierarchy) -> None:
         """Make a tree the hierarchy of a column; it is kept among the window's files."""
         path = self.place(".json")
-        tree.write(path)
+        with called(path, "hierarchy.json"):
+            tree.write(path)
         self.keep_recipe(name, str(path))
 
     def keep_recipe(self, name: str, spec: Any) -> None:

@@ -38,6 +38,8 @@ MOST_COMBINATIONS = 2.0**1000
 _LARGE = 400
 """Binary exponent of numbers up to which sums, differences and squares of many fit a double."""
 
+_DEEP, _CELLS = 100, 20_000_000
+"""Levels from which a hierarchy is deep, and values times levels up to which a deep one is searched."""
 _WHOLE = re.compile(r"-?[0-9]+(?:\.0+)?")
 
 _DATE_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -453,13 +455,23 @@ def _not_all(column: str, wrong: int, total: int, what: str) -> str:
 def _tree(column: str, hierarchy: Hierarchy | Builder, texts: Sequence[str]) -> Hierarchy:
     """Return a column's tree; a recipe makes it of the values."""
     if not isinstance(hierarchy, Builder):
-        return hierarchy
+        return _not_too_deep(column, hierarchy)
     if "" in texts:
         raise HierarchyError(
             f"column {column!r}: the empty text has no place in a hierarchy; name it as missing with "
             + null_values_setting("''")
         )
-    return hierarchy.build(list(texts), column)
+    return _not_too_deep(column, hierarchy.build(list(texts), column))
+
+
+def _not_too_deep(column: str, tree: Hierarchy) -> Hierarchy:
+    """Return a tree whose levels can be searched: searches look at every value on every level."""
+    if tree.height > _DEEP and tree.n_leaves * tree.height > _CELLS:
+        raise HierarchyError(
+            f"column {column!r}: its hierarchy has {tree.n_leaves:,} values on {tree.height + 1:,} levels, "
+            f"which are too many to search; keep at most {max(_CELLS // tree.n_leaves, _DEEP):,} levels"
+        )
+    return tree
 
 
 def _leaf_ranks(column: str, tree: Hierarchy, texts: Sequence[str]) -> list[int]:

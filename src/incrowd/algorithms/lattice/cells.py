@@ -51,13 +51,15 @@ def numbered(problem: SearchProblem, lattice: Lattice) -> LevelCells:
     made = LevelCells([], [], [], people, [])
     for j, domain in enumerate(frequency.domains):
         cells, counts, stars, places = [], [], [], []
+        every = node_labels(domain, np.arange(domain.tree.n_nodes))
+        starry = np.array([label == SUPPRESSED for label in every], np.bool_)
         for level in range(int(lattice.highs[j]) + 1):
             nodes, place = np.unique(domain.tree.climb(level), return_inverse=True)
-            labels = node_labels(domain, nodes)
             cells.append(place.astype(np.int32))
             counts.append(len(nodes))
-            stars.append(np.array([label == SUPPRESSED for label in labels], np.bool_)[place])
+            stars.append(starry[nodes][place])
             if people is not None:
+                labels = node_labels(domain, nodes)
                 places.append(cells_of(labels, people.domains[j], problem.attributes[j]))
         made.cells.append(cells)
         made.counts.append(counts)

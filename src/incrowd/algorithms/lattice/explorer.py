@@ -34,6 +34,8 @@ __all__ = ["Explorer"]
 
 _AT_ONCE = 64
 """Nodes that are held at once while they are looked at; each takes some bytes per key."""
+_LEVELS = 500
+"""Levels of a hierarchy up to which a search is compiled."""
 
 
 class _Best(NamedTuple):
@@ -150,7 +152,10 @@ class Explorer:
     def loop(
         self, order: NDArray[np.int64], dead: NDArray[np.bool_], scores: NDArray[np.float64]
     ) -> Loop | None:
-        """Return the compiled search; None where models look at more than sizes, or cells take too many bits.
+        """Return the compiled search, if there is one for the models and the cells.
+
+        There is none where models look at more than sizes, where cells take too many bits, or where a
+        hierarchy has very many levels: the search keeps a figure for each pair of levels.
 
         Parameters
         ----------
@@ -159,6 +164,8 @@ class Explorer:
             each cannot fall below.
         """
         if not self._judge.by_size or self._rollup.bits(self.lattice.bottom) > 64:
+            return None
+        if max(self.lattice.shape) > _LEVELS:
             return None
         from incrowd.algorithms.lattice.loop import Loop, given_to_loop
 

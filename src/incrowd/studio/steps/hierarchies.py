@@ -25,6 +25,8 @@ _FORMATS = {
 }
 _CHILDREN = 100
 """Values below one group that are shown; others are chosen by their name."""
+_DEPTH = 100
+"""Levels that are shown below each other."""
 _BARS = 60
 _NAMED = 8
 
@@ -106,18 +108,21 @@ class Hierarchies:
         self._back.set_enabled(editor.steps > 0)
         self._draw_levels(editor)
 
-    def _draw_node(self, line: Line) -> None:
+    def _draw_node(self, line: Line, depth: int = 0) -> None:
         opened = line.label in self._open
         with ui.element("div").classes("tree-row") as row:
             row.props["data-node"] = str(line.node)
             self._draw_row(row, line, opened=opened)
         if line.leaf or not opened:
             return
+        if depth == _DEPTH:
+            note(f"... more than {_DEPTH} levels; choose what is below by its name")
+            return
         assert self._editor is not None
         below = self._editor.below(line.node)
         with ui.element("div").classes("tree-below"):
             for child in below[:_CHILDREN]:
-                self._draw_node(child)
+                self._draw_node(child, depth + 1)
             if len(below) > _CHILDREN:
                 note(f"... and {len(below) - _CHILDREN:,} more; choose them by their name")
 
@@ -236,17 +241,20 @@ class Hierarchies:
         assert editor is not None
         assert name is not None
         self._problem.clear()
+        before = editor.steps
         try:
             do(editor)
+            if editor.steps:
+                self.page.work.keep_tree(name, editor.tree)
+            else:
+                self.page.work.keep_recipe(name, self._first)
         except InputError as error:
+            if editor.steps > before:
+                editor.undo()
             with self._problem:
                 problem(str(error))
             return
         self._chosen = set()
-        if editor.steps:
-            self.page.work.keep_tree(name, editor.tree)
-        else:
-            self.page.work.keep_recipe(name, self._first)
         self.page.changed()
         self._draw_tree()
 
