@@ -47,13 +47,18 @@ class Studio:
         The address without it.
     temporary
         The folder in which it has its private ones.
+
+    Parameters
+    ----------
+    first
+        A folder of modules that come before all others, with the sign that parts folders.
     """
 
-    def __init__(self, folder: Path, *arguments: object) -> None:
+    def __init__(self, folder: Path, *arguments: object, first: str = "") -> None:
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
         self.errors, self._told = folder / "errors", folder / "told"
-        surroundings = {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": SOURCES}
+        surroundings = {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": first + SOURCES}
         with self.errors.open("wb") as errors, self._told.open("wb") as told:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "incrowd", "studio", *map(str, arguments), "--no-browser"],
@@ -64,6 +69,11 @@ class Studio:
             )
         self.address = self._address()
         self.base = self.address.partition("/?")[0]
+
+    @property
+    def process(self) -> int:
+        """The number of its process."""
+        return self._process.pid
 
     @property
     def told(self) -> str:

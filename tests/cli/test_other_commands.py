@@ -379,3 +379,20 @@ def test_folders_on_the_command_line(run, hospital_csv, tmp_path):
     assert nodes[0] == nodes[1]
     no_stream = run("assess", str(hospital_csv), "--qi", "age", "--memory", "1GiB")
     assert (no_stream.status, "--memory is for rows that stream" in no_stream.err) == (2, True)
+
+
+def test_names_and_labels_do_not_steer_the_terminal(run, tmp_path):
+    name = "zip\x1b[31m\u202e"
+    pl.DataFrame({name: ["1", "2"] * 5, "age": ["30", "31"] * 5}).write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "tree.csv").write_text(f"1;{name}\n2;{name}\n")
+    people, policy = str(tmp_path / "people.parquet"), str(tmp_path / "policy.toml")
+    for result in (
+        run("init", people, "-o", policy),
+        run("assess", people, "--qi", f"{name},age"),
+        run("assess", people, "--qi", f"{name},missing"),
+        run("hierarchy", "show", str(tmp_path / "tree.csv")),
+        run("hierarchy", "check", str(tmp_path / "tree.csv")),
+    ):
+        said = result.out + result.err
+        assert r"zip\x1b[31m\u202e" in said
+        assert not {"\x1b", "\u202e"} & set(said)

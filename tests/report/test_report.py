@@ -16,6 +16,8 @@ from pypdf import PdfReader
 
 import incrowd as ic
 from crossed import quick
+from incrowd.errors import visible
+from incrowd.report.charts import svg_for_pages
 from incrowd.report.pages import to_html, to_json, write_report
 from incrowd.samples import diagnosis_hierarchy, hospital
 
@@ -111,6 +113,36 @@ def test_words_that_look_like_markup_are_words(tmp_path):
     assert "&lt;b&gt;q&lt;/b&gt;" in page
     release.report(tmp_path / "r.pdf")
     assert "#set x *y*" in PdfReader(tmp_path / "r.pdf").pages[0].extract_text()
+
+
+@pytest.mark.parametrize("text", ["constructor", "toString", "__proto__", "hasOwnProperty", "a\u2028b"])
+def test_texts_that_every_object_of_the_charts_knows_are_texts(text):
+    table = pl.DataFrame({text: ["x"] * 6 + ["y"] * 6, "age": [text] * 6 + ["other"] * 6})
+    release = ic.anonymize(table, ic.Schema(quasi=[text, "age"]), [ic.KAnonymity(3)])
+    drawn = svg_for_pages(release.plot.column(text)), svg_for_pages(release.plot.column("age"))
+    for picture in drawn:
+        assert f">{visible(text)}" in picture
+    assert visible(text) in to_html(release.document())
+
+
+def test_signs_that_turn_a_text_around_are_written_out(tmp_path):
+    name = "\u202eegap\u2066\x1b[31m"
+    table = pl.DataFrame({name: ["x"] * 6 + ["y"] * 6})
+    release = ic.anonymize(table, ic.Schema(quasi=[name]), [ic.KAnonymity(3)])
+    release.table.write_parquet(tmp_path / "release.parquet")
+    release.policy.write(tmp_path / "policy.toml")
+    checked = ic.verify(tmp_path / "release.parquet", tmp_path / "policy.toml")
+    shown = (release, release.policy, release.policy.schema, checked)
+    for page in (to_html(release.document()), *(each._repr_html_() for each in shown)):
+        assert not {"\u202e", "\u2066", "\x1b"} & set(page)
+    assert r"\u202eegap\u2066\x1b[31m" in to_html(release.document())
+
+
+def test_a_title_is_no_wider_than_its_picture():
+    table = pl.DataFrame({"n" * 5_000: ["x"] * 6 + ["y"] * 6})
+    release = ic.anonymize(table, ic.Schema(quasi=table.columns), [ic.KAnonymity(3)])
+    width = re.search(r'<svg[^>]* width="([0-9.]+)"', svg_for_pages(release.plot.column("n" * 5_000)))
+    assert float(width[1]) < 1_000
 
 
 # --- nothing raw --------------------------------------------------------------------------------------

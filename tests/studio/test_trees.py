@@ -160,3 +160,26 @@ def test_no_step_loses_a_value(steps):
         except ic.HierarchyError:
             continue
         assert sorted(editor.tree.values) == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_half_of_very_many_values_are_grouped_and_moved():
+    """Quadratic, this would take minutes."""
+    values = [f"v{number}" for number in range(100_000)]
+    tree = ic.Hierarchy.from_paths([value, f"g{number // 2}", "*"] for number, value in enumerate(values))
+    editor = TreeEditor(tree, dict.fromkeys(values, 1))
+    half = tree.leaves[:50_000].tolist()
+    # Each group is left empty, and vanishes.
+    editor.move(half, 0)
+    assert (len(editor.below(0)), editor.tree.height) == (75_000, 2)
+    editor.merge([line.node for line in editor.below(0) if line.leaf], "half")
+    assert (len(editor.below(0)), len(editor.below(node(editor, "half")))) == (25_001, 50_000)
+    assert set(editor.tree.values) == set(values)
+
+
+def test_what_stands_below_something_that_is_moved_goes_along_however_deep():
+    tree = {"*": [{"a": [{"b": [{"c": ["1", "2"]}, "3"]}, "4"]}, {"d": ["5"]}]}
+    editor = TreeEditor(ic.Hierarchy.from_nested(tree), {})
+    editor.move([node(editor, name) for name in ("b", "c", "1", "4")], node(editor, "d"))
+    assert editor.tree == ic.Hierarchy.from_nested(
+        {"*": [{"d": ["5", {"b": [{"c": ["1", "2"]}, "3"]}, "4"]}]}
+    )

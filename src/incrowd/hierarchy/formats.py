@@ -19,11 +19,12 @@ from incrowd.hierarchy.foreign import is_amnesia, read_amnesia, read_hrc
 from incrowd.hierarchy.tree import Hierarchy, TreeBuilder
 from incrowd.io.addresses import file_path, require_regular
 
-__all__ = ["read", "write"]
+__all__ = ["kept_as", "read", "write"]
 
 _LARGEST = {".yaml": 1 << 24, ".yml": 1 << 24}
 """Bytes of a file that is read, where it is slow to read: a second for every quarter of a million."""
 _LARGEST_FILE = 1 << 28
+_NESTED = 200
 
 
 def read(path: Path, encoding: str = "utf-8") -> Hierarchy:
@@ -67,6 +68,11 @@ def _refuse_large(path: Path, size: float) -> None:
             f"{path}: more than {_largest(path) >> 20} MiB, which is too large for a hierarchy in "
             f"{path.suffix}; {other}"
         )
+
+
+def kept_as(hierarchy: Hierarchy) -> str:
+    """Return the suffix of a file that holds a tree beside a policy: JSON nests, and not to any depth."""
+    return ".json" if hierarchy.height <= _NESTED else ".csv"
 
 
 def write(hierarchy: Hierarchy, target: str | os.PathLike[str]) -> None:

@@ -301,6 +301,7 @@ class Policy:
 
     def _write(self, target: Target, outputs: Outputs, *, private: bool) -> None:
         from incrowd.hierarchy import Hierarchy
+        from incrowd.hierarchy.formats import kept_as
         from incrowd.io.targets import writing
 
         target.private = private
@@ -310,7 +311,7 @@ class Policy:
         for number, attribute in enumerate(self.schema.attributes, 1):
             if isinstance(attribute.hierarchy, Hierarchy):
                 safe = re.sub(r"[^A-Za-z0-9_-]+", "-", attribute.name)[:60]
-                name = f"{number:02d}-{safe}.json"
+                name = f"{number:02d}-{safe}{kept_as(attribute.hierarchy)}"
                 trees[name] = attribute.hierarchy
                 files[attribute.name] = f"hierarchies/{name}"
         if trees:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incrowd.engines import engine_for
-from incrowd.errors import TableError
+from incrowd.errors import TableError, visible
 from incrowd.io.digests import digest_of
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.targets import INTERNAL
@@ -271,7 +271,7 @@ class Release:
         ]
         loss = [(each["metric"], each["value"], each["normalized"]) for each in found["loss"]]
         return (
-            f"<p><b>{html.escape(found['verdict']['text'])}</b></p>{findings}<ul>{lines}</ul>"
+            f"<p><b>{html.escape(found['verdict']['text'])}</b></p>{visible(findings)}<ul>{visible(lines)}</ul>"
             + markup.table("What was asked", ("model", "attribute", "reached", "limit"), asked)
             + markup.table("What was lost", ("metric", "value", "normalized"), loss)
         )

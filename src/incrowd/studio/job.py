@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from incrowd.studio.cancelling import Watched
-from incrowd.studio.parts import marked, words
+from incrowd.studio.parts import marked, tell, words
 
 __all__ = ["Job"]
 
@@ -48,6 +48,7 @@ class Job:
         self._page, self._work, self._done, self._failed = page, work, done, failed
         self._title, self._mark, self._icon = title, mark, icon
         self._watched: Watched | None = None
+        self._wrong = ""
 
     def draw(self) -> None:
         """Show the buttons, and the progress where the work goes on."""
@@ -65,6 +66,9 @@ class Job:
             self._bar = ui.linear_progress(value=0, show_value=False, size="8px")
             self._bar.props["aria-label"] = "How far the stage is"
         self._told = ui.column().classes("w-full")
+        # It may have gone wrong while another step was shown.
+        tell(self._told, self._wrong)
+        self._wrong = ""
         self._running(self._watched is not None)
 
     def _running(self, running: bool) -> None:
@@ -81,7 +85,7 @@ class Job:
         self._look(watched)
         timer = ui.timer(_EVERY, lambda: self._look(watched))
         try:
-            found = await self._page.doing(self._told, watched, self._work, watched)
+            found = await self._page.doing(self._tell, watched, self._work, watched)
         finally:
             timer.cancel()
             self._watched = None
@@ -90,6 +94,10 @@ class Job:
             self._done(found)
         elif self._failed is not None:
             self._failed()
+
+    def _tell(self, text: str) -> None:
+        self._wrong = text
+        tell(self._told, text)
 
     def _look(self, watched: Watched) -> None:
         stage, seconds, share = watched.told()

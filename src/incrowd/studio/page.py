@@ -12,7 +12,7 @@ from nicegui import run, ui
 from incrowd.errors import IncrowdError
 from incrowd.progress import running
 from incrowd.studio.cancelling import Cancelled, Watched
-from incrowd.studio.parts import STYLE, marked, problem, words
+from incrowd.studio.parts import STYLE, marked, tell, words
 from incrowd.studio.steps.explore import Explore
 from incrowd.studio.steps.hand_over import HandOver
 from incrowd.studio.steps.hierarchies import Hierarchies
@@ -30,8 +30,14 @@ _ASK = """<script>
 addEventListener("beforeunload", event => {
   if (document.querySelector("main[data-open=yes]")) event.preventDefault();
 });
+addEventListener("load", () => {
+  const more = document.createElement("p");
+  more.textContent = "If incrowd studio has ended, what ran has stopped, and nothing of it is left. " +
+    "Start it again, and open the address that it prints. What you made is only in files that you saved.";
+  document.querySelector("#popup > :last-child").append(more);
+});
 </script>"""
-"""A window that is loaded anew begins anew, so the browser asks first."""
+"""A window that is loaded anew begins anew, so the browser asks first. One whose studio ended says so."""
 P = ParamSpec("P")
 T = TypeVar("T")
 _STEPS = (Roles, Hierarchies, Limits, Explore, Run, Look, HandOver)
@@ -154,21 +160,24 @@ class Page:
 
     def _failed(self, error: Exception) -> None:
         """Say that a part of the page could not be drawn, or that what was clicked was not done."""
-        self._told.clear()
-        with self._told:
-            problem(_in_words(error))
+        tell(self._told, _in_words(error))
 
     # --- work -------------------------------------------------------------------------------------
 
     async def doing(
-        self, told: Any, watched: Watched | None, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+        self,
+        tell: Callable[[str], None],
+        watched: Watched | None,
+        work: Callable[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> T | None:
         """Have something done in a thread, so that the page goes on; tell what went wrong.
 
         Parameters
         ----------
-        told
-            The element in which an error is shown.
+        tell
+            Called with what went wrong, and with an empty text before.
         watched
             The progress that is given to the work, so that closing the window stops it.
 
@@ -176,7 +185,7 @@ class Page:
         -------
         What the work returned; None where it failed or was cancelled.
         """
-        told.clear()
+        tell("")
         if watched is not None:
             self._running.add(watched)
         try:
@@ -188,8 +197,7 @@ class Page:
             return None  # the server ends
         result, error = outcome
         if error is not None:
-            with told:
-                problem(error)
+            tell(error)
         return result
 
 

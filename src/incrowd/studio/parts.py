@@ -25,6 +25,7 @@ __all__ = [
     "marked",
     "note",
     "problem",
+    "tell",
     "words",
 ]
 
@@ -37,9 +38,9 @@ class _Words(TextElement):
     def __init__(self, tag: str, text: str) -> None:
         super().__init__(tag=tag, text=visible(text))
 
-    def set_text(self, text: str) -> None:
+    def set_text(self, text: str) -> Any:
         """Show another text."""
-        super().set_text(visible(text))
+        return super().set_text(visible(text))
 
 
 def words(tag: str, text: str, classes: str = "") -> Any:
@@ -60,6 +61,14 @@ def note(text: str) -> Any:
 def problem(text: str) -> Any:
     """Show what went wrong, and let a screen reader say it."""
     return marked(words("div", text, "problem"), "problem").props("role=alert")
+
+
+def tell(place: Any, text: str) -> None:
+    """Show what went wrong in a place that has nothing else; an empty text clears it."""
+    place.clear()
+    if text:
+        with place:
+            problem(text)
 
 
 def marked(element: Any, mark: str) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from incrowd.io.files import CsvFormat
     from incrowd.progress import Progress
 
-__all__ = ["Column", "Source", "called", "copied", "counted", "in_database", "read"]
+__all__ = ["Column", "Source", "called", "copied", "counted", "in_database", "path_of", "read"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,20 @@ def read(
 
     with called(source.path, source.name):
         return open_table(source.path, csv_format, stream=streams, progress=progress)
+
+
+def path_of(text: str) -> Path:
+    """Return the path that somebody wrote, with ``~`` for a home.
+
+    Raises
+    ------
+    TableError
+        When ``~name`` names no user.
+    """
+    try:
+        return Path(text.strip()).expanduser()
+    except RuntimeError:
+        raise TableError(f"{text}: there is no user of this name; write the whole path") from None
 
 
 @contextmanager

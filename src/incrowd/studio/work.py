@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.algorithms import ALGORITHMS
 from incrowd.errors import InfeasibleError, InputError, SchemaError, TableError, named
 from incrowd.hierarchy import Hierarchy, builder_from_spec
+from incrowd.hierarchy.formats import kept_as
 from incrowd.io.columns import columns_named
 from incrowd.io.files import CsvFormat, write_table
 from incrowd.io.kinds import KINDS
@@ -22,7 +23,7 @@ from incrowd.io.streams import Files, is_scan
 from incrowd.jobs.policy import Policy
 from incrowd.progress import Silent, Within
 from incrowd.studio.sampling import recoded, sampled
-from incrowd.studio.tables import Column, Source, called, copied, counted, read
+from incrowd.studio.tables import Column, Source, called, copied, counted, path_of, read
 from incrowd.studio.trees import TreeEditor
 from incrowd.studio.values import counts_of, refuse_prompts
 from incrowd.table.schema import OPEN_ROLE
@@ -250,7 +251,7 @@ class Work:
         counts = self.counts(name)
         spec = self.choices.columns[name].get("hierarchy")
         if isinstance(spec, str):
-            return TreeEditor(Hierarchy.read(self.choices.folder / Path(spec).expanduser()), counts)
+            return TreeEditor(Hierarchy.read(self.choices.folder / path_of(spec)), counts)
         builder = Hierarchy.flat() if spec is None else builder_from_spec(spec)
         return TreeEditor(builder.build(list(counts), name), counts)
 
@@ -271,8 +272,8 @@ class Work:
 
     def keep_tree(self, name: str, tree: Hierarchy) -> None:
         """Make a tree the hierarchy of a column; it is kept among the window's files."""
-        path = self.place(".json")
-        with called(path, "hierarchy.json"):
+        path = self.place(kept_as(tree))
+        with called(path, "the tree"):
             tree.write(path)
         self.keep_recipe(name, str(path))
 
@@ -330,7 +331,7 @@ class Work:
         TableError
             When there is no such file.
         """
-        place = Path(path).expanduser().absolute()
+        place = path_of(path).absolute()
         if path and not place.is_file():
             raise TableError(f"{path}: there is no such file")
         self.population = str(place) if path else None

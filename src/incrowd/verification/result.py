@@ -7,6 +7,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from incrowd.errors import visible
+
 __all__ = ["Finding", "GateFinding", "PeopleFound", "Verification"]
 
 
@@ -196,7 +198,7 @@ class Verification:
         cells = ("".join(f"<td>{html.escape(_text(cell))}</td>" for cell in row) for row in rows)
         said = (*self.problems, *(each.sentence() for each in self.gate), *self.notes, *self.unchecked)
         lines = (f"<li>{html.escape(text)}</li>" for text in said)
-        return (
+        return visible(
             f"<p><b>{told}</b>: {self.records:,} records in {self.classes:,} classes, {self.suppressed:,} "
             "suppressed</p><table><thead><tr><th>model</th><th>attribute</th><th>reached</th><th>asked</th>"
             f"<th></th></tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table>"

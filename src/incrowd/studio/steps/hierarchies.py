@@ -11,8 +11,8 @@ from nicegui import ui
 from incrowd.errors import InputError
 from incrowd.hierarchy import Hierarchy
 from incrowd.studio.bars import histogram
-from incrowd.studio.parts import cut, dropping, heading, hinted, marked, note, problem, words
-from incrowd.studio.tables import called
+from incrowd.studio.parts import cut, dropping, heading, hinted, marked, note, tell, words
+from incrowd.studio.tables import called, path_of
 from incrowd.studio.trees import Line, TreeEditor
 
 __all__ = ["Hierarchies"]
@@ -74,13 +74,16 @@ class Hierarchies:
         self.column = name
         await self._load()
 
+    def _tell(self, text: str) -> None:
+        tell(self._told, text)
+
     async def _load(self) -> None:
         """Build the tree of the column's recipe, and show it."""
         self._place.clear()
         with self._place:
             ui.spinner(size="lg")
         work, name = self.page.work, self.column
-        found = await self.page.doing(self._told, None, work.editor, name)
+        found = await self.page.doing(self._tell, None, work.editor, name)
         self._place.clear()
         if found is None or name != self.column:
             return
@@ -251,8 +254,7 @@ class Hierarchies:
         except InputError as error:
             if editor.steps > before:
                 editor.undo()
-            with self._problem:
-                problem(str(error))
+            tell(self._problem, str(error))
             return
         self._chosen = set()
         self.page.changed()
@@ -298,7 +300,7 @@ class Hierarchies:
                 words("div", "Bring one", "name")
                 path = ui.input("Path of a hierarchy file").classes("w-full")
                 path.props("outlined dense data-field=tree-file")
-                path.on("keydown.enter", lambda: self._read(Path(path.value or "").expanduser()))
+                path.on("keydown.enter", lambda: self._read(path.value or ""))
                 dropping("tree-upload", self._uploaded)
 
     def _save(self, suffix: str) -> None:
@@ -309,15 +311,15 @@ class Hierarchies:
             with called(path, f"hierarchy{suffix}"):
                 self._editor.tree.write(path)
         except InputError as error:
-            with self._problem:
-                problem(str(error))
+            tell(self._problem, str(error))
             return
         ui.download.file(path, f"hierarchy{suffix}")
 
-    def _read(self, path: Path, name: str | None = None) -> None:
+    def _read(self, text: str, name: str | None = None) -> None:
         """Take the tree of a file in place of the one that is shown; a step like others."""
 
         def read(editor: TreeEditor) -> None:
+            path = path_of(text)
             with called(path, name or str(path)):
                 tree = Hierarchy.read(path)
             editor.replace(tree)
@@ -330,4 +332,4 @@ class Hierarchies:
         suffix = Path(name).suffix.lower()
         path = self.page.work.place(suffix if suffix in (*_FORMATS, ".yml") else ".other")
         await event.file.save(path)
-        self._read(path, name)
+        self._read(str(path), name)

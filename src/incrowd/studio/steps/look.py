@@ -9,7 +9,7 @@ from nicegui import ui
 from incrowd.studio import account
 from incrowd.studio.bars import bars
 from incrowd.studio.job import Job
-from incrowd.studio.parts import frame, grid, heading, marked, note, words
+from incrowd.studio.parts import frame, grid, heading, marked, note, tell, words
 
 __all__ = ["Look"]
 
@@ -84,8 +84,11 @@ class Look:
             self._from = there
             await self._draw_rows()
 
+    def _tell(self, text: str) -> None:
+        tell(self._told, text)
+
     async def _draw_rows(self) -> None:
-        found = await self.page.doing(self._told, None, self.page.work.side_by_side, self._from, _ROWS)
+        found = await self.page.doing(self._tell, None, self.page.work.side_by_side, self._from, _ROWS)
         if found is None:
             return
         before, after = found

@@ -15,6 +15,7 @@ from incrowd.studio import declared
 from incrowd.studio.forms import entry_form
 from incrowd.studio.job import Job
 from incrowd.studio.parts import grid, heading, hinted, marked, note, words
+from incrowd.studio.tables import path_of
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.treatments import TREATMENTS
 
@@ -390,8 +391,8 @@ class Roles:
         """Ask for the path of a hierarchy file, and read it once it is written."""
 
         def read(_: Any) -> None:
-            path = self._path_of(field.value or "")
             try:
+                path = self._path_of(field.value or "")
                 Hierarchy.read(path)
             except InputError as error:
                 field.error = str(error)
@@ -407,7 +408,7 @@ class Roles:
     def _path_of(self, text: str) -> Path:
         """Return where a hierarchy file is, as a policy file says it."""
         folder: Path = self.page.work.choices.folder
-        return folder / Path(text.strip()).expanduser()
+        return folder / path_of(text)
 
     def _widths(self, settings: dict[str, Any]) -> None:
         def wrong(text: str) -> str | None:

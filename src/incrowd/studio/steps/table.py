@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -11,8 +10,8 @@ from incrowd.errors import InputError
 from incrowd.io.files import CsvFormat
 from incrowd.io.kinds.files import suffixes
 from incrowd.studio.cancelling import Watched
-from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, problem, words
-from incrowd.studio.tables import Source, in_database
+from incrowd.studio.parts import dropping, frame, grid, heading, hinted, marked, note, tell, words
+from incrowd.studio.tables import Source, in_database, path_of
 
 __all__ = ["Table"]
 
@@ -128,11 +127,15 @@ class Table:
         if not text:
             self._tell("Write the path of a file, as /home/me/people.csv.")
             return
-        path = Path(text).expanduser()
+        try:
+            path = path_of(text)
+        except InputError as error:
+            self._tell(str(error))
+            return
         await self.open(Source(path.absolute(), str(path.absolute())))
 
     async def _open_sample(self) -> None:
-        source = await self.page.doing(self._problems, None, self.page.work.sample)
+        source = await self.page.doing(self._tell, None, self.page.work.sample)
         if source is not None:
             await self.open(source)
 
@@ -142,9 +145,7 @@ class Table:
         await self.open(source)
 
     def _tell(self, text: str) -> None:
-        self._problems.clear()
-        with self._problems:
-            problem(text)
+        tell(self._problems, text)
 
     async def open(self, source: Source) -> None:
         """Read a table, and show it or what is wrong with it."""
@@ -161,7 +162,7 @@ class Table:
             marked(ui.button("Cancel", icon="stop", on_click=watched.cancel), "cancel-open").props(
                 "no-caps outline"
             )
-        await self.page.doing(self._problems, watched, self.page.work.open, source, csv_format, watched)
+        await self.page.doing(self._tell, watched, self.page.work.open, source, csv_format, watched)
         if not waiting.is_deleted:
             waiting.delete()
         if self.page.work.source is source:
