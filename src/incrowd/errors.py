@@ -247,7 +247,7 @@ def alike_of(given: Iterable[str], known: Iterable[str]) -> str:
     >>> alike_of(["BirthYear", "sex"], ["age", "birth_year"])
     "; did you mean 'birth_year'?"
     """
-    near = _same_letters(given, known)
+    near = _same_letters(map(str, given), map(str, known))
     return f"; did you mean {named(near)}?" if near else ""
 
 

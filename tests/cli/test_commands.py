@@ -320,7 +320,7 @@ def test_the_account_of_a_release_has_no_cells(run, tmp_path):
     )  # fmt: skip
     document = json.loads(shown.out)
     assert "weakest" not in json.dumps(document)
-    assert "cells" not in json.dumps(document)
+    assert '"cells"' not in json.dumps(document)
     failing = next(m for m in document["before"]["privacy"] if m["model"] == "k-anonymity")["failing"]
     assert failing == {"classes": 4, "records": 4}
 

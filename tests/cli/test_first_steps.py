@@ -35,6 +35,7 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
                 "hierarchies/09-diagnosis.json",
                 "internal/DO-NOT-PUBLISH.txt",
                 "internal/hierarchies/09-diagnosis.json",
+                "internal/manifest.json",
                 "internal/policy.toml",
                 "internal/recoding/keys.parquet",
                 "internal/recoding/recoding.json",

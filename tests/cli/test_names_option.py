@@ -49,7 +49,7 @@ def test_what_is_written_has_a_header_line(run, raw, given, output):
     assert read(out) == sorted(rows)
     again = run(
         "apply", str(here / "r.json"), *table, *NAMES, "--policy", str(here / "p.toml"),
-        "-o", str(here / f"again{out.suffix}"),
+        "-o", str(here / f"again{out.name.removeprefix('out')}"),
     )  # fmt: skip
     assert again.status == 0, again.err
     assert read(here / f"again{out.suffix}") == sorted(rows)

@@ -144,10 +144,10 @@ def test_paths_that_are_addresses():
 
 def test_without_the_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
-    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[postgres\]'"):
+    with pytest.raises(ic.MissingExtraError, match=r"pip install '\.\[postgres\]'"):
         ic.Database("postgresql://host/db")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[arrow\]'"):
+    with pytest.raises(ic.MissingExtraError, match=r"pip install '\.\[arrow\]'"):
         ic.Database("duckdb:///people.db")
 
 

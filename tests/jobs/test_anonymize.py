@@ -366,7 +366,7 @@ def test_pandas_without_arrow_says_what_to_install(monkeypatch):
         raise ModuleNotFoundError("pyarrow")
 
     monkeypatch.setattr(nw.Series, "to_polars", absent)
-    with pytest.raises(ic.MissingExtraError, match=r"needs pyarrow: pip install 'incrowd\[pandas\]'"):
+    with pytest.raises(ic.MissingExtraError, match=r"needs pyarrow: pip install '\.\[pandas\]'"):
         ic.assess(pd.DataFrame({"a": ["x", "x"]}), ic.Schema(quasi=["a"]))
 
 

@@ -189,7 +189,7 @@ def test_without_scikit_learn_the_extra_is_named(taught, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[ml\]'"):
+    with pytest.raises(ic.MissingExtraError, match=r"pip install '\.\[ml\]'"):
         ic.learn(ic.evaluate(taught, taught, LEARNED), taught, "flag")
 
 

@@ -136,7 +136,7 @@ def test_wrong_mechanisms(wrong):
 def test_without_opendp(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     monkeypatch.setitem(sys.modules, "opendp", None)
-    with pytest.raises(ic.MissingExtraError, match=r"pip install 'incrowd\[dp\]'"):
+    with pytest.raises(ic.MissingExtraError, match=r"pip install '\.\[dp\]'"):
         ic.randomize(pl.DataFrame({"x": [0.5]}), {"x": ic.Laplace(1, 0, 1)})
     ic.randomize(pl.DataFrame({"c": ["a"]}), {"c": ic.RandomizedResponse(1, ["a", "b"])})
 

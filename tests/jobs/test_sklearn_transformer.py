@@ -187,5 +187,5 @@ def test_it_can_be_pickled_and_cloned():
 def test_it_asks_for_its_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "incrowd.sklearn")
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    with pytest.raises(ic.MissingExtraError, match=r"incrowd\[sklearn\]"):
+    with pytest.raises(ic.MissingExtraError, match=r"\.\[sklearn\]"):
         import incrowd.sklearn  # noqa: F401

@@ -159,5 +159,5 @@ def test_charts_ask_for_their_extra(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(ic.MissingExtraError, match=r"incrowd\[report\]"):
+    with pytest.raises(ic.MissingExtraError, match=r"\.\[report\]"):
         ic.assess(TABLE, SCHEMA).plot.classes()

@@ -121,7 +121,7 @@ def test_only_suppressed_rows():
 def test_sensitive_attributes_by_name():
     frequency = engine_for(pl.DataFrame({"a": ["x"], "b": ["y"], "s": ["z"], "n": [1]})).count(SCHEMA)
     assert frequency.attribute("n").name == "n"
-    with pytest.raises(ic.SchemaError, match="'b' is not a sensitive attribute; those are: 's', 'n'"):
+    with pytest.raises(ic.SchemaError, match="'b' is not a sensitive attribute; those are 's', 'n'"):
         frequency.attribute("b")
     none = engine_for(pl.DataFrame({"a": ["x"]})).count(ic.Schema(quasi=["a"]))
     with pytest.raises(ic.SchemaError, match="those are: none"):

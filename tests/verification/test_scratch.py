@@ -19,7 +19,7 @@ import sys, time
 import incrowd.verification
 from incrowd.cli import main
 
-def endless(*arguments):
+def endless(*arguments, **settings):
     print("now", flush=True)
     time.sleep(300)
 

@@ -243,6 +243,7 @@ def test_counts_and_plain_dict(check):
             "whether the cells of column 'zip' suit the policy: the policy gives them no hierarchy and no kind",
             "whether the cells are true, and other columns as they were: that needs the raw table",
         ],
+        "gate": [],
     }
 
 

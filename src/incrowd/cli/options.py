@@ -18,7 +18,7 @@ from incrowd.cli.parsing import file_or_address, levels_of, listed
 from incrowd.errors import IN_A_POLICY, ParameterError, SchemaError, TableError, named
 from incrowd.io.kinds.files import suffixes
 from incrowd.privacy import MODELS, PrivacyModel
-from incrowd.table.treatment_rules import JUDGES
+from incrowd.table.judged_values import JUDGES
 from incrowd.table.wildcards import WILDCARDS
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments.base import treatment_of, treatment_texts
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
     from incrowd.table.grids import Ends
+    from incrowd.table.judged_values import Judge
     from incrowd.table.schema import Attribute, Schema, Style
-    from incrowd.table.treatment_rules import Judge
     from incrowd.table.wildcards import Wildcards
 
 

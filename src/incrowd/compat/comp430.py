@@ -238,7 +238,15 @@ def _by_engine(
         if tree.n_leaves == len(tree.labels):
             frame = frame.with_columns(column_named(name).replace({tree.labels[0]: _TOP}))
     release = anonymize(
-        frame, course.schema, models, algorithm, seed=seed, keep_order=True, ends="exact", force=True
+        frame,
+        course.schema,
+        models,
+        algorithm,
+        output="ancestor",
+        seed=seed,
+        keep_order=True,
+        ends="exact",
+        force=True,
     )
     columns = {name: release.texts[name].to_list() for name in course.columns}
     for name, tree in course.trees.items():

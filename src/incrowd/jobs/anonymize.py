@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
     from incrowd.table.grids import Ends
-    from incrowd.table.treatment_rules import Judge
+    from incrowd.table.judged_values import Judge
     from incrowd.table.wildcards import Wildcards
 
 __all__ = ["Started", "anonymize", "begun", "explore"]

@@ -315,7 +315,7 @@ def _how_to_answer() -> list[str]:
         "# Does it say whose row it is?                 person (left out; people are counted, not rows)",
         "# Is it not needed, or does it name people?    identifying (left out)",
         '# Where columns look alike, replace "?1" by a role everywhere to answer for all of these.',
-        "# incrowd init --ask asks one question after the other.",
+        "# The command init asks one question after the other, with its option ask.",
         '# To leave all of them out, delete these tables and write unlisted = "drop" above.',
     ]
 

@@ -19,9 +19,9 @@ from incrowd.parameters import SEED, Parameter, check_fields, parameter
 from incrowd.privacy import MODELS, PrivacyModel
 from incrowd.privacy.attacker import Attacker
 from incrowd.table.grids import ENDS, Ends
+from incrowd.table.judged_values import JUDGE, Judge
 from incrowd.table.markup import document
 from incrowd.table.schema import STYLE, Attribute, Schema, Style
-from incrowd.table.treatment_rules import JUDGE, Judge
 from incrowd.table.wildcards import WILDCARD, Wildcards
 from incrowd.treatments import TREATMENTS
 from incrowd.treatments._linked import Linked

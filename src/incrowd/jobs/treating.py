@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.engines import Engine
+    from incrowd.table.judged_values import Judge
     from incrowd.table.schema import Schema
-    from incrowd.table.treatment_rules import Judge
 
 __all__ = ["Treating", "treatment_entries", "treatment_sentences"]
 

@@ -6,19 +6,12 @@ from collections.abc import Container, Mapping
 from typing import Literal
 
 from incrowd.errors import SchemaError, setting
-from incrowd.parameters import Parameter
 from incrowd.table.spellings import Spelling
 from incrowd.treatments import TREATMENTS, Treatment
 from incrowd.treatments._linked import Linked
 from incrowd.treatments.base import HOUSEHOLD, Reads
 
-__all__ = ["JUDGE", "JUDGES", "Judge", "check_household", "check_together", "check_treatment", "linked_with"]
-
-Judge = Literal["released", "original"]
-JUDGES: tuple[Judge, ...] = ("released", "original")
-JUDGE = Parameter(
-    str, "whether perturbed values are judged as released, too, or only before (original)", choices=JUDGES
-)
+__all__ = ["check_household", "check_together", "check_treatment", "linked_with"]
 
 
 def check_treatment(name: str, role: str, kind: str, spelling: Spelling, treatment: Treatment) -> None:

@@ -113,9 +113,10 @@ class SqlEngine(FetchedEngine):
     def lone_rows(self, columns: Sequence[str]) -> int | None:
         """Count the rows where they are; see `Engine.lone_rows`."""
         self.check_snapshot()
-        read = self._read(columns)
+        read = self.table.read(columns)
         keys = [read[name].key for name in columns]
         if None in keys:
+            # Values of a type that is neither text, number nor date are not compared.
             return None
         by = ", ".join(map(str, keys))
         groups = f"SELECT COUNT(*) AS n FROM {self.table.source} GROUP BY {by} HAVING COUNT(*) = 1"
