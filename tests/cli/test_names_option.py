@@ -52,7 +52,7 @@ def test_what_is_written_has_a_header_line(run, raw, given, output):
         "-o", str(here / f"again{out.name.removeprefix('out')}"),
     )  # fmt: skip
     assert again.status == 0, again.err
-    assert read(here / f"again{out.suffix}") == sorted(rows)
+    assert read(here / f"again{out.name.removeprefix('out')}") == sorted(rows)
 
 
 @pytest.mark.parametrize("header", ["zip,age,s\n", ""], ids=["header", "none"])
