@@ -186,9 +186,9 @@ def test_output_is_never_the_input_and_not_replaced_unasked(run, table):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("version = 3\n", "version must be 1 or 2"),
-        ("version = 1.0\n", "version must be 1 or 2, the versions that are read"),
-        ("version = true\n", "version must be 1 or 2, the versions that are read"),
+        ("version = 4\n", "version must be 1, 2 or 3"),
+        ("version = 1.0\n", "version must be 1, 2 or 3, the versions that are read"),
+        ("version = true\n", "version must be 1, 2 or 3, the versions that are read"),
         ("version = 2\nk = 5\n", "there is no setting 'k'; there are version, "),
         ('version = 2\n[columns.age]\nrole = "spy"\n', "column 'age': role must be 'identifying', "),
         (

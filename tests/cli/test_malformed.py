@@ -190,7 +190,7 @@ def test_policies(run, people, parts):
 
 
 @pytest.mark.parametrize(
-    "version", ["3", "'1'", "true", "1.5", LONG, "1979-05-27"], ids=lambda text: text[:9]
+    "version", ["4", "'1'", "true", "1.5", LONG, "1979-05-27"], ids=lambda text: text[:9]
 )
 def test_versions_of_policies(run, people, version):
     policy = people.with_name("policy.toml")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from incrowd.io.columns import column_named
+
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -70,7 +72,8 @@ def told_by_ids(
 
     found = []
     for name in others:
-        pairs = table.select(id=pl.col(ids), told=pl.col(name).cast(pl.String, strict=False)).head(_ROWS)
+        first = table.head(_ROWS)
+        pairs = first.select(id=column_named(ids), told=column_named(name).cast(pl.String, strict=False))
         pairs = pairs.drop_nulls().filter(~pl.col("told").is_in(list(null_values)))
         several = (
             pairs.group_by("id").agg(pl.col("told").n_unique(), rows=pl.len()).filter(pl.col("rows") > 1)

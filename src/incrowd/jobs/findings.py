@@ -209,9 +209,8 @@ def _lone_part(columns: Sequence[pl.Series]) -> float:
     """Return the share of rows whose values in all columns no other row has."""
     import polars as pl
 
-    names = [f"c{place}" for place in range(len(columns))]
-    rows = pl.DataFrame([column.alias(name) for name, column in zip(names, columns, strict=True)])
-    sizes = rows.group_by(names).len("rows")
+    rows = pl.DataFrame([column.alias(f"c{place}") for place, column in enumerate(columns)])
+    sizes = rows.group_by(pl.all()).len("rows")
     return sizes.filter(pl.col("rows") == 1).height / max(rows.height, 1)
 
 

@@ -151,7 +151,8 @@ class PolicyFile(BaseModel):
     @classmethod
     def _is_known(cls, version: Any) -> Any:
         if type(version) is not int or version not in VERSIONS:
-            raise ValueError(f"must be {', '.join(map(str, VERSIONS))}: the versions that are read")
+            *others, last = map(str, VERSIONS)
+            raise ValueError(f"must be {', '.join(others)} or {last}, the versions that are read")
         return version
 
 
