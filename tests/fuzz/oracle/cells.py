@@ -103,9 +103,15 @@ def range_of(column: Column, numbers: Sequence[Fraction]) -> tuple[Fraction, Fra
     assert column.grid is not None
     assert column.extremes is not None
     low, high = min(numbers), max(numbers)
+
+    def end(number: Fraction, way: str) -> Fraction:
+        # A double is written as 0.1, not as the binary number right above it.
+        written = Fraction(repr(float(number))) if column.floats else number
+        return on_grid(column.grid, written, way)
+
     return (
-        -NOWHERE if low == column.extremes[0] else on_grid(column.grid, low, "down"),
-        NOWHERE if high == column.extremes[1] else on_grid(column.grid, high, "up"),
+        -NOWHERE if low == column.extremes[0] else end(low, "down"),
+        NOWHERE if high == column.extremes[1] else end(high, "up"),
     )
 
 
