@@ -276,8 +276,6 @@ def _half_step(column: Column, written: Fraction) -> Fraction:
     if column.grid in ("day", "month", "year"):
         return Fraction({"day": 1, "month": 17, "year": 184}[str(column.grid)])
     if column.grid == "digits":
-        return (
-            abs(on_grid("digits", written * Fraction(1001, 1000), "up") - on_grid("digits", written, "down"))
-            / 2
-        )
+        size = abs(written)
+        return (on_grid("digits", size * Fraction(1001, 1000), "up") - on_grid("digits", size, "down")) / 2
     return Fraction(str(column.grid)) / 2
