@@ -103,3 +103,12 @@ def test_lists_that_are_too_long_are_a_thing_to_change():
 def test_a_wrong_table_is_an_error_and_no_suggestion():
     with pytest.raises(ic.SchemaError):
         ic.suggest(pl.DataFrame({"other": [1]}), POLICY)
+
+
+def test_a_limit_that_a_kind_cannot_have_is_left_out():
+    policy = ic.Policy(SCHEMA, (ic.LDiversity(2),), ic.Optimal())
+    limits = [change for ladder in ladders(policy) for change in ladder if "l-diversity" in change.text]
+    assert limits == []
+    entropy = ic.Policy(SCHEMA, (ic.LDiversity(2, kind="entropy"),), ic.Optimal())
+    nearest = next(change for ladder in ladders(entropy) for change in ladder if "l = " in change.text)
+    assert nearest.value == 1.8

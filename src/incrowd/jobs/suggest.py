@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incrowd.algorithms import Mondrian
-from incrowd.errors import InfeasibleError, InputError
+from incrowd.errors import InfeasibleError, InputError, ParameterError
 from incrowd.jobs.anonymize import anonymize
 from incrowd.jobs.policy import Policy
 from incrowd.jobs.set_limit import LongListError
@@ -237,7 +237,10 @@ def _limit(policy: Policy, position: int, model: Any) -> list[Suggestion]:
     found = []
     for looser_value in looser(model, value):
         models = list(policy.models)
-        models[place] = replace(model, **{limit: looser_value})
+        try:
+            models[place] = replace(model, **{limit: looser_value})
+        except ParameterError:  # the least l of a kind that counts values is 2
+            continue
         text = f"{model.name}: {limit} = {looser_value:g} in place of {value:g}"
         changed = replace(policy, models=tuple(models))
         found.append(Suggestion(text, changed, ("models", position, limit), looser_value))

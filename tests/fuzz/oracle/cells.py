@@ -161,7 +161,7 @@ def covers(column: Column, key: Key, cell: str | None) -> bool:
         if any(cell in path[1:] for path in column.leaves):
             # What a hierarchy's label looks like, say ``[0-9]``, is of no matter: it means what is below it.
             return False
-        if column.style != "set" and not column.of_people:
+        if column.style != "set" and not column.of_people and not column.lists_few:
             return False
     if column.of_people and cell in column.texts:
         # A value that looks like a set or a range is itself alone.
@@ -214,6 +214,9 @@ def narrowest(column: Column, keys: Sequence[Key], cell: str | None) -> str | No
         return None if tight else "the range is not that of the values"
     assert column.paths is not None
     label = lowest_common(column, distinct)
+    if column.lists_few and label == column.leaves[0][-1] and (parts := parts_of_set(cell or "")) is not None:
+        true = len(parts) == len(distinct) and all(covers(column, key, cell) for key in distinct)
+        return None if true else "not the values of the class"
     return None if cell == label else "not the lowest common ancestor"
 
 

@@ -95,6 +95,13 @@ class Column:
         return self.kind != "category" and self.paths is None
 
     @property
+    def lists_few(self) -> bool:
+        """Whether a class that has only the root in common may list its values: a part of them is in groups."""
+        if self.style != "ancestor" or self.spec.output != "auto" or self.kind != "category":
+            return False
+        return len({len(path) > 2 for path in self.leaves}) == 2
+
+    @property
     def style(self) -> str:
         asked = self.spec.output
         if asked in ("set", "mean", "suppress"):
