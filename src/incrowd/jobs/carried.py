@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,47 @@ from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 
-__all__ = ["Carried", "Labels", "labels_of", "numbered"]
+__all__ = ["Carried", "Labels", "NewCells", "labels_of", "numbered"]
 
 _CELLS = 8_000_000
 
 Labels = list[list[str | None]]
 
 
-def labels_of(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Find the cells of new keys: per quasi-identifier the text of each, and which keys some cell covers."""
+class NewCells(NamedTuple):
+    """The cells of new keys.
+
+    Attributes
+    ----------
+    labels
+        Per quasi-identifier the text of each key's cell.
+    covered
+        bool[keys]: whether the recoding has a cell for the key.
+    unknown
+        bool[keys] per quasi-identifier: whether the key has no cell, and its value is one of those that the
+        recoding does not know.
+    """
+
+    labels: Labels
+    covered: NDArray[np.bool_]
+    unknown: list[NDArray[np.bool_]]
+
+
+def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
+    """Find the cells of new keys."""
+    recoding, added = with_unseen(recoding, frequency.domains)
+    listed = [True] * len(recoding.domains)
     if isinstance(recoding, FullDomain):
-        return _levels(with_unseen(recoding, frequency.domains)[0], frequency)
-    if isinstance(recoding, SingleDimensional):
-        return _rounds(*with_unseen(recoding, frequency.domains), frequency)
-    return _covered(with_unseen(recoding, frequency.domains)[0], frequency)
+        labels, covered = _levels(recoding, frequency)
+        # Without a hierarchy, every value is on both levels.
+        listed = [domain.hierarchy is not None for domain in recoding.domains]
+    elif isinstance(recoding, SingleDimensional):
+        labels, covered = _rounds(recoding, added, frequency)
+    else:
+        labels, covered = _covered(recoding, frequency)
+    sides = _sides(recoding, frequency)
+    unknown = [~covered & (low < 0) & limited for (low, _), limited in zip(sides, listed, strict=True)]
+    return NewCells(labels, covered, unknown)
 
 
 class Carried(Recoding):
