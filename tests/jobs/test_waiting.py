@@ -36,7 +36,7 @@ def rows(*ages, start=0, ill="abcde"):
 
 
 def test_rows_wait_until_enough_came(release, tmp_path):
-    first = rows(22, 22, 21, 21, 21, 21, 21, 99)
+    first = rows(22, 22, 21, 21, 21, 21, 21, None)
     applied = ic.apply_recoding(release.recoding, first, POLICY, previous_release=release.table, hold=True)
     assert (applied.records, applied.outside, applied.too_small, applied.suppressed) == (8, 1, 0, 1)
     assert (applied.held, applied.held_before) == (2, 0)
@@ -70,7 +70,7 @@ def test_rows_wait_until_enough_came(release, tmp_path):
 
 
 def test_every_row_waits(release, tmp_path):
-    applied = ic.apply_recoding(release.recoding, rows(22, 99), POLICY, hold=True)
+    applied = ic.apply_recoding(release.recoding, rows(22, None), POLICY, hold=True)
     assert applied.table is None
     assert applied.privacy is None
     assert "nothing is released" in repr(applied)
@@ -85,7 +85,7 @@ def test_every_row_waits(release, tmp_path):
     assert held["row"].to_list() == [0, 1]
     # What no cell covers does not wait by itself: no later batch would help.
     with pytest.raises(ic.InfeasibleError, match=r"every row would be suppressed \(1 are covered"):
-        ic.apply_recoding(release.recoding, rows(99), POLICY, hold=True)
+        ic.apply_recoding(release.recoding, rows(None), POLICY, hold=True)
 
 
 def test_a_file_of_waiting_rows_is_there_even_if_none_waits(release, tmp_path):

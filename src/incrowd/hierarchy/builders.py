@@ -44,6 +44,7 @@ DATE_LEVELS = ("month", "quarter", "year", "decade")
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].+)?")
+_ISO_DAY = len("2020-02-29")
 
 
 class Builder(ABC):
@@ -72,6 +73,19 @@ class Builder(ABC):
         HierarchyError
             When the recipe does not suit the values; the message counts them and does not repeat them.
         """
+
+    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Return the texts that can join known values, which keep their groups.
+
+        Parameters
+        ----------
+        known
+            Values of which the recipe makes a hierarchy.
+        texts
+            Further texts, none of them known.
+        """
+        del known, texts
+        return []
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
@@ -198,7 +212,7 @@ class Intervals(Builder):
         numbers = sorted((Fraction(value), value) for value in values)
         widths = [_number(width, "a width") for width in self.widths]
         origin = _number(self.origin, "origin")
-        whole = all(x.denominator == 1 for x in (*widths, origin, *(number for number, _ in numbers)))
+        whole = self._whole(number for number, _ in numbers)
         paths = []
         for number, value in numbers:
             path = [value]
@@ -212,6 +226,16 @@ class Intervals(Builder):
                 path.append(label)
             paths.append([*path, ROOT])
         return _tree(paths, column, self.name)
+
+    def _whole(self, numbers: Iterable[Fraction]) -> bool:
+        """Say whether bins are labelled by whole numbers."""
+        ends = [_number(width, "a width") for width in (*self.widths, self.origin)]
+        return all(number.denominator == 1 for number in (*ends, *numbers))
+
+    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Return the numbers; where bins such as ``[20-24]`` are whole, only whole numbers."""
+        whole = self._whole(map(Fraction, known))
+        return [text for text in texts if _is_number(text) and not (whole and Fraction(text).denominator > 1)]
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"intervals": [...], "origin": ...}``."""
@@ -257,6 +281,11 @@ class Prefix(Builder):
             paths.append([value, *masked, ROOT])
         return _tree(paths, column, self.name)
 
+    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Return the texts that are no longer than the longest known one, and hold no ``*``."""
+        longest = max(map(len, known))
+        return [text for text in texts if 0 < len(text) <= longest and ROOT not in text]
+
     def spec(self) -> dict[str, Any]:
         """Return ``{"prefix": True}``."""
         return {"prefix": True}
@@ -295,6 +324,17 @@ def _masked(texts: Sequence[str], longest: int) -> tuple[list[str], list[int]]:
     return labels, parents
 
 
+def _day(text: str) -> dt.date | None:
+    """Read the day of a date with or without a time; None where the text is none."""
+    try:
+        day = dt.date.fromisoformat(text[:_ISO_DAY])
+        if text[_ISO_DAY:]:
+            dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if _DATE.fullmatch(text) else None
+
+
 @dataclass(frozen=True)
 class Dates(Builder):
     """Calendar levels for dates written ``YYYY-MM-DD``, with or without a time of day.
@@ -321,19 +361,10 @@ class Dates(Builder):
 
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
         """Put every date into its month, quarter, year and decade."""
-        read: list[tuple[dt.date, str]] = []
-        for value in values:
-            try:
-                day = dt.date.fromisoformat(value[:10])
-                if value[10:]:
-                    dt.datetime.fromisoformat(value)
-            except ValueError:
-                continue
-            if _DATE.fullmatch(value):
-                read.append((day, value))
+        read = [(day, value) for value in values if (day := _day(value)) is not None]
         if len(read) < len(values):
             raise _unsuitable(column, len(values) - len(read), len(values), "dates written YYYY-MM-DD")
-        timed = any(len(value) > 10 for value in values)
+        timed = any(len(value) > _ISO_DAY for value in values)
         paths = []
         for day, value in sorted(read):
             iso = day.isoformat()  # four digits for the year, which %Y does not promise
@@ -346,6 +377,11 @@ class Dates(Builder):
             days = [iso] if timed else []
             paths.append([value, *days, *(labels[level] for level in self.levels), ROOT])
         return _tree(paths, column, self.name)
+
+    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Return the dates; those with a time of day only where a known one has a time, too."""
+        longest = max(map(len, known))
+        return [text for text in texts if _day(text) and (len(text) <= _ISO_DAY or longest > _ISO_DAY)]
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"dates": [...]}``."""
@@ -438,6 +474,11 @@ class Flat(Builder):
     def build(self, values: Sequence[str], column: str) -> Hierarchy:
         """Put every value right under the root."""
         return _tree(([value, ROOT] for value in sorted(values)), column, self.name)
+
+    def taken(self, known: Sequence[str], texts: Sequence[str]) -> list[str]:
+        """Return all texts but ``*`` and none at all."""
+        del known
+        return [text for text in texts if text not in ("", ROOT)]
 
     def spec(self) -> dict[str, Any]:
         """Return ``{"flat": True}``."""

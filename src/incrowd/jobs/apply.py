@@ -52,7 +52,9 @@ class AppliedBatch(InNotebooks):
     records
         Rows of the batch, with those that were held before.
     outside
-        Rows that no cell of the recoding covers, as those with a value that it does not know; suppressed.
+        Rows that no cell of the recoding covers; suppressed.
+    unknown
+        Of these, how many have a value that the recoding does not know, by quasi-identifier.
     too_small
         Rows whose class does not satisfy the models; suppressed.
     suppressed
@@ -98,6 +100,7 @@ class AppliedBatch(InNotebooks):
     csv_format: CsvFormat | None = None
     sources: tuple[Any, ...] = field(default=(), repr=False)
     values: ReleasedValues | None = field(default=None, repr=False, kw_only=True)
+    unknown: dict[str, int] = field(default_factory=dict, kw_only=True)
     _reason_of_row: NDArray[np.int8] | None = field(default=None, repr=False, kw_only=True)
     _judging: Judging | None = field(default=None, repr=False, kw_only=True)
     _texts: Any = field(default=None, repr=False, kw_only=True)
@@ -241,6 +244,7 @@ class AppliedBatch(InNotebooks):
             **envelope("batch"),
             "records": self.records,
             "outside": self.outside,
+            "unknown": self.unknown,
             "too_small": self.too_small,
             "suppressed": self.suppressed,
             "held_before": self.held_before,
@@ -279,6 +283,7 @@ def apply_recoding(  # noqa: PLR0913
     published_as_one: bool = False,
     held: Any = None,
     hold: bool = False,
+    max_suppression: float | None = None,
     csv_format: CsvFormat | None = None,
     force: bool = False,
 ) -> AppliedBatch:
@@ -291,7 +296,8 @@ def apply_recoding(  # noqa: PLR0913
       gets those that lose least.
 
     The text of a cell says what it covers. A set covers the values that it names. A mean covers no value but
-    itself.
+    itself. ``*`` covers every value. A new value belongs to the groups where the recipe of its hierarchy puts
+    it: ``[20-24]`` covers 23. A hierarchy that lists its values covers no others.
 
     Rows that no cell covers are suppressed. Then every row of a class that fails the policy's models is
     suppressed or held, until all classes satisfy them. The released rows have to satisfy the models alone.
@@ -319,6 +325,9 @@ def apply_recoding(  # noqa: PLR0913
         Whether the rows of classes that fail wait for the next batch, and are not suppressed. They are left
         out of the released rows; see `AppliedBatch.waiting`. Rows that no cell covers never wait, unless all
         rows do.
+    max_suppression
+        Share of the rows that may be suppressed, in [0, 1]. Without it that of the policy, and no more than
+        0.2 for rows that no cell covers: if these are more, the recoding does not fit the batch.
     csv_format
         How a CSV is written, where it is not plain.
     force
@@ -332,7 +341,7 @@ def apply_recoding(  # noqa: PLR0913
         quasi-identifier (unless `force`).
     InfeasibleError
         When the models fail even if all new rows are suppressed, or when more rows would have to be
-        suppressed than the policy allows.
+        suppressed than are allowed.
     """
     from incrowd.engines import loaded
 
@@ -341,6 +350,8 @@ def apply_recoding(  # noqa: PLR0913
     if not isinstance(recoding, Recoding):
         recoding = Recoding.load(recoding)
     policy = with_histories(policy, searching=False)
+    if max_suppression is not None:
+        policy = replace(policy, max_suppression=max_suppression)
     earlier = Earlier.named(
         previous_release, previous_table, previous_row_map, policy, as_one=published_as_one
     )
@@ -370,10 +381,10 @@ def apply_recoding(  # noqa: PLR0913
     )
     if decided.everything:
         return applied
-    check_share(fate, batch.frequency.rows, policy)
+    check_share(fate, batch.frequency.rows, policy, max_suppression)
     if policy.keep_order:
         telling_columns(batch.engine, batch.leaving, batch.frequency, force=force)
-    carried = Carried.build(recoding.domains, batch.frequency, batch.labels, fate.kept)
+    carried = Carried.build(recoding.domains, batch.frequency, batch.cells.labels, fate.kept)
     check_cells(carried, policy.schema.null_values)
     made = batch.made(carried, policy)
     released, fate = made.released, replace(fate, small=fate.small | made.gone)
@@ -387,6 +398,7 @@ def apply_recoding(  # noqa: PLR0913
         table=typed,
         records=batch.frequency.rows + decided.held,
         outside=fate.outside,
+        unknown=fate.unknown,
         too_small=fate.too_small,
         suppressed=fate.suppressed,
         privacy=measured[0],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import InfeasibleError, ParameterError, named, setting
 from incrowd.jobs.both_people import Both, people_of_both
-from incrowd.jobs.carried import Carried, Labels, labels_of, numbered
+from incrowd.jobs.carried import Carried, Labels, NewCells, labels_of, numbered
 from incrowd.jobs.leaving import Leaving
 from incrowd.jobs.treating import Treating, refuse_perturbed
 from incrowd.recoding import SUPPRESSED, Recoding
@@ -34,7 +34,10 @@ __all__ = [
     "counted_release",
     "fate_of",
     "is_surveyed",
+    "unknown_values",
 ]
+
+_FIFTH = 0.2
 
 REASONS = ("", "outside", "too small", "suppressed", "waiting")
 """Why a row of a batch is suppressed or waits; the first is of rows that keep their cells."""
@@ -52,10 +55,8 @@ class Batch:
         What happens to columns beside the recoding.
     leaving, plainly
         The schema of the columns that leave, and the one that the rows were counted by.
-    labels
-        Per quasi-identifier the text of each key's cell.
-    covered
-        bool[keys]: whether the recoding has a cell for the key.
+    cells
+        The cell of each of their keys.
     """
 
     table: Any
@@ -63,8 +64,7 @@ class Batch:
     leaving: Schema
     plainly: Schema
     frequency: FrequencyTable
-    labels: Labels
-    covered: NDArray[np.bool_]
+    cells: NewCells
 
     @property
     def engine(self) -> Engine:
@@ -74,7 +74,7 @@ class Batch:
     @cached_property
     def shown(self) -> Shown:
         """The labels, numbered."""
-        return [numbered(column) for column in self.labels]
+        return [numbered(column) for column in self.cells.labels]
 
     def made(self, carried: Carried, policy: Policy) -> Leaving:
         """Return the rows with the cells of their keys; see `Leaving.of`."""
@@ -93,7 +93,7 @@ def counted_batch(table: Any, recoding: Recoding, policy: Policy) -> Batch:
     treating = Treating.of(came, schema, recoding.treated)
     plainly = _plain_schema(schema, recoding)
     frequency = treating.counted.count(plainly, joint=any(model.is_joint for model in policy.models))
-    return Batch(table, treating, leaving, plainly, frequency, *labels_of(recoding, frequency))
+    return Batch(table, treating, leaving, plainly, frequency, labels_of(recoding, frequency))
 
 
 def _plain_schema(schema: Schema, recoding: Recoding) -> Schema:
@@ -185,6 +185,9 @@ class Fate:
         bool[keys]: whether a cell covers it, whether all of its cells are ``*``, and whether its class fails.
     gone_before
         Rows that came in as ``*``.
+    unknown
+        Per quasi-identifier the rows that no cell covers, and that have a value of it that the recoding does
+        not know.
     """
 
     weights: NDArray[np.int64]
@@ -192,6 +195,7 @@ class Fate:
     starred: NDArray[np.bool_]
     small: NDArray[np.bool_]
     gone_before: int
+    unknown: dict[str, int]
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -221,11 +225,16 @@ class Fate:
 
 def fate_of(batch: Batch, earlier: Earlier, policy: Policy, both: Both | None) -> Fate:
     """Decide which keys may keep their cells, and why others may not."""
-    starred = _all_starred(batch.labels)
+    starred = _all_starred(batch.cells.labels)
     people = None if both is None else both.people_of_each
-    candidates = (batch.shown, batch.covered & ~starred, batch.frequency)
-    small = _failing(candidates, earlier, policy, people)
-    return Fate(batch.frequency.weights, batch.covered, starred, small, batch.frequency.suppressed)
+    covered, frequency = batch.cells.covered, batch.frequency
+    small = _failing((batch.shown, covered & ~starred, frequency), earlier, policy, people)
+    unknown = {
+        domain.name: int(frequency.weights[column].sum())
+        for domain, column in zip(frequency.domains, batch.cells.unknown, strict=True)
+        if column.any()
+    }
+    return Fate(frequency.weights, covered, starred, small, frequency.suppressed, unknown)
 
 
 def _refuse_unfit(recoding: Recoding, policy: Policy) -> None:
@@ -276,25 +285,46 @@ def _all_starred(labels: Labels) -> NDArray[np.bool_]:
     return np.asarray(np.logical_and.reduce(starred))
 
 
-def check_share(fate: Fate, rows: int, policy: Policy) -> None:
-    """Refuse a batch of which more rows would be suppressed than the policy allows, or all.
+def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) -> None:
+    """Refuse a batch of which more rows would be suppressed than allowed, or all.
+
+    Parameters
+    ----------
+    allowed
+        The share that may be suppressed; None for that of the policy. Then at most a fifth may be covered by
+        no cell: more means that the recoding does not fit the batch.
 
     Raises
     ------
     InfeasibleError
     """
-    if fate.suppressed / rows <= policy.max_suppression and fate.suppressed < rows:
+    most = policy.max_suppression if allowed is None else allowed
+    fits = allowed is not None or fate.outside <= _FIFTH * rows
+    if fits and fate.suppressed / rows <= most and fate.suppressed < rows:
         return
     some = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
     wait = (
         f"let rows of classes that fail wait ({setting('hold=True', '--hold')}), " if fate.too_small else ""
     )
-    most = setting("max_suppression", "--max-suppression")
-    raised = "" if fate.suppressed == rows else f"raise {most} (now {policy.max_suppression:.2%}), "
+    unknown = unknown_values(fate.unknown)
+    unknown = f"{unknown}; " if unknown else ""
+    share = setting("max_suppression=", "--max-suppression")
+    raised = (
+        f"raise {share} (now {most:.2%}), "
+        if fits
+        else f"the recoding does not fit the batch; if that is meant, give {share} with this call, "
+    )
     raise InfeasibleError(
         f"apply: {some} would be suppressed ({fate.outside} are covered by no cell, {fate.too_small} in "
-        f"classes that fail); {wait}{raised}or anonymize both tables together"
+        f"classes that fail); {unknown}{wait}{'' if fate.suppressed == rows else raised}"
+        "or anonymize both tables together"
     )
+
+
+def unknown_values(unknown: dict[str, int]) -> str:
+    """Say how many rows have values that a recoding does not know; nothing where none has."""
+    columns = (f"{name!r} in {rows:,} row{'s' * (rows > 1)}" for name, rows in unknown.items())
+    return f"values that the recoding does not know: {', '.join(columns)}" if unknown else ""
 
 
 def counted_release(table: Any, policy: Policy) -> Part:

@@ -4,31 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.recoding import SUPPRESSED, Cells, FullDomain, Recoding, SingleDimensional, node_labels
 from incrowd.recoding.observed import Literal, literal
+from incrowd.recoding.unseen import with_unseen
 from incrowd.table.domain import Domain
 from incrowd.table.exact import moment_of, number_of
 from incrowd.table.frequency import FrequencyTable, smallest_codes
 
-__all__ = ["Carried", "Labels", "labels_of", "numbered"]
+__all__ = ["Carried", "Labels", "NewCells", "labels_of", "numbered"]
 
 _CELLS = 8_000_000
 
 Labels = list[list[str | None]]
 
 
-def labels_of(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Find the cells of new keys: per quasi-identifier the text of each, and which keys some cell covers."""
+class NewCells(NamedTuple):
+    """The cells of new keys.
+
+    Attributes
+    ----------
+    labels
+        Per quasi-identifier the text of each key's cell.
+    covered
+        bool[keys]: whether the recoding has a cell for the key.
+    unknown
+        bool[keys] per quasi-identifier: whether the key has no cell, and its value is one of those that the
+        recoding does not know.
+    """
+
+    labels: Labels
+    covered: NDArray[np.bool_]
+    unknown: list[NDArray[np.bool_]]
+
+
+def labels_of(recoding: Recoding, frequency: FrequencyTable) -> NewCells:
+    """Find the cells of new keys."""
+    recoding, added = with_unseen(recoding, frequency.domains)
+    listed = [True] * len(recoding.domains)
     if isinstance(recoding, FullDomain):
-        return _levels(recoding, frequency)
-    if isinstance(recoding, SingleDimensional):
-        return _rounds(recoding, frequency)
-    return _covered(recoding, frequency)
+        labels, covered = _levels(recoding, frequency)
+        # Without a hierarchy, every value is on both levels.
+        listed = [domain.hierarchy is not None for domain in recoding.domains]
+    elif isinstance(recoding, SingleDimensional):
+        labels, covered = _rounds(recoding, added, frequency)
+    else:
+        labels, covered = _covered(recoding, frequency)
+    sides = _sides(recoding, frequency)
+    unknown = [~covered & (low < 0) & limited for (low, _), limited in zip(sides, listed, strict=True)]
+    return NewCells(labels, covered, unknown)
 
 
 class Carried(Recoding):
@@ -123,8 +151,10 @@ def _levels(recoding: FullDomain, frequency: FrequencyTable) -> tuple[Labels, ND
             reached = np.ones(new.size, np.bool_)
         else:
             names = node_labels(domain, domain.hierarchy.climb(level))
-            reached = own >= 0
-            texts = [names[place] if place >= 0 else None for place in own.tolist()]
+            # What shows nothing of any value covers every value.
+            anything = set(names) == {SUPPRESSED}
+            reached = (own >= 0) | anything
+            texts = [names[place] if place >= 0 else SUPPRESSED for place in own.tolist()]
         labels.append([texts[code] for code in codes.tolist()])
         covered &= reached[codes]
         known.append(own[codes])
@@ -142,7 +172,10 @@ def _covered(recoding: Recoding, frequency: FrequencyTable) -> tuple[Labels, NDA
     entries = np.unique(entries, axis=0)
     loss = [cells.loss[entries[:, j]] for j, cells in enumerate(recoding.cells)]
     entries = entries[np.argsort(np.sum(loss, axis=0), kind="stable")]
-    columns = [_Column(said, entries[:, j]) for j, said in enumerate(_said(recoding, frequency))]
+    columns = [
+        _Column(said, cells.labels, entries[:, j])
+        for j, (said, cells) in enumerate(zip(_said(recoding, frequency), recoding.cells, strict=True))
+    ]
     sides = _sides(recoding, frequency)
     chosen = np.full(frequency.keys, -1)
     block = max(_CELLS // max(len(entries), 1), 1)
@@ -196,14 +229,15 @@ class _Column:
 
     Parameters
     ----------
-    said
-        What each cell covers.
+    said, labels
+        What each cell covers, and its text; ``*`` covers every value.
     entries
         int[classes]: the cell of each class.
     """
 
-    def __init__(self, said: Literal, entries: NDArray[np.int64]) -> None:
+    def __init__(self, said: Literal, labels: Sequence[str | None], entries: NDArray[np.int64]) -> None:
         self.lo, self.hi = said.lo[entries], said.hi[entries]
+        self.anything = np.array([label == SUPPRESSED for label in labels], np.bool_)[entries]
         self.sets = np.isin(entries, list(said.named))
         self.classes_of: dict[int, list[int]] = {}
         for number in np.flatnonzero(self.sets).tolist():
@@ -220,11 +254,19 @@ class _Column:
             for row, rank in enumerate(ranks.tolist()):
                 named[row, self.classes_of.get(rank, [])] = True
             inside &= ~self.sets | named[place]
-        return np.asarray(inside)
+        return np.asarray(inside | self.anything)
 
 
-def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Labels, NDArray[np.bool_]]:
-    """Take every value to its cell in the first round that had a class for the key, or the last that fits."""
+def _rounds(
+    recoding: SingleDimensional, added: Sequence[NDArray[np.bool_]], frequency: FrequencyTable
+) -> tuple[Labels, NDArray[np.bool_]]:
+    """Take every value to its cell in the first round that had a class for the key, or the last that fits.
+
+    Parameters
+    ----------
+    added
+        Which ranks of each quasi-identifier are of values that no earlier row had.
+    """
     sides = _sides(recoding, frequency)
     said = _said(recoding, frequency)
     known = [
@@ -240,13 +282,16 @@ def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Lab
             entry = np.full(domain.size + 1, -1, np.int64)
             entry[recoding.keys[j][own]] = cells.codes[own]
             low, high = sides[j]
-            if domain.grid is not None:
-                entries.append(_on_grid(entry, cells, known[j], said[j], low))
-                continue
-            # A value between two known ones has their cell where that is one, and says that it covers it.
-            both = entry[low] == entry[high]
-            both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
-            entries.append(np.where(both, entry[low], -1))
+            if domain.grid is None:
+                # A value between two known ones has their cell where that is one, and says that it covers it.
+                both = entry[low] == entry[high]
+                both &= (said[j].lo[entry[low]] <= low) & (high <= said[j].hi[entry[low]])
+                cell_of = np.where(both, entry[low], -1)
+            else:
+                cell_of = entry[known[j]]
+            unseen = (cell_of < 0) & ((known[j] < 0) | added[j][known[j]])
+            _cover(cell_of, unseen, np.unique(cells.codes[own]), cells, said[j], _exactly(low, high))
+            entries.append(cell_of)
         found = np.column_stack(entries)
         fits = (found >= 0).all(axis=1) & ~settled
         chosen[fits] = found[fits]
@@ -263,26 +308,33 @@ def _rounds(recoding: SingleDimensional, frequency: FrequencyTable) -> tuple[Lab
     return labels, covered | gone
 
 
-def _on_grid(
-    entry: NDArray[np.int64], cells: Cells, known: NDArray[np.int64], said: Literal, ranks: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the cell of each value, -1 for none.
-
-    It is that of the known value, else the one that covers the value and loses least.
+def _cover(
+    cell_of: NDArray[np.int64],
+    unseen: NDArray[np.bool_],
+    here: NDArray[np.integer],
+    cells: Cells,
+    said: Literal,
+    ranks: NDArray[np.int64],
+) -> None:
+    """Give every unseen value the cell that covers it and loses least, if there is one.
 
     Parameters
     ----------
-    entry
-        int[known values + 1]: the cell of each known value; the last is -1.
-    known, ranks
-        int[values]: the rank of each value among the known ones, -1 for a new one, and among the new ones.
+    cell_of
+        int[keys]: the cell of each key's value, -1 for none; it is written to.
+    unseen
+        bool[keys]: which values have none because no earlier row had them.
+    here
+        The cells of the round.
+    ranks
+        int[keys]: the rank of each value among those that `said` speaks of, -1 for none.
     """
-    here = np.unique(entry[entry >= 0])
-    here = here[np.argsort(cells.loss[here], kind="stable")]
-    found = entry[known]
-    for cell in here[::-1].tolist():
-        found[(known < 0) & (said.lo[cell] <= ranks) & (ranks <= said.hi[cell])] = cell
-    return found
+    places = np.flatnonzero(unseen)
+    if not len(places):
+        return
+    for cell in here[np.argsort(cells.loss[here], kind="stable")][::-1].tolist():
+        covered = said.covers(np.full(len(places), cell), ranks[places])
+        cell_of[places[covered | (cells.labels[cell] == SUPPRESSED)]] = cell
 
 
 def _gone(recoding: Recoding, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:

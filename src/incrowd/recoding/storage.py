@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, StrictFloat, StrictInt, StrictStr, ValidationError
 
-from incrowd.errors import HierarchyError, TableError, named, quoted, setting
-from incrowd.hierarchy import Hierarchy
+from incrowd.errors import HierarchyError, ParameterError, TableError, named, quoted, setting
+from incrowd.hierarchy import Builder, Hierarchy, builder_from_spec
 from incrowd.recoding.cells import Cells, level_cells
 from incrowd.recoding.labels import SUPPRESSED, range_label, read_range, read_set
-from incrowd.table.domain import Domain
+from incrowd.table.domain import MISSING, Domain
 from incrowd.table.frequency import smallest_codes
 from incrowd.table.grids import Grid
 
@@ -47,6 +47,7 @@ class _Attribute(BaseModel):
     loss: list[StrictFloat | StrictInt]
     depth: list[StrictInt]
     grid: StrictStr | None = None
+    recipe: dict[str, Any] | None = None
 
 
 class _Decisions(BaseModel):
@@ -173,11 +174,23 @@ class _Reader(Generic[R]):
         grid = None if entry.grid is None else Grid(entry.grid)
         if grid is not None and not grid.fits(entry.kind if tree is None else "category"):
             self.refuse(f"{entry.name!r}: its grid is none")
-        domain = Domain(entry.name, entry.kind, texts, tree, numbers, entry.missing, grid=grid)
+        recipe = None if tree is None or entry.recipe is None else self.recipe(entry, tree, texts)
+        domain = Domain(entry.name, entry.kind, texts, tree, numbers, entry.missing, grid=grid, recipe=recipe)
         known_numbers = numbers[:known]
         if domain.ordered and not (known_numbers[1:] >= known_numbers[:-1]).all():
             self.refuse(f"{entry.name!r}: its values are not in order")
         return domain
+
+    def recipe(self, entry: _Attribute, tree: Hierarchy, texts: list[str]) -> Builder:
+        """Read what made a hierarchy, and make it again."""
+        try:
+            recipe = builder_from_spec(entry.recipe or {})
+            made = recipe.build(texts, entry.name)
+        except (ParameterError, HierarchyError):
+            self.refuse(f"{entry.name!r}: its recipe makes no hierarchy of its values")
+        if tree != (made if entry.missing < 0 else made.with_leaf(MISSING)):
+            self.refuse(f"{entry.name!r}: its hierarchy is not that of its recipe")
+        return recipe
 
     def codes(self, name: str, low: int, count: int) -> NDArray[np.int64]:
         column = self.table[name]
@@ -339,6 +352,7 @@ def domain_to_dict(domain: Domain) -> dict[str, Any]:
         "numbers": [None if np.isnan(number) else number for number in domain.numbers.tolist()],
         "missing": domain.missing,
         **({} if domain.grid is None else {"grid": domain.grid.spec}),
+        **({} if domain.recipe is None else {"recipe": domain.recipe.spec()}),
         "hierarchy": None
         if tree is None
         else {"labels": list(tree.labels), "parents": tree.parents.tolist()},

@@ -193,7 +193,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         kinds = [domain.kind if domain.hierarchy is None else "category" for domain in domains]
         schema = Schema(quasi={domain.name: kind for domain, kind in zip(domains, kinds, strict=True)})
         counted = engine_for(frame).count(schema)
-        labels, covered = labels_of(self.recoding_, counted)
+        labels, covered, _ = labels_of(self.recoding_, counted)
         rows = counted.key_of_row("Anonymizer")
         columns = []
         for domain, cells, is_numeric in zip(domains, labels, self.numeric_, strict=True):

@@ -110,6 +110,8 @@ class Domain:
         Whether the values came as numbers or dates, so that nobody has to recognize them in texts.
     grid
         Where the ends of ranges of numbers or dates are rounded to; None where they are exact.
+    recipe
+        What made the hierarchy, where a recipe did; it says where values go that the column has not got.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Domain:
     missing: int
     typed: bool = False
     grid: Grid | None = None
+    recipe: Builder | None = None
 
     def __repr__(self) -> str:
         return f"Domain({self.name!r}, {self.size:,} values)"
@@ -193,6 +196,7 @@ class Domain:
         count = len(found.texts)
         ranks = np.full(count + 1, -1, np.int64)
         values: Sequence[str]
+        recipe = hierarchy if isinstance(hierarchy, Builder) and found.texts else None
         if hierarchy is None:
             tree = None
             values, ranks[:count] = _ranked(found, numbers, kind)
@@ -217,7 +221,7 @@ class Domain:
         by_number = tree is None and kind != "category" and attribute.output not in ("set", "suppress")
         if attribute.rounded and by_number and found.texts:
             grid = grid_of(attribute.grid, kind, values[: len(found.texts)], attribute.name)
-        return cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid), ranks
+        return cls(attribute.name, kind, values, tree, by_rank, missing, typed, grid, recipe), ranks
 
     @classmethod
     def _spelled(

@@ -109,7 +109,13 @@ def _one(made: Made, services: Services, outcome: Outcome, case: Case, state: Ba
     whole = frame if state.waiting is None else _below(frame, state.waiting)
     try:
         batch = ic.apply_recoding(
-            made.release.recoding, frame, policy, force=True, hold=bool(asked.get("hold")), **given
+            made.release.recoding,
+            frame,
+            policy,
+            force=True,
+            hold=bool(asked.get("hold")),
+            max_suppression=1.0,
+            **given,
         )
     except ic.InfeasibleError as error:
         yield from leaks(case, made.place, str(error))
@@ -178,7 +184,7 @@ def _checked(
     for name, column in quasi.items():
         known = made.quasi[name]
         if known.paths is not None:
-            column.paths, column.leaves = known.paths, known.leaves
+            column.paths, column.leaves = oracle.paths_with(known, column.keys), known.leaves
         if is_summarized(made, known) or known.kind != column.kind:
             continue
         for row, cell in enumerate(cells[name]):

@@ -8,10 +8,20 @@ from fuzz.oracle.cells import covers, ends_of_range, narrowest, on_grid, parts_o
 from fuzz.oracle.classes import Classes, group, read_people, with_people
 from fuzz.oracle.loss import leaves_under, spread, width_of
 from fuzz.oracle.models import LIMITS, MORE_IS_SAFER, holds, measure
-from fuzz.oracle.values import STAR, Column, Key, Spec, Spelling, is_missing, read_column, read_population
+from fuzz.oracle.values import (
+    STAR,
+    Column,
+    Key,
+    Spec,
+    Spelling,
+    is_missing,
+    paths_with,
+    read_column,
+    read_population,
+)
 
 __all__ = [
     "LIMITS", "MORE_IS_SAFER", "STAR", "Classes", "Column", "Key", "Spec", "Spelling", "covers", "ends_of_range", "group", "holds",
-    "is_missing", "leaves_under", "measure", "narrowest", "on_grid", "parts_of_set", "range_of", "read_column", "read_people", "read_population", "same_value", "spread", "width_of",
+    "is_missing", "leaves_under", "measure", "narrowest", "on_grid", "parts_of_set", "paths_with", "range_of", "read_column", "read_people", "read_population", "same_value", "spread", "width_of",
     "with_people",
 ]  # fmt: skip

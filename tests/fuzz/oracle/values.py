@@ -400,6 +400,25 @@ def _paths(spec: Spec, texts: set[str]) -> tuple[dict[Key, tuple[str, ...]], lis
     return dict(made), list(made.values())
 
 
+def paths_with(known: Column, keys: Iterable[Key]) -> dict[Key, tuple[str, ...]]:
+    """The labels above known values, and above others where the recipe leaves the known ones as they are."""
+    assert known.paths is not None
+    found = dict(known.paths)
+    if known.spec.recipe is None or "order" in known.spec.recipe:
+        return found
+    texts = {str(key) for key in known.paths}
+    for key in keys:
+        if key is None or key in found or not texts:
+            continue
+        try:
+            paths, _ = _paths(known.spec, {*texts, str(key)})
+        except ValueError:
+            continue
+        if all(paths[text] == known.paths[text] for text in texts):
+            found[key] = paths[key]
+    return found
+
+
 def _guarded(label: str) -> str:
     return (
         "'" + label

@@ -81,12 +81,11 @@ def apply(
 
     The models have to hold for the batch alone. Rows that do not fit are suppressed, or wait (--hold).
 
-    Nothing is written when more rows than the policy allows would have to be suppressed.
+    Nothing is written when more rows than the policy allows would have to be suppressed. Nor is it when no
+    cell covers more than a fifth of the rows, unless --max-suppression is given.
 
     Exit status 1: nothing is released. If every row waits, the file of waiting rows is written all the same.
     """
-    from dataclasses import replace
-
     from incrowd.cli.tables import progress
     from incrowd.engines import loaded as loaded_table
     from incrowd.io.files import CsvFormat, escaping, write_file
@@ -99,8 +98,6 @@ def apply(
     numbers = None if rows is None else outputs.released_file(written, rows, data, stream=False)
     waiting = None if hold is None else waiting_file(written, hold)
     loaded = Policy.read(policy)
-    if max_suppression is not None:
-        loaded = replace(loaded, max_suppression=max_suppression)
     with progress() as shown, written:
         shown.stage("read")
         table, csv_format, _ = source.open(data, shown)
@@ -118,6 +115,7 @@ def apply(
             published_as_one=published_as_one,
             held=held,
             hold=hold is not None,
+            max_suppression=max_suppression,
             csv_format=csv_format,
             force=force,
         )
@@ -135,11 +133,15 @@ def apply(
 
 
 def _show(applied: AppliedBatch, hold: Path | None) -> None:
+    from incrowd.jobs.batch import unknown_values
+
     before = f" ({applied.held_before:,} of them held before)" if applied.held_before else ""
     LOG.say(
         f"{applied.records:,} rows{before}: {applied.outside:,} covered by no cell, {applied.too_small:,} in "
         f"classes that fail, {applied.suppressed:,} suppressed in all"
     )
+    if applied.unknown:
+        LOG.say(unknown_values(applied.unknown))
     if hold is not None:
         LOG.say(f"{applied.held:,} rows wait in {hold}; keep it private")
     for sentence in applied.sentences():
