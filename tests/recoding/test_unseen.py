@@ -219,9 +219,7 @@ def test_more_than_a_fifth_is_allowed_by_name_alone():
     fits = pl.DataFrame({"town": ["a"] * 4 + ["new"]})
     assert ic.apply_recoding(made.recoding, fits, policy).suppressed == 1
     other = pl.DataFrame({"town": ["a"] * 3 + ["new"]})
-    said = (
-        r"1 of 4 rows would be suppressed \(1 are covered by no cell.* know: .town. in 1 row; the recoding does not fit"
-    )
+    said = r"1 of 4 rows would be suppressed \(1 are covered by no cell.* know: .town. in 1 row; the recoding does not fit"
     with pytest.raises(ic.InfeasibleError, match=said):
         ic.apply_recoding(made.recoding, other, policy)
     assert ic.apply_recoding(made.recoding, other, policy, max_suppression=0.25).suppressed == 1

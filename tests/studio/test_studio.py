@@ -19,7 +19,7 @@ from incrowd.io.files import read_table
 from incrowd.jobs.policy import Policy
 from incrowd.samples import hospital
 from spark_session import SOURCES
-from studio_browser import Visit
+from studio_browser import Studio, Visit
 
 ROWS = 2_000
 MARKUP = "<img src=x onerror=window.hacked=1>"
@@ -92,7 +92,7 @@ def test_the_whole_way_on_adult_leaves_what_makes_the_same_release_without_the_p
     visit.reads("Rows 1 to 8 of 2,000")
     visit.mark("rows-next")
     visit.reads("Rows 9 to 16 of 2,000")
-    visit.go(8)
+    visit.hand_over()
     policy = Policy.read(visit.take("get-policy", "policy.toml"))
     assert [(model.name, *model.settings().values())[:2] for model in policy.models] == [
         ("k-anonymity", 7), ("l-diversity", 2), ("t-closeness", 0.4),
@@ -129,13 +129,59 @@ def test_a_folder_streams_and_its_command_makes_the_same_release(visit, tmp_path
     visit.mark("run")
     visit.mark("look")
     visit.reads("Rows 1 to 8 of 3,000")
-    visit.go(8)
+    visit.hand_over()
     (tmp_path / "policy.toml").write_bytes(visit.take("get-policy", "policy.toml").read_bytes())
     released = rows_of(visit.take("get-release", "release.csv"))
     assert len(released[1]) == 3_000
     run(sys.executable, "-m", *shlex.split(visit.wait("[data-mark=command]").text), folder=tmp_path)
     assert rows_of(tmp_path / "release.csv") == released
     assert studio.errors.read_text() == ""
+
+
+@pytest.mark.slow
+def test_findings_stand_before_the_release_until_each_is_accepted(browser, downloads, tmp_path):
+    rows = [f"{20 + place % 20},{place},{'<b>' + 'xyz'[place % 3]}" for place in range(60)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,number,ill", *rows]) + "\n")
+    (tmp_path / "policy.toml").write_text(
+        'version = 3\nmodels = [{ model = "k-anonymity", k = 3 }]\n'
+        'columns.age = { role = "quasi" }\ncolumns.number = { role = "insensitive" }\n'
+        'columns.ill = { role = "sensitive" }\n'
+    )
+    (tmp_path / "studio").mkdir()
+    studio = Studio(tmp_path / "studio", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml")
+    visit = Visit(browser, studio, downloads)
+    visit.reads("60 rows, 3 columns")
+    visit.go(6)
+    visit.mark("run")
+    told = visit.wait("[data-mark=findings]").text
+    assert told.startswith("2 findings to look at before you publish")
+    assert "unique-column: number is released as it is, and 100.0% of the records" in told
+    visit.go(8)
+    visit.fill("[data-field=why-0]", "numbers of the study")
+    visit.mark("accept")
+    visit.reads("Nothing can be taken yet: 1 finding without a reason.")
+    assert not visit.all("[data-mark=get-release]")
+    visit.fill("[data-field=why-1]", "a <i>cold</i> is no secret")
+    visit.mark("accept")
+    policy = visit.take("get-policy", "policy.toml")
+    assert [(each.finding, each.column, each.why) for each in Policy.read(policy).accepted] == [
+        ("unique-column", "number", "numbers of the study"),
+        ("unprotected-sensitive", "ill", "a <i>cold</i> is no secret"),
+    ]
+    visit.reads("Accepted: a <i>cold</i> is no secret")
+    assert "Accepted: numbers of the study" in visit.take("get-report", "report.html").read_text()
+    (tmp_path / "policy.toml").write_bytes(policy.read_bytes())
+    command = shlex.split(visit.wait("[data-mark=command]").text)
+    # What the page lets pass, the command line lets pass, too.
+    run(sys.executable, "-m", *command, "--strict", folder=tmp_path)
+    # A new run knows the reasons.
+    visit.go(6)
+    visit.mark("run")
+    visit.until(lambda: visit.wait("[data-mark=findings]").text.startswith("Accepted findings"), "them")
+    visit.go(8)
+    visit.wait("[data-mark=get-release]")
+    assert studio.errors.read_text() == ""
+    studio.end()
 
 
 @pytest.mark.slow
@@ -155,7 +201,7 @@ def test_the_sample_is_the_table_that_the_command_names(visit, tmp_path):
     visit.click("[data-field=keep_order]")
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(8)
+    visit.hand_over()
     for mark, name in (
         ("get-sample", "people.csv"),
         ("get-policy", "policy.toml"),
@@ -257,7 +303,7 @@ def test_treatments_attackers_and_a_population_have_forms(visit, tmp_path, studi
     visit.go(6)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(8)
+    visit.hand_over()
     policy = Policy.read(visit.take("get-policy", "policy.toml"))
     assert policy.schema["cost"].treatment == ic.Round(500)
     assert [str(model) for model in policy.models] == [
@@ -291,7 +337,7 @@ def test_a_table_of_a_database_is_opened_and_released(visit, tmp_path, studio):
     visit.reads("Rows 1 to 8 of 300")
     visit.mark("attack")
     visit.until(lambda: "linkage" in visit.wait("[data-mark=attacked]").text, "the attacks")
-    visit.go(8)
+    visit.hand_over()
     assert "--table people" in visit.wait("[data-mark=command]").text
     assert len(visit.take("get-release", "release.csv").read_text().splitlines()) == 301
     assert studio.errors.read_text() == ""
@@ -406,7 +452,7 @@ def test_what_looks_like_markup_is_shown_as_it_is_written(visit, tmp_path, studi
     visit.mark("run")
     visit.mark("look")
     visit.reads(MARKUP)
-    visit.go(8)
+    visit.hand_over()
     visit.reads(MARKUP)
     assert visit.browser.execute_script("return window.hacked === undefined")
     assert not visit.all("main img")
@@ -431,7 +477,7 @@ def test_the_sheet_of_a_workbook_is_named(visit, tmp_path, studio):
     visit.go(6)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(8)
+    visit.hand_over()
     assert "--sheet people" in visit.wait("[data-mark=command]").text
     policy, released = visit.take("get-policy", "policy.toml"), visit.take("get-release", "release.xlsx")
     (tmp_path / "policy.toml").write_bytes(policy.read_bytes())

@@ -176,7 +176,7 @@ def test_a_hostile_table_is_shown_as_it_is_written_in_every_step(watched, tmp_pa
     visit.mark("attack")
     visit.wait("[data-mark=attacked] table")
     picture(visit, "7")
-    visit.go(8)
+    visit.hand_over()
     literal(visit, path.name)
     picture(visit, "8")
     harmless(visit, studio)
@@ -228,7 +228,7 @@ def test_an_uploaded_file_may_be_called_anything(watched, studio, name):
     visit.go(6)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(8)
+    visit.hand_over()
     assert "incrowd anonymize" in visit.wait("[data-mark=command]").text
     assert studio.errors.read_text() == ""
 
@@ -287,7 +287,7 @@ def test_a_tree_of_very_many_levels_is_shown_to_a_depth(watched, tmp_path, studi
     visit.go(6)
     visit.mark("run")
     visit.wait("[data-mark=verdict]")
-    visit.go(8)
+    visit.hand_over()
     with zipfile.ZipFile(visit.take("get-policy", "policy.zip")) as packed:
         assert [name for name in packed.namelist() if name.endswith(".csv")]
     visit.go(3)
@@ -375,7 +375,7 @@ def test_two_windows_at_work_know_nothing_of_each_other(visit, studio, downloads
     assert other.shown("[data-mark=cancel-run]") is None
     other.mark("run")
     other.wait("[data-mark=verdict]")
-    other.go(8)
+    other.hand_over()
     assert str(tmp_path / "few.csv") in other.wait("[data-mark=command]").text
     policy = other.take("get-policy", "policy.toml").read_text()
     assert ("k = 7" in policy, "zip" in policy) == (True, False)

@@ -48,6 +48,11 @@ class Accepted:
     column: str | None = None
     why: str = ""
 
+    def to_dict(self) -> dict[str, str]:
+        """Return plain data, as a policy file has it."""
+        said = {"finding": self.finding, "column": self.column, "why": self.why}
+        return {name: value for name, value in said.items() if value is not None}
+
     def __post_init__(self) -> None:
         if self.finding not in FINDINGS:
             raise PolicyError(

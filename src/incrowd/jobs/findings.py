@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["Evidence", "Finding", "findings_of", "refuse_unanswered"]
+__all__ = ["Evidence", "Finding", "answered", "findings_of", "refuse_unanswered", "unanswered"]
 
 _MANY = 0.2
 """Share of the records from which a finding is made: a fifth."""
@@ -119,7 +119,17 @@ class Evidence(NamedTuple):
 def findings_of(evidence: Evidence) -> tuple[Finding, ...]:
     """Return all findings, in the order of `FINDINGS`; those that the policy accepts have its reason."""
     found = [finding for check in _CHECKS for finding in check(evidence)]
-    return tuple(_answered(finding, evidence.policy) for finding in found)
+    return answered(found, evidence.policy)
+
+
+def answered(findings: Iterable[Finding], policy: Policy) -> tuple[Finding, ...]:
+    """Return findings with the reasons for which a policy accepts them."""
+    return tuple(_answered(finding, policy) for finding in findings)
+
+
+def unanswered(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that the policy does not accept."""
+    return [finding for finding in findings if finding.why is None]
 
 
 def refuse_unanswered(findings: Sequence[Finding]) -> None:
@@ -130,7 +140,7 @@ def refuse_unanswered(findings: Sequence[Finding]) -> None:
     InfeasibleError
         With each of them, and the lines that would accept the first.
     """
-    open_ones = [finding for finding in findings if finding.why is None]
+    open_ones = unanswered(findings)
     if not open_ones:
         return
     first = open_ones[0]

@@ -275,7 +275,7 @@ class Policy:
             lines += toml_settings(model.settings())
         for each in self.accepted:
             lines += ["", "[[accepted]]"]
-            lines += toml_settings({name: value for name, value in vars(each).items() if value is not None})
+            lines += toml_settings(each.to_dict())
         lines += ["", "[algorithm]", f"name = {toml_value(self.algorithm.name)}"]
         lines += toml_settings(self.algorithm.settings())
         return "\n".join(lines) + "\n"

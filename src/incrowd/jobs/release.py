@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from incrowd.io.targets import INTERNAL
 from incrowd.jobs.account import document_of, sentences_of
 from incrowd.jobs.assess import Assessment, assess_table
 from incrowd.jobs.checks import judge
+from incrowd.jobs.findings import Finding, answered
 from incrowd.jobs.leaving import ReleasedValues, holding
 from incrowd.jobs.policy import Policy, terms_of
 from incrowd.jobs.publication import published_account, published_policy
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from incrowd.engines import Engine
     from incrowd.io.files import CsvFormat
     from incrowd.io.shuffle import RandomOrder
-    from incrowd.jobs.findings import Finding
+    from incrowd.jobs.accepted import Accepted
     from incrowd.progress import Progress
     from incrowd.recoding import Recoding
     from incrowd.report.plots import ReleasePlots
@@ -112,6 +113,14 @@ class Release:
             f"Release({found.records:,} records, {found.suppressed:,} suppressed, {found.classes:,} classes; "
             f"{holding(self.values)})"
         )
+
+    def accepting(self, answers: Iterable[Accepted]) -> Release:
+        """Return the release with a policy that accepts further findings, which its account repeats."""
+        policy = replace(self.policy, accepted=(*self.policy.accepted, *answers))
+        made = replace(self, policy=policy, findings=answered(self.findings, policy))
+        if "before" in self.__dict__:
+            made.__dict__["before"] = self.before
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was measured of the table before, not how to."""

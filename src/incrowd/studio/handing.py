@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from incrowd.io.kinds.files import usual_suffix
 from incrowd.io.streams import is_scan
+from incrowd.jobs.findings import refuse_unanswered
 from incrowd.studio.tables import called
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def _format(csv_format: CsvFormat | None) -> dict[str, str]:
 def release_file(work: Work, progress: Progress) -> tuple[Path, str]:
     """Write the release, checked as it is written, among the window's files. Return it with its name."""
     assert work.release is not None
+    refuse_unanswered(work.release.findings)
     name = release_name(work)
     path = work.place(Path(name).suffix)
     progress.stage("write and check")
@@ -140,6 +142,7 @@ def release_name(work: Work) -> str:
 def report_file(work: Work) -> tuple[Path, str]:
     """Write the report that may be published. Return it with its name."""
     assert work.release is not None
+    refuse_unanswered(work.release.findings)
     path = work.place(".html")
     work.release.report(path)
     return path, "report.html"

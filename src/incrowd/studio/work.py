@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from incrowd.algorithms.lattice.space import SolutionSpace
     from incrowd.attacks import Attack
+    from incrowd.jobs.accepted import Accepted
     from incrowd.jobs.assess import Assessment
     from incrowd.jobs.compare import Comparison
     from incrowd.jobs.draft import Draft
@@ -393,6 +394,15 @@ class Work:
         self.account = found.document()
         self.release = found
         return found
+
+    def accept(self, answers: Sequence[Accepted]) -> None:
+        """Accept findings of the release: in its policy and account, and whenever it is made again."""
+        assert self.release is not None
+        assert self.choices is not None
+        self.release = self.release.accepting(answers)
+        self.account = self.release.document()
+        lines = self.choices.document.setdefault("accepted", [])
+        lines += [answer.to_dict() for answer in answers]
 
     def advise(self, progress: Progress) -> list[Suggestion]:
         """Find single changes of the policy with which there is a release, by trying them.

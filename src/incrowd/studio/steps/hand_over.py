@@ -8,8 +8,10 @@ from typing import Any
 
 from nicegui import ui
 
+from incrowd.jobs.findings import unanswered
 from incrowd.studio import handing
 from incrowd.studio.cancelling import Watched
+from incrowd.studio.gate import Gate, show_findings
 from incrowd.studio.job import Job
 from incrowd.studio.parts import heading, marked, note, words
 
@@ -30,7 +32,21 @@ class HandOver:
         return self.page.work.release is not None
 
     def draw(self) -> None:
-        """Show what can be taken."""
+        """Show what can be taken, once every finding is accepted."""
+        self._place = ui.column().classes("w-full")
+        self._show()
+
+    def _show(self) -> None:
+        self._place.clear()
+        with self._place:
+            findings = self.page.work.release.findings
+            if unanswered(findings):
+                Gate(self.page.work, self._show).draw()
+            else:
+                show_findings(findings)
+                self._all()
+
+    def _all(self) -> None:
         work = self.page.work
         heading("Take it with you")
         note("Save what may be published, and what makes the same release again without this page.")

@@ -10,6 +10,7 @@ from nicegui import ui
 from incrowd.algorithms import ALGORITHMS
 from incrowd.studio.cancelling import Watched
 from incrowd.studio.forms import entry_form, field_of
+from incrowd.studio.gate import show_findings
 from incrowd.studio.job import Job
 from incrowd.studio.parts import heading, marked, note, words
 from incrowd.studio.work import policy_settings
@@ -147,6 +148,7 @@ class Run:
         release = self.page.work.release
         self._done.clear()
         with self._done:
+            show_findings(release.findings)
             seconds = math.fsum(release.seconds.values())
             text = self.page.work.account["verdict"]["text"]
             marked(words("div", f"{text} {seconds:.1f} s.", "good"), "verdict").props("role=status")

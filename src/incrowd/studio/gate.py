@@ -1,0 +1,85 @@
+"""The gate before release on the page: the findings, and why each is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from incrowd.jobs.accepted import Accepted
+from incrowd.jobs.findings import unanswered
+from incrowd.studio.parts import heading, marked, note, tell, words
+
+if TYPE_CHECKING:
+    from incrowd.jobs.findings import Finding
+    from incrowd.studio.work import Work
+
+__all__ = ["Gate", "show_findings"]
+
+
+def show_findings(findings: Iterable[Finding]) -> None:
+    """Show the findings of a release, those first that nobody has accepted."""
+    listed = sorted(findings, key=lambda finding: finding.why is not None)
+    left = len(unanswered(listed))
+    if not listed:
+        return
+    with marked(ui.column().classes("problem" if left else "box"), "findings"):
+        words("div", _counted(left, "to look at before you publish") if left else "Accepted findings", "name")
+        with ui.element("ul"):
+            for finding in listed:
+                words("li", finding.sentence())
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {'finding' if number == 1 else 'findings'} {what}"
+
+
+class Gate:
+    """What stands before a release that has findings: each asks for the reason why it is accepted.
+
+    Parameters
+    ----------
+    work
+        The window's work, with a release.
+    opened
+        Called when every finding is accepted.
+    """
+
+    def __init__(self, work: Work, opened: Callable[[], None]) -> None:
+        assert work.release is not None
+        self._work, self._opened = work, opened
+        self._open = unanswered(work.release.findings)
+        self._reasons: list[Any] = []
+
+    def draw(self) -> None:
+        """Show each finding with a field for the reason."""
+        heading("Before you publish")
+        note(
+            f"Every model holds, but {_counted(len(self._open), 'may')} give something away or cost much. "
+            "Go back and change the policy, or say of each why you accept it. The account repeats your "
+            "reasons, so name no person."
+        )
+        for number, finding in enumerate(self._open):
+            with marked(ui.column().classes("box"), f"finding-{number}"):
+                words("div", ", ".join((finding.name, *finding.columns)), "name")
+                words("p", finding.text)
+                note(finding.way_out)
+                reason = ui.input("Why do you accept it?").classes("w-full")
+                self._reasons.append(reason.props(f"outlined dense data-field=why-{number}"))
+        button = ui.button("Accept and go on", icon="done_all", on_click=self._accept)
+        marked(button, "accept").props("no-caps")
+        self._told = ui.column().classes("w-full")
+
+    def _accept(self) -> None:
+        reasons = [(reason.value or "").strip() for reason in self._reasons]
+        if missing := reasons.count(""):
+            tell(self._told, f"Nothing can be taken yet: {_counted(missing, 'without a reason')}.")
+            return
+        self._work.accept(
+            [
+                Accepted(finding.name, finding.columns[0] if finding.columns else None, reason)
+                for finding, reason in zip(self._open, reasons, strict=True)
+            ]
+        )
+        self._opened()
