@@ -185,9 +185,7 @@ def _released(
     """Search a recoding of a counted table, apply it, and judge what leaves."""
     engine = start.engine
     leaving = policy.schema.after_treatment()
-    telling: Sequence[str] = ()
-    if policy.keep_order:
-        telling = telling_columns(engine, leaving, start.frequency, force=force)
+    telling = _telling(start, policy, force=force)
     with clock.stage("assess"):
         before = _before(start.frequency, policy)
     start = start.prepared(policy)
@@ -248,6 +246,14 @@ def _released(
         _measure_before=before,
         _texts=None if table is released else released,
     )
+
+
+def _telling(start: Started, policy: Policy, *, force: bool = False) -> Sequence[str]:
+    """Name the columns that the order of the rows tells, if it is kept; refuse them unless forced."""
+    if not policy.keep_order:
+        return ()
+    leaving = policy.schema.after_treatment()
+    return telling_columns(start.engine, leaving, start.frequency, force=force)
 
 
 def _before(frequency: FrequencyTable, policy: Policy) -> Callable[[], Assessment]:
@@ -346,14 +352,15 @@ def explore(
     policy = with_histories(policy.with_levels({}))
     clock = Clock(progress or Silent())
     start = begun(table, policy, population, csv_format, clock)
-    with clock.stage("search"):
-        found = _search(start, policy, clock)
-    if found.lattice is None:
+    # What a release would be refused for is refused here, too.
+    _telling(start, policy)
+    _, lattice = _recoding(start.prepared(policy), policy, clock)
+    if lattice is None:
         raise ParameterError(
             f"{policy.algorithm.name} says that it knows levels but gave no lattice; use another full-domain "
             "algorithm, e.g. optimal"
         )
-    return found.lattice
+    return lattice
 
 
 class Started(NamedTuple):
