@@ -210,9 +210,9 @@ def test_the_next_batch(where):
     frame = pl.DataFrame({"q": list("aabbcc"), "s": list("xyxyxy")})
     recoding = ic.anonymize(frame, policy).recoding
     batch = pl.DataFrame({"q": list("aabbczz"), "s": list("xyxyxyx")})
-    one = ic.apply_recoding(recoding, batch, policy)
+    one = ic.apply_recoding(recoding, batch, policy, max_suppression=0.5)
     with holding(kind, batch, url) as table:
-        other = ic.apply_recoding(recoding, table, policy)
+        other = ic.apply_recoding(recoding, table, policy, max_suppression=0.5)
         assert (other.outside, other.too_small, other.suppressed) == (2, 1, 3)
         assert fetched(other.table).sort("q", "s").equals(one.table.sort("q", "s"))
 
