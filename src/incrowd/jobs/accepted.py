@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from incrowd.errors import PolicyError, did_you_mean, named
+from incrowd.table.markup import InNotebooks
 
 __all__ = ["FINDINGS", "Accepted"]
 
@@ -21,7 +22,7 @@ FINDINGS = {
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Accepted(InNotebooks):
     """A finding that the owner of the data has looked at and accepts.
 
     Attributes
@@ -43,6 +44,8 @@ class Accepted:
     >>> Accepted("unique-column", "seqn", "a number that the study made up").column
     'seqn'
     """
+
+    _shown = ("finding", "column", "why")
 
     finding: str
     column: str | None = None
