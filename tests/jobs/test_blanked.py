@@ -48,6 +48,12 @@ def test_with_hierarchies_something_else_helps():
     }
 
 
+def test_a_level_that_somebody_took_is_to_be_lower():
+    age = ic.Attribute("age", "quasi", hierarchy=ic.Hierarchy.intervals(100), levels=(1, 1))
+    found = blanked(ic.Schema.of([age, ic.Attribute("sex", "quasi")]), "optimal")
+    assert found["age"].way_out == "Take a lower level of age."
+
+
 def test_local_recoding_that_blanks_is_to_ask_for_less():
     table = TABLE.head(8).with_columns(zip=pl.Series(list("abcdefgh")))
     found = blanked(ic.Schema(quasi=["age", "zip"]), "mondrian", table)

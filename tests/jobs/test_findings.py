@@ -147,6 +147,28 @@ def test_a_repeated_id_is_found_while_nobody_is_named():
     assert not named.findings
 
 
+@pytest.mark.parametrize("role", ["identifying", "insensitive"])
+def test_a_repeated_id_is_found_by_what_it_tells_though_its_name_says_nothing(role):
+    """A number is an id of people if all rows of each have one year of birth."""
+    born = RNG.integers(1950, 1990, ROWS // 6)
+    rows = pl.DataFrame(
+        {
+            "idcode": np.repeat(np.arange(ROWS // 6) * 3 + 5, 6),
+            "birth_yr": np.repeat(born, 6),
+            "wage": RNG.integers(100, 200, ROWS),
+        }
+    )
+    columns = {"quasi": ["birth_yr"], "unlisted": "drop", role: ["idcode"]}
+    names = {
+        each.columns
+        for each in ic.anonymize(rows, ic.Schema(**columns), K).findings
+        if each.name == "repeated-id"
+    }
+    assert names == {("idcode",)}
+    other = rows.with_columns(birth_yr=pl.Series(RNG.integers(1950, 1990, ROWS)))
+    assert "repeated-id" not in {each.name for each in ic.anonymize(other, ic.Schema(**columns), K).findings}
+
+
 def test_much_suppression_is_found():
     table = pl.DataFrame({"code": ["a"] * 7 + list("bcd")})
     flat = ic.Schema(quasi={"code": ic.Hierarchy.flat()})

@@ -212,6 +212,26 @@ def test_a_star_covers_every_value_and_a_set_only_what_it_names():
     assert (applied.outside, applied.unknown) == (2, {"town": 2})
 
 
+def test_a_batch_of_which_no_row_fits_is_refused_in_whole_sentences():
+    schema = ic.Schema(quasi={"day": ic.Hierarchy.dates("month")})
+    policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Mondrian())
+    days = ["2024-01-03", "2024-01-09", "2024-01-20", "2024-01-30"]
+    made = ic.anonymize(pl.DataFrame({"day": days}), policy)
+    said = (
+        r"every row would be suppressed \(2 are covered by no cell, 0 in classes that fail\); "
+        r"the recoding does not fit the batch; anonymize both tables together$"
+    )
+    with pytest.raises(ic.InfeasibleError, match=said):
+        ic.apply_recoding(made.recoding, pl.DataFrame({"day": ["2024-02-03", "2024-02-04"]}), policy)
+    mixed = pl.DataFrame({"day": ["2024-01-03", "2024-02-03", "2024-02-04"]})
+    said = (
+        r"\(2 are covered by no cell, 1 in classes that fail\); the recoding does not fit the batch; let rows of classes that "
+        r"fail wait \(hold=True\), or anonymize both tables together$"
+    )
+    with pytest.raises(ic.InfeasibleError, match=said):
+        ic.apply_recoding(made.recoding, mixed, policy)
+
+
 def test_more_than_a_fifth_is_allowed_by_name_alone():
     schema = ic.Schema(quasi=["town"])
     policy = ic.Policy(schema, (ic.KAnonymity(2),), ic.Mondrian(), max_suppression=1.0)

@@ -303,21 +303,19 @@ def check_share(fate: Fate, rows: int, policy: Policy, allowed: float | None) ->
     if fits and fate.suppressed / rows <= most and fate.suppressed < rows:
         return
     some = "every row" if fate.suppressed == rows else f"{fate.suppressed} of {rows} rows"
-    wait = (
-        f"let rows of classes that fail wait ({setting('hold=True', '--hold')}), " if fate.too_small else ""
-    )
-    unknown = unknown_values(fate.unknown)
-    unknown = f"{unknown}; " if unknown else ""
     share = setting("max_suppression=", "--max-suppression")
-    raised = (
-        f"raise {share} (now {most:.2%}), "
-        if fits
-        else f"the recoding does not fit the batch; if that is meant, give {share} with this call, "
-    )
+    ways = []
+    if fate.too_small:
+        ways.append(f"let rows of classes that fail wait ({setting('hold=True', '--hold')})")
+    if fate.suppressed < rows:
+        ways.append(
+            f"raise {share} (now {most:.2%})" if fits else f"give {share} with this call if that is meant"
+        )
+    facts = [unknown_values(fate.unknown), "" if fits else "the recoding does not fit the batch"]
+    way_out = ", or ".join(filter(None, [", ".join(ways), "anonymize both tables together"]))
     raise InfeasibleError(
         f"apply: {some} would be suppressed ({fate.outside} are covered by no cell, {fate.too_small} in "
-        f"classes that fail); {unknown}{wait}{'' if fate.suppressed == rows else raised}"
-        "or anonymize both tables together"
+        f"classes that fail); {'; '.join([*filter(None, facts), way_out])}"
     )
 
 

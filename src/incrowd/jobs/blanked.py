@@ -50,6 +50,8 @@ def _way_out(name: str, policy: Policy) -> str:
         return "Name fewer quasi-identifiers, or ask for less."
     if policy.schema[name].hierarchy is None:
         first = f"Give {name} a hierarchy (intervals, prefix, ...)"
+    elif (policy.schema[name].levels or (0,))[0]:
+        return f"Take a lower level of {name}."
     else:
         first = f"Allow suppression ({setting('max_suppression', '--max-suppression')})"
     return f"{first}, or use an algorithm of local recoding such as mondrian."

@@ -21,7 +21,7 @@ from incrowd.jobs.profile import Profile, profile_of
 from incrowd.jobs.questions import Question, asked_together, questions_of
 from incrowd.jobs.roles import Guess, guess_role, may_name_people, with_person, with_role
 from incrowd.jobs.trial import AS_DRAFTED, Trial, tried
-from incrowd.jobs.words import about, is_usual
+from incrowd.jobs.words import is_usual, marks_of_people
 from incrowd.recoding.labels import is_nearly_unique
 from incrowd.table.schema import OPEN_ROLE, UNRELEASED
 from incrowd.table.spellings import Spelling
@@ -203,11 +203,7 @@ def _with_people(
     table: pl.DataFrame, guesses: Sequence[Guess], profiles: Sequence[Profile], null_values: tuple[str, ...]
 ) -> list[Guess]:
     """Recognize ids of people by what never changes of a person: birth and sex, or else the origin."""
-    about_whom = {
-        concept: [guess.name for guess in guesses if guess.role == "quasi" and about(guess.name) == concept]
-        for concept in ("birth", "sex", "origin")
-    }
-    marks = about_whom["birth"] + about_whom["sex"] or about_whom["origin"]
+    marks = marks_of_people(guess.name for guess in guesses if guess.role == "quasi")
     found = list(guesses)
     for place, (guess, column) in enumerate(zip(guesses, profiles, strict=True)):
         if not may_name_people(guess, column):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from incrowd.errors import setting
+from incrowd.jobs.determined import told_by_ids
 from incrowd.jobs.profile import profile_of
-from incrowd.jobs.roles import guess_role
+from incrowd.jobs.roles import guess_role, may_name_people
+from incrowd.jobs.words import marks_of_people
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from incrowd.engines import Engine
     from incrowd.table.schema import Schema
 
@@ -26,16 +31,31 @@ def repeated_ids(engine: Engine, schema: Schema) -> list[str]:
     engine
         The table. Rows in memory and in files are looked at, those of a database and of Spark are not.
     """
+    import polars as pl
+
     if schema.person:
         return []
     found = []
+    marks = _heads(engine, marks_of_people(attribute.name for attribute in schema.quasi))
     for name in engine.columns:
         role = schema[name].role if name in schema else "insensitive" if schema.unlisted == "keep" else None
-        values = engine.head(name, _LOOKED_AT) if role in ("identifying", "insensitive") else None
-        if values is not None:
-            guess = guess_role(profile_of(values, name, schema.null_values))
-            found += [name] if guess.repeated else []
+        for values in _heads(engine, [name] if role in ("identifying", "insensitive") else []):
+            column = profile_of(values, name, schema.null_values)
+            guess = guess_role(column)
+            told = guess.repeated or (
+                may_name_people(guess, column)
+                and told_by_ids(
+                    pl.DataFrame([values, *marks]), name, [mark.name for mark in marks], schema.null_values
+                )
+            )
+            found += [name] if told else []
     return found
+
+
+def _heads(engine: Engine, names: Iterable[str]) -> list[pl.Series]:
+    """Return the first values of those columns that have them at hand."""
+    heads = ((name, engine.head(name, _LOOKED_AT)) for name in names)
+    return [values.alias(name) for name, values in heads if values is not None]
 
 
 def repeated_id_words(name: str) -> tuple[str, str]:

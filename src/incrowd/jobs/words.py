@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from itertools import pairwise
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "THINGS",
     "about",
     "is_usual",
+    "marks_of_people",
     "says",
     "tokens",
     "words_of",
@@ -240,6 +242,21 @@ def about(column: str) -> str | None:
             return found
         kept.pop()
     return None
+
+
+def marks_of_people(columns: Iterable[str]) -> list[str]:
+    """Return the columns that never change of a person: birth and sex, or else the origin.
+
+    Examples
+    --------
+    >>> marks_of_people(["age", "birth_yr", "race", "sex"]), marks_of_people(["age", "race"])
+    (['birth_yr', 'sex'], ['race'])
+    """
+    names = list(columns)
+    birth, sex, origin = (
+        [name for name in names if about(name) == concept] for concept in ("birth", "sex", "origin")
+    )
+    return birth + sex or origin
 
 
 def is_usual(column: str) -> bool:
