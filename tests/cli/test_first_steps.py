@@ -25,6 +25,8 @@ def test_demo_from_end_to_end(run, tmp_path, monkeypatch):
     assert "agrees" in result.out
     seal, *names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     assert seal.startswith("_incrowd-files-")
+    page = Path(__file__).parents[2] / "docs" / "files.md"
+    assert "`_incrowd-files-" in page.read_text(encoding="utf-8"), "a page says what the empty file is for"
     assert names == [
         "hierarchies/09-diagnosis.json",
         "people.csv",

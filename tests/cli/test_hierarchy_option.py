@@ -119,3 +119,24 @@ def test_what_does_not_fit_is_refused(run, people, more, told):
     done = run("anonymize", *ASKED, *more, "-k", "5", "-o", "out.csv")
     assert (done.status, (people / "out.csv").exists()) == (2, False)
     assert told in done.err
+
+
+def test_the_refusal_of_a_list_says_how_to_give_a_hierarchy_and_that_works(run, people, tmp_path):
+    codes = pl.DataFrame({"home zip": [f"{number:05}" for number in range(1000, 1160)], "s": ["a", "b"] * 80})
+    codes.write_csv("codes.csv")
+    roles = ("--qi", "home zip", "--sensitive", "s", "-k", "5")
+    done = run("anonymize", "codes.csv", *roles, "-o", "safe.csv")
+    assert done.status == 2
+    assert (
+        "(--hierarchy 'home zip=prefix' for codes, --hierarchy 'home zip=flat' for the value or *" in done.err
+    )
+    assert (
+        run("anonymize", "codes.csv", *roles, "--hierarchy", "home zip=prefix", "-o", "safe.csv").status == 0
+    )
+    text = 'version = 3\n[columns."home zip"]\nrole = "quasi"\n[columns.s]\nrole = "sensitive"\n'
+    (tmp_path / "codes.toml").write_text(f'{text}[[models]]\nmodel = "k-anonymity"\nk = 5\n')
+    done = run("anonymize", "codes.csv", "--policy", str(tmp_path / "codes.toml"), "-o", "other.csv")
+    assert (
+        "(hierarchy = { prefix = true } for codes, hierarchy = { flat = true } for the value or *" in done.err
+    )
+    assert "--hierarchy" not in done.err

@@ -94,6 +94,8 @@ def test_what_is_not_taken_over_is_named_with_its_line(read):
         ("rankSwap(sdc, 'x', R0 = 0.95)", "no rank range P"),
         ("pram(sdc, 'x', pd = c(0.8, 0.9))", "no single number"),
         ("pram(sdc, 'x', strata_variables = 'y')", "strata_variables"),
+        ("pram(sdc)", "pram: no column is named, and createSdcObj has no pramVars"),
+        ("microaggregation(sdc)", "microaggregation: no column is named, and createSdcObj has no numVars"),
         ("ldiversity(sdc, ldiv_index = 'zip2')", "of 'zip2' and asks for none"),
         ("groupAndRename(sdc, var = 'zip', before = b, after = 'x')", "not written out"),
         ("groupAndRename(sdc, 'zip', c('a', 'b'), 'ab', addNA = TRUE)", "addNA"),

@@ -114,8 +114,8 @@ def test_a_policy_with_trees_leaves_with_them(tmp_path):
     window.anonymize(Watched())
     archive, name = handing.policy_file(window)
     assert name == "policy.zip"
-
     with zipfile.ZipFile(archive) as packed:
+        assert packed.namelist() == ["policy.toml", "hierarchies/09-diagnosis.json"]
         packed.extractall(tmp_path / "out")
     read, made = ic.Policy.read(tmp_path / "out" / "policy.toml").schema, window.release.policy.schema
     assert read["diagnosis"].hierarchy == made["diagnosis"].hierarchy

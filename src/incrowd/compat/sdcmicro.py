@@ -353,7 +353,10 @@ def _treated(script: _Script, call: Call, given: Mapping[str, Any], *, numeric: 
         script.leave(call, "strata_variables: taken over is strataVar of createSdcObj alone")
     if given.get("variables") is not None:
         return _columns(script, call, "variables", given)
-    return script.numeric if numeric else script.categories
+    columns, declared = (script.numeric, "numVars") if numeric else (script.categories, "pramVars")
+    if not columns:
+        script.leave(call, f"no column is named, and createSdcObj has no {declared}")
+    return columns
 
 
 def _treat(script: _Script, call: Call, column: str, treatment: Treatment) -> None:

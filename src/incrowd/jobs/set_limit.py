@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,7 +103,7 @@ def check_values(domain: Domain, attribute: Attribute, records: int, limit: int)
 def _nearly_unique(domain: Domain, records: int) -> UnlistableError:
     error = UnlistableError(
         f"column {domain.name!r} has {domain.size:,} distinct values in {records:,} records, so cells that "
-        f"list or repeat them would hand them out as they are; {_ways()}"
+        f"list or repeat them would hand them out as they are; {_ways(domain.name)}"
     )
     error.column = domain.name
     return error
@@ -112,16 +113,22 @@ def _too_long(domain: Domain, who: str, longest: int, limit: int) -> LongListErr
     allow = setting(f"set_limit={longest}", f"--set-limit {longest}", f"set_limit = {longest}")
     error = LongListError(
         f"column {domain.name!r}: {who} a list of up to {longest:,} values, and a list of more than "
-        f"{limit:,} is no generalization; {_ways()}, or allow such lists with {allow}"
+        f"{limit:,} is no generalization; {_ways(domain.name)}, or allow such lists with {allow}"
     )
     error.column, error.longest = domain.name, longest
     return error
 
 
-def _ways() -> str:
+def _ways(column: str) -> str:
     # The draft of init has a hierarchy for every column of codes.
     drafted = setting("", "; incrowd init drafts one")
+    prefix, flat = (f"--hierarchy {shlex.quote(f'{column}={recipe}')}" for recipe in ("prefix", "flat"))
+    hierarchy = setting(
+        "a prefix for codes, a flat one for the value or *",
+        f"{prefix} for codes, {flat} for the value or *",
+        "hierarchy = { prefix = true } for codes, hierarchy = { flat = true } for the value or *",
+    )
     return (
-        f"give the column a hierarchy (a prefix for codes, a flat one for the value or *{drafted}), declare "
+        f"give the column a hierarchy ({hierarchy}{drafted}), declare "
         "what it is (kind, format), or drop it (identifying)"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incrowd.io.kinds.files import usual_suffix
+from incrowd.io.seals import is_seal
 from incrowd.io.streams import is_scan
 from incrowd.jobs.findings import refuse_unanswered
 from incrowd.studio.tables import called
@@ -155,7 +156,7 @@ def policy_file(work: Work) -> tuple[Path, str]:
     folder.mkdir(0o700)
     path = folder / _POLICY
     work.release.policy.write(path)
-    beside = sorted((folder / "hierarchies").glob("*"))
+    beside = sorted(file for file in (folder / "hierarchies").glob("*") if not is_seal(file.name))
     if not beside:
         return path, _POLICY
     archive = folder / "policy.zip"
