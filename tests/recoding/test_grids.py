@@ -204,5 +204,7 @@ def test_a_mean_is_rounded_and_needs_three_known_values():
     assert mean(pay, [0, 2], [1, 2]) == "660000"
     assert mean(pay, [0, 1, 3], [1, 1, 5]) == "*"
     assert mean(pay, [0], [1]) == "1005"
+    # The example of docs/limits.md: a class of five of which two values are missing.
+    assert mean(domain_of([1000, 1100, 5000, None]), [0, 1, 2, 3], [1, 1, 1, 2]) == "2400"
     days = domain_of([dt.date(2020, 1, 20), dt.date(2020, 1, 31)])
     assert mean(days, [0, 1], [2, 1]) == "2020-02-01"

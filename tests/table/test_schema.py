@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +98,42 @@ def test_attributes_take_known_words_only(field, allowed):
         ic.SchemaError, match=rf"column 'a': {field} must be one of {', '.join(allowed)}, got 'x'"
     ):
         ic.Attribute(**{"name": "a", "role": "quasi", field: "x"})
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        1.5,
+        "1",
+        True,
+        (),
+        (1,),
+        (0, 1, 2),
+        (1.5, None),
+        (0, 1.5),
+        (False, 1),
+        (None, 1),
+        (2, 1),
+        (-1, None),
+        "01",
+    ],
+)
+def test_bounds_of_levels_are_two_whole_numbers(levels):
+    with pytest.raises(
+        ic.SchemaError, match=r"^column 'a': levels must be \[least, largest\], whole numbers from 0 up$"
+    ):
+        ic.Attribute("a", "quasi", levels=levels)
+
+
+@pytest.mark.parametrize("level", [1.5, "1", True, None, (0, 1), float("nan")])
+def test_a_fixed_level_is_a_whole_number(level):
+    table = pl.DataFrame({"a": ["x", "x", "y"]})
+    with pytest.raises(ic.SchemaError, match=r"column 'a': levels must be .*, whole numbers"):
+        ic.anonymize(table, ic.Schema(quasi=["a"]), "k-anonymity:1", "optimal", levels={"a": level})
+
+
+def test_a_level_may_be_a_number_of_numpy():
+    assert ic.Attribute("a", "quasi", levels=(np.int8(0), np.int64(1))).levels == (0, 1)
 
 
 def test_columns_that_may_leave_keep_the_tables_order():

@@ -169,6 +169,18 @@ def test_columns_of_two_keys_move_each_by_its_own(monkeypatch):
     assert (both["came"].str.to_date() - both["went"].str.to_date()).n_unique() > 1
 
 
+@pytest.mark.parametrize(("days", "within"), [(1, "a day"), (6, "6 days"), (7, None), (30, None)])
+def test_the_account_warns_of_a_range_below_a_week(days, within):
+    frame = pl.DataFrame({"age": [30] * 4, "pid": list("abcd"), "came": [dt.date(2020, 1, 9)] * 4})
+    shift = ic.ShiftDates(days, key="env:CLINIC_KEY")
+    schema = ic.Schema(["age"], insensitive=["came"], person="pid", treatments={"came": shift})
+    [said] = [
+        line for line in ic.anonymize(frame, schema, "k-anonymity:2").sentences() if "came is shifted" in line
+    ]
+    warned = said.partition(" Each date is known to within ")[2]
+    assert warned == (f"{within}: give a longer range, as 30." if within else "")
+
+
 @pytest.mark.parametrize("form", ["%d.%m.%Y", "%d.%m.%Y %H:%M"])
 def test_a_date_at_the_end_of_time_is_refused(form):
     days = [dt.datetime(9999, 12, 31).strftime(form)] * 40

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
+
+import numpy as np
 
 from incrowd.errors import ParameterError, SchemaError, open_roles
 from incrowd.io.addresses import file_path
@@ -116,10 +118,7 @@ class Attribute:
             raise SchemaError(str(error)) from None
         if str(self.role) == OPEN_ROLE:
             raise SchemaError(open_roles([self.name]))
-        if self.levels is not None:
-            low, high = self.levels
-            if low < 0 or (high is not None and high < low):
-                raise SchemaError(f"column {self.name!r}: levels must be [least, largest], from 0 up")
+        _check_levels(self.name, self.levels)
         for what, value, allowed in (
             ("role", self.role, ROLES),
             ("kind", self.kind, KINDS),
@@ -190,6 +189,20 @@ class Attribute:
     def as_texts(self) -> Attribute:
         """Return it untreated, without kind and hierarchy: values are told apart by their text."""
         return replace(self, kind="category", hierarchy=None, treatment=None, ends=None, grid=None)
+
+
+def _is_level(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _check_levels(name: str, levels: object) -> None:
+    """Refuse bounds of levels that are no pair of whole numbers in their order; the largest may be open."""
+    match levels:
+        case None:
+            return
+        case [low, high] if _is_level(low) and (high is None or (_is_level(high) and high >= low)):
+            return
+    raise SchemaError(f"column {name!r}: levels must be [least, largest], whole numbers from 0 up")
 
 
 def attribute_of(name: str, role: Role, spec: object) -> Attribute:

@@ -93,7 +93,8 @@ class ShiftDates(Treatment):
         said = super().sentence(column)
         if self.days >= _WEEK:
             return said
-        return f"{said} Each date is known to {self.days} days: give a longer range, as 30."
+        within = "a day" if self.days == 1 else f"{self.days} days"
+        return f"{said} Each date is known to within {within}: give a longer range, as 30."
 
     @property
     def perturbs(self) -> bool:
