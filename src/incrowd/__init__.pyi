@@ -36,6 +36,7 @@ from .errors import ParameterError as ParameterError
 from .errors import PolicyError as PolicyError
 from .errors import SchemaError as SchemaError
 from .errors import TableError as TableError
+from .errors import UnavailableError as UnavailableError
 from .hierarchy import Hierarchy as Hierarchy
 from .io.files import CsvFormat as CsvFormat
 from .io.streams import Files as Files

@@ -9,6 +9,7 @@
     │   ├── PolicyError                    a policy file cannot be read
     │   ├── ParameterError                 a parameter is outside its range
     │   └── TableError                     a table cannot be read or written
+    │       └── UnavailableError           a release made in blocks lacks this (AttributeError)
     ├── MissingExtraError (ImportError)    an optional library is not installed: exit status 2
     └── InfeasibleError                    the data cannot satisfy the policy: exit status 1
 
@@ -35,6 +36,7 @@ __all__ = [
     "PolicyError",
     "SchemaError",
     "TableError",
+    "UnavailableError",
     "alike_of",
     "did_you_mean",
     "exists_already",
@@ -302,6 +304,10 @@ class ParameterError(InputError):
 
 class TableError(InputError):
     """A table cannot be read or written."""
+
+
+class UnavailableError(TableError, AttributeError):
+    """A release that was made block by block does not have this, because it would not fit on one machine."""
 
 
 class MissingExtraError(IncrowdError, ImportError):

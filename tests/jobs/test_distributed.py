@@ -281,7 +281,7 @@ def test_one_block_is_the_undivided_recoding(spark, mixed):
 
 
 @pytest.mark.slow
-def test_more_keys_than_the_driver_may_have(spark, mixed):
+def test_more_keys_than_the_driver_may_have(spark, mixed, tmp_path):
     """Everything that fetches keys is refused; Mondrian cuts, and its release is checked in parts."""
     table, schema = on_spark(spark, mixed), asked()
     keys = MemoryEngine(mixed).count(schema).keys
@@ -290,6 +290,10 @@ def test_more_keys_than_the_driver_may_have(spark, mixed):
         ic.anonymize(table, schema, models, ic.Optimal(), max_suppression=0.5, driver_keys=keys // 8)
     with pytest.raises(ic.TableError, match="driver_keys"):
         ic.assess(table, schema, driver_keys=keys // 8)
+    with pytest.raises(ic.TableError, match="driver_keys"):
+        ic.anonymize(table, schema, models, driver_keys=keys // 8, strict=True)
+    with pytest.raises(ic.ParameterError, match="strict: findings are not looked for in blocks"):
+        ic.anonymize(table, schema, models, blocks=2, strict=True)
     with pytest.raises(ic.TableError, match="distinct values, more than"):
         ic.anonymize(table, schema, models, blocks=2, driver_keys=5)
     limit = 95
@@ -297,6 +301,16 @@ def test_more_keys_than_the_driver_may_have(spark, mixed):
         patch.setattr(check, "_CHECKED_TOGETHER", 20)
         release = ic.anonymize(table, schema, models, driver_keys=limit)
     assert isinstance(release, ic.DistributedRelease)
+    assert isinstance(release, ic.Release)
+    for name in ("recoding", "frequency", "before", "findings"):
+        with pytest.raises(ic.UnavailableError, match=f"has no {name}, since the keys"):
+            getattr(release, name)
+        assert not hasattr(release, name)
+    with pytest.raises(ic.UnavailableError):
+        release.save(tmp_path / "folder")
+    with pytest.raises(ic.UnavailableError):
+        release.report(tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
     made = fetched(release.table)
     assert obeys(made, ("n", "t", "c", "d"), models)
     whole = ic.assess(made, schema, models)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.algorithms import Algorithm, Mondrian
 from incrowd.engines import DRIVER_KEYS, TooManyKeysError, engine_for
@@ -131,8 +131,8 @@ def anonymize(  # noqa: PLR0913
 
     Returns
     -------
-    The release. Where it was made block by block, it is a `DistributedRelease`: it has what can be had of
-    so large a table (table, policy, privacy, utility, risk, `write`), and its blocks.
+    The release. Where it was made block by block, it is a `DistributedRelease`: a release that lacks what
+    does not fit on one machine, and says so (`UnavailableError`).
 
     Raises
     ------
@@ -163,11 +163,13 @@ def anonymize(  # noqa: PLR0913
     policy = with_histories(policy)
     clock = Clock(progress or Silent())
     if blocks is not None:
+        if strict:
+            raise ParameterError("strict: findings are not looked for in blocks; leave strict or blocks out")
         return _in_blocks(table, policy, population, blocks, driver_keys, progress)
     try:
         start = begun(table, policy, population, csv_format, clock, driver_keys)
     except TooManyKeysError:
-        if not _divisible(table, policy, population):
+        if strict or not _divisible(table, policy, population):
             raise
         return _in_blocks(table, policy, population, None, driver_keys, progress)
     return _released(start, policy, clock, driver_keys, force=force, strict=strict)
@@ -318,9 +320,7 @@ def _in_blocks(
         engine, plain = treated_table(engine_for(table, driver_keys=driver_keys), schema, "a table in blocks")
         table, policy = engine.native, replace(policy, schema=plain)
     made = in_blocks(table, policy, styled(policy), blocks=blocks, driver_keys=driver_keys, progress=progress)
-    made = replace(made, treatments=tuple(treatment_entries(schema)))
-    # For type checkers a release is one type: to tell them apart would take every argument twice.
-    return cast("Release", made)
+    return replace(made, treatments=tuple(treatment_entries(schema)))
 
 
 @with_bar

@@ -102,7 +102,7 @@ class Release:
     driver_keys: int | None = field(default=None, kw_only=True, repr=False)
     telling: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     order: RandomOrder | None = field(default=None, kw_only=True, repr=False)
-    findings: tuple[Finding, ...] = field(default=(), kw_only=True, repr=False)
+    findings: tuple[Finding, ...] = field(default_factory=tuple, kw_only=True, repr=False)
     values: ReleasedValues | None = field(default=None, kw_only=True, repr=False)
     _measure_before: Callable[[], Assessment] = field(kw_only=True, repr=False, compare=False)
     _texts: Any = field(default=None, kw_only=True, repr=False)
@@ -426,11 +426,11 @@ class Release:
         """
         from incrowd.io.targets import writing
 
-        engine = engine_for(self.table)
+        engine, frequency, recoding = engine_for(self.table), self.frequency, self.recoding
         with writing(folder, force=force, folder=True, parents=True, sources=self.sources) as path:
             called = name or self._file_name(engine)
             self.write(engine.place(path, called), escape_formulas=escape_formulas, progress=progress)
-            published_policy(self.policy, self.frequency).write(path / "policy.toml", private=False)
+            published_policy(self.policy, frequency).write(path / "policy.toml", private=False)
             account = published_account(self.to_dict()) | {
                 "incrowd": versions(None)["incrowd"],
                 "files": _digests(path, called, "policy.toml", "hierarchies"),
@@ -446,7 +446,7 @@ class Release:
                 "Keep this folder where the data itself is kept; everything beside it may be released.\n"
             )
             self.policy.write(internal / "policy.toml")
-            self.recoding.save(internal / "recoding")
+            recoding.save(internal / "recoding")
             # A digest of raw values confirms a guess of them, so it stays in here.
             manifest = to_json(_digests(internal, "policy.toml", "hierarchies", "recoding"))
             (internal / "manifest.json").write_text(manifest + "\n", encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ from incrowd.engines.spark import (
 )
 from incrowd.engines.spark.errors import guarded
 from incrowd.engines.spark.folder import replace_folder
-from incrowd.errors import ParameterError, setting
+from incrowd.errors import ParameterError, UnavailableError, setting
 from incrowd.jobs.distributed.blocks import Blocks
 from incrowd.jobs.distributed.check import measure, refuse_other_rows
 from incrowd.jobs.distributed.rows import losses
 from incrowd.jobs.distributed.scale import TableStatistics
 from incrowd.jobs.policy import terms_of
+from incrowd.jobs.release import Release
 from incrowd.jobs.set_limit import check_values
 from incrowd.jobs.survey import refuse_survey
 from incrowd.jobs.treating import refuse_untreatable
@@ -32,17 +33,22 @@ from incrowd.table.schema import Schema
 
 if TYPE_CHECKING:
     from incrowd.jobs.assess import Assessment
+    from incrowd.jobs.findings import Finding
     from incrowd.jobs.policy import Policy
     from incrowd.progress import Progress
-    from incrowd.table.schema import Schema
+    from incrowd.recoding import Recoding
+    from incrowd.table.frequency import FrequencyTable
     from incrowd.utility import MetricResult
 
 __all__ = ["DistributedRelease", "in_blocks", "refuse_divided"]
 
 
 @dataclass(frozen=True)
-class DistributedRelease(InNotebooks):
+class DistributedRelease(InNotebooks, Release):
     """A table on Spark that was recoded block by block, and the account of it.
+
+    It is a `Release` without what does not fit on one machine: `recoding`, `frequency`, `before`, `findings`,
+    and what is made of them, such as `save` and `report`. These raise `UnavailableError`.
 
     Attributes
     ----------
@@ -69,33 +75,32 @@ class DistributedRelease(InNotebooks):
 
     _shown = ("algorithm", "models", "max_suppression", "blocks", "utility", "seconds")
 
-    table: Any = field(repr=False)
-    policy: Policy
-    blocks: int
-    sizes: tuple[int, ...] = field(repr=False)
-    privacy: Assessment = field(repr=False)
-    utility: dict[str, MetricResult] = field(repr=False)
-    seconds: dict[str, float] = field(repr=False)
+    recoding: Recoding = field(init=False, repr=False, compare=False)
+    frequency: FrequencyTable = field(init=False, repr=False, compare=False)
+    findings: tuple[Finding, ...] = field(init=False, repr=False, compare=False)
+    _measure_before: Callable[[], Assessment] = field(init=False, repr=False, compare=False)
     driver_keys: int = field(default=DRIVER_KEYS, repr=False, kw_only=True)
+    blocks: int = field(kw_only=True)
+    sizes: tuple[int, ...] = field(kw_only=True, repr=False)
     source: Any = field(default=None, repr=False, kw_only=True)
     kept: Any = field(default=None, repr=False, kw_only=True)
     named: Any = field(default=None, repr=False, kw_only=True)
     scale: TableStatistics | None = field(default=None, repr=False, kw_only=True)
     treatments: tuple[dict[str, Any], ...] = field(default=(), repr=False, kw_only=True)
 
+    def __getattr__(self, name: str) -> Any:
+        # Also called for a property, such as `before`, that needs one of these fields.
+        if name in self.__dataclass_fields__ or hasattr(type(self), name):
+            raise UnavailableError(
+                f"a release that was made block by block has no {name}, since the keys of its table are not "
+                "on one machine; use table, privacy, utility, seconds, write and to_dict, or leave blocks "
+                "out and raise driver_keys where memory allows"
+            )
+        raise AttributeError(name)
+
     def __repr__(self) -> str:
         records = self.privacy.records
         return f"DistributedRelease({records:,} records in {self.blocks:,} blocks; every model holds)"
-
-    @property
-    def texts(self) -> Any:
-        """The released table, in which every quasi-identifier is text; see `Release.texts`."""
-        return self.table
-
-    @property
-    def risk(self) -> Mapping[str, dict[str, float]]:
-        """Figures per risk model of the released table; none where its classes do not fit on the driver."""
-        return self.privacy.risk
 
     def undivided(self) -> dict[str, MetricResult]:
         """Return what the same policy would have lost without blocks, in the metrics of `utility`.
@@ -129,9 +134,16 @@ class DistributedRelease(InNotebooks):
 
     @in_job
     def write(
-        self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        escape_formulas: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         """Write the table to a folder of Parquet files, all or nothing; see `Release.write`.
+
+        Parquet has no formulas, so `escape_formulas` changes nothing.
 
         Raises
         ------
