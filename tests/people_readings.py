@@ -327,11 +327,11 @@ def counted_people(frequency) -> dict:
                 told = tuple(value(j, c[own.codes[place]]) for j, c in enumerate(people.joint.codes))
                 joint[key, told] += int(own.counts[place])
         for place in spread.entry[spread.indptr[number] : spread.indptr[number + 1]]:
-            told = tuple(value(j, ranks[place]) for j, ranks in enumerate(spread.stories.values))
-            if spread.stories.combination is not None:
-                which = spread.stories.combination[place]
+            told = tuple(value(j, ranks[place]) for j, ranks in enumerate(spread.values))
+            if spread.combination is not None:
+                which = spread.combination[place]
                 assert told == tuple(value(j, c[which]) for j, c in enumerate(people.joint.codes))
-            lives[spread.stories.person[place]].add((key, told))
+            lives[spread.person[place]].add((key, told))
     assert spread.people == len(lives)
     return found | {
         "weights": Counter({key: int(n) for key, n in zip(keys, people.weights, strict=True) if n}),

@@ -41,9 +41,9 @@ def same_arrays(one, other):
         (one.weights, other.weights),
         (one.spread.indptr, other.spread.indptr),
         (one.spread.entry, other.spread.entry),
-        (one.spread.stories.person, other.spread.stories.person),
-        (one.spread.stories.story, other.spread.stories.story),
-        *zip(one.spread.stories.values, other.spread.stories.values, strict=True),
+        (one.spread.person, other.spread.person),
+        (one.spread.person_combinations, other.spread.person_combinations),
+        *zip(one.spread.values, other.spread.values, strict=True),
         *((a.totals, b.totals) for a, b in zip(one.sensitive, other.sensitive, strict=True)),
         *((x, y) for a, b in zip(one.sensitive, other.sensitive, strict=True) for x, y in zip(a.keys, b.keys, strict=True)),
     ]:  # fmt: skip

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError, setting
-from incrowd.table.people import Histories
 from incrowd.table.quasi_values import QuasiValues
 from incrowd.table.survey import UNIT
 
@@ -126,21 +125,25 @@ class ClassCounts:
         found[self.members] = np.repeat(values, np.diff(self.indptr))
         return found
 
-    def histories(self) -> Histories:
-        """List the classes that each of the other people has rows in."""
+    def histories(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List the classes that each listed person has rows in, ascending.
+
+        Returns
+        -------
+        indptr, classes
+            int64[numbers + 1] and int64[...]: the classes of each number of a person; see `ListedPeople`.
+        """
         from incrowd.kernels.grouping import group_members
 
         spread = self.frequency.spread
-        none = np.zeros(0, np.int64)
         if spread is None:
-            return Histories(none, np.zeros(1, np.int64), none)
+            return np.zeros(1, np.int64), np.zeros(0, np.int64)
         first, _ = self._met
         place = spread.classes_of_entries(self.indptr, self.members)[first]
         entries = spread.people_of_keys
         _, by_class = group_members(place, len(self))
         indptr, order = group_members(entries.items[first][by_class], entries.many)
-        people = np.flatnonzero(np.diff(indptr))
-        return Histories(people, np.append(indptr[people], indptr[-1]), place[by_class][order])
+        return indptr, place[by_class][order]
 
     @property
     def represented(self) -> NDArray[np.float64] | None:
@@ -206,7 +209,7 @@ class ClassCounts:
             self._counts[attribute] = (
                 class_counts(*where, counted.domain.size)
                 if spread is None
-                else add_distinct(*where, *spread.told(attribute, counted.domain.size))
+                else add_distinct(*where, *spread.counted(attribute, counted.domain.size))
             )
         return self._counts[attribute]
 
@@ -220,7 +223,7 @@ class ClassCounts:
 
         # The counts themselves take longer, and nobody else may ask for them.
         where = self.indptr, self.members, counted.keys
-        return most_distinct(*where, *spread.told(attribute, counted.domain.size))
+        return most_distinct(*where, *spread.counted(attribute, counted.domain.size))
 
     def occurrences(self, attribute: int) -> NDArray[np.int64]:
         """Add up the counts of a sensitive attribute in each class: int64[classes].

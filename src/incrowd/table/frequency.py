@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
-from incrowd.table.people import PersonGroups, PersonRows, Persons, Spread
+from incrowd.table.people import ListedPeople, PersonGroups, PersonRows, Persons
 from incrowd.table.people_counts import count_people
 from incrowd.table.survey import Households, Sampling
 
@@ -233,7 +233,7 @@ class FrequencyTable:
     in_order: bool = True
     persons: Persons | None = None
     people: FrequencyTable | None = None
-    spread: Spread | None = None
+    spread: ListedPeople | None = None
     sampling: Sampling | None = None
     households: Households | None = None
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
 from incrowd.table.frequency import FrequencyTable, JointCounts
-from incrowd.table.people import Spread
+from incrowd.table.people import ListedPeople
 
 __all__ = ["split_by_others"]
 
@@ -65,13 +65,13 @@ def _by_combination(
     spread, classes = frequency.spread, np.arange(len(where[0]) - 1, dtype=np.int64)
     counted, many = frequency.sensitive[attribute], len(joint.codes[0])
     alike = counts = class_counts(*where, joint.keys, many)
-    told = None if spread is None else spread.combinations
+    told = None if spread is None else spread.listed_combinations
     if spread is not None and told is not None:
-        counts = add_distinct(*where, joint.keys, spread.stories_of_keys, told, many)
+        counts = add_distinct(*where, joint.keys, spread.combinations_of_keys, told, many)
     class_of = np.repeat(classes, np.diff(counts.indptr))
     values = joint.codes[attribute]
 
-    def table(weights: NDArray[np.int64], listed: Spread | None) -> FrequencyTable:
+    def table(weights: NDArray[np.int64], listed: ListedPeople | None) -> FrequencyTable:
         there = weights > 0
         each = np.concatenate(([0], np.cumsum(there))).astype(np.int64)
         single = Counts(each, values[counts.codes[there]], weights[there])
@@ -84,10 +84,10 @@ def _by_combination(
     owner = np.repeat(classes, np.diff(alike.indptr))
     weights = np.zeros(len(place), np.int64)
     weights[np.searchsorted(place, owner * many + alike.codes)] = alike.counts
-    first, _ = first_entries(*where, spread.stories_of_keys)
+    first, _ = first_entries(*where, spread.combinations_of_keys)
     combination = told[first]
     key = np.searchsorted(place, spread.classes_of_entries(*where)[first] * many + combination)
-    listed = Spread.of(
+    listed = ListedPeople.of(
         len(place),
         key,
         spread.people_of_keys.items[first],

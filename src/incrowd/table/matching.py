@@ -246,13 +246,12 @@ def counts_by_number(
         return _of_one(counts, classes.alone) if classes.alone.any() else counts
     counted, spread = classes.frequency.sensitive[attribute], classes.frequency.spread
     assert spread is not None
-    told = spread.stories
     pairs, first = group_columns(
-        [told.person, ranks[told.values[attribute]]], [told.people, size], len(told.person)
+        [spread.person, ranks[spread.values[attribute]]], [spread.numbers, size], len(spread.person)
     )
     keys = PerKey(counted.keys.indptr, ranks[counted.keys.codes], counted.keys.counts)
     entries = Entries(spread.indptr, pairs[spread.entry], len(first))
-    of_entry = ranks[spread.values(attribute)]
+    of_entry = ranks[spread.listed_values(attribute)]
     return add_distinct(classes.indptr, classes.members, keys, entries, of_entry, size)
 
 

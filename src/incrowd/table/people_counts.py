@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.table.people import Alike, PersonGroups, PersonRows, Spread
+from incrowd.table.people import Alike, ListedPeople, PersonGroups, PersonRows
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -42,7 +42,7 @@ class PeopleCounts(NamedTuple):
     totals: tuple[NDArray[np.int64], ...]
     by_number: tuple[NDArray[np.int64] | None, ...]
     combinations: Counts | None
-    spread: Spread
+    spread: ListedPeople
 
 
 def count_people(
@@ -76,7 +76,7 @@ def count_people(
         asked.append((found.combination, groups.alike[len(sizes)], combinations))
     spread, weights, *counted = at_once(
         len(found.key),
-        lambda: Spread.of(
+        lambda: ListedPeople.of(
             keys,
             found.key[unlike],
             found.person[unlike],

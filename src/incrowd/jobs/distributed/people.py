@@ -15,7 +15,7 @@ from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
 from incrowd.table.frequency import FrequencyTable, SensitiveCounts
-from incrowd.table.people import Alike, PersonGroups, PersonRows, Spread
+from incrowd.table.people import Alike, ListedPeople, PersonGroups, PersonRows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,7 +98,7 @@ class WholePeople:
                 SensitiveCounts(counts.domain, keys, counts.totals)
                 for counts, keys in zip(table.sensitive, values, strict=True)
             ),
-            spread=Spread.of(table.keys, none, none, [none] * len(sizes), sizes, None),
+            spread=ListedPeople.of(table.keys, none, none, [none] * len(sizes), sizes, None),
         )
         return replace(table, people=self._whole(people))
 
