@@ -118,13 +118,13 @@ def test_files_that_lose_rows_meanwhile_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     table.write_parquet(path)
     engine = engine_for(ic.scan(path))
-    told = FilesEngine._told
+    told = FilesEngine._listed
 
     def meanwhile(self, asked):
         table[:2].write_parquet(path)
         return told(self, asked)
 
-    monkeypatch.setattr(FilesEngine, "_told", meanwhile)
+    monkeypatch.setattr(FilesEngine, "_listed", meanwhile)
     with pytest.raises(ic.TableError, match="changed while they were counted"):
         engine.count(ic.Schema(quasi=["q"], person="who"))
 
@@ -154,7 +154,7 @@ def test_databases(place, person, sensitive, request):
 @contextlib.contextmanager
 def everybody_listed():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FetchedEngine, "_told", lambda *_: None)
+        patch.setattr(FetchedEngine, "_listed", lambda *_: None)
         yield
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
-from incrowd.table.people import ListedPeople, PersonGroups, PersonRows, Persons
+from incrowd.table.people import ListedPeople, PersonRows, Persons
 from incrowd.table.people_counts import count_people
 from incrowd.table.survey import Households, Sampling
 
@@ -448,14 +448,41 @@ class FrequencyTable:
         """
         return self.with_person_rows(_rows_of(self, person), columns)
 
-    def with_person_rows(self, found: PersonRows | PersonGroups, columns: tuple[str, ...]) -> FrequencyTable:
-        """Return the table with its people counted, given its rows, groups of equal ones, or of people."""
-        of_row = None
-        if isinstance(found, PersonRows):
-            of_row = None if self.row_keys is None else found.person.astype(np.int32)
-            found = PersonGroups.of(found)
-        persons = Persons(columns, found.people, found.unnamed, of_row)
-        return replace(self, persons=persons, people=_people(self, found) if found.several else None)
+    def with_person_rows(
+        self, found: PersonRows, columns: tuple[str, ...], *, several: bool | None = None
+    ) -> FrequencyTable:
+        """Return the table with its people counted, given its rows, or groups of equal ones.
+
+        Parameters
+        ----------
+        several
+            As in `with_listed`.
+        """
+        listed, others = found.parted()
+        unnamed = int(others[0].amount.sum())
+        of_row = None if self.row_keys is None else found.person.astype(np.int32)
+        people = int(found.person.max(initial=-1)) + 1 + unnamed
+        return self.with_listed(Persons(columns, people, unnamed, of_row), listed, others, several=several)
+
+    def with_listed(
+        self,
+        persons: Persons,
+        listed: PersonRows,
+        others: Sequence[PersonRows],
+        *,
+        several: bool | None = None,
+    ) -> FrequencyTable:
+        """Return the table with its people counted, of whom only some are listed; see `count_people`.
+
+        Parameters
+        ----------
+        several
+            Whether to count people although nobody has a second row; None to look at their number.
+        """
+        if several is None:
+            several = persons.people < self.rows
+        people = count_people(self, persons, listed, others) if several else None
+        return replace(self, persons=persons, people=people)
 
     def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
         """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
@@ -518,33 +545,6 @@ def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
     if table.joint is not None:
         combination = table.joint.numbers(ranks)
     return PersonRows(table.key_of_row("counting people"), person, ranks, combination)
-
-
-def _people(table: FrequencyTable, found: PersonGroups) -> FrequencyTable:
-    """Count the people of a table of whom somebody has several rows."""
-    sizes = [counts.domain.size for counts in table.sensitive]
-    combinations = None if table.joint is None else len(table.joint.codes[0])
-    numbers = [counts.domain.same_number for counts in table.sensitive]
-    counted = count_people(found, table.keys, sizes, combinations, numbers)
-    people = replace(
-        table,
-        weights=counted.weights,
-        sensitive=tuple(
-            SensitiveCounts(before.domain, keys, totals, people=found.people, by_number=by_number)
-            for before, keys, totals, by_number in zip(
-                table.sensitive, counted.values, counted.totals, counted.by_number, strict=True
-            )
-        ),
-        row_keys=None,
-        joint=None
-        if table.joint is None or counted.combinations is None
-        else JointCounts(table.joint.codes, counted.combinations),
-        target=None,
-        persons=None,
-        people=None,
-        spread=counted.spread,
-    )
-    return replace(people, suppressed=found.people - people.records)
 
 
 def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:

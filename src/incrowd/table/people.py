@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from incrowd.kernels.people import Entries
 
-__all__ = ["Alike", "ListedPeople", "PersonGroups", "PersonRows", "Persons"]
+__all__ = ["ListedPeople", "PersonRows", "Persons"]
 
 
 class PersonRows(NamedTuple):
@@ -30,7 +30,7 @@ class PersonRows(NamedTuple):
         int[n]: key of each row in the frequency table, -1 for a suppressed one.
     person
         int[n]: number of each row's person, from 0 without gaps; -1 where the person is missing. Each such
-        row is a person of its own.
+        row is a person of its own. People whose rows are all alike may stand as such a row, without a number.
     ranks
         Per sensitive attribute the rank of each row's value: int[n].
     combination
@@ -45,71 +45,27 @@ class PersonRows(NamedTuple):
     combination: NDArray[np.integer] | None = None
     rows: NDArray[np.int64] | None = None
 
+    @property
+    def amount(self) -> NDArray[np.int64]:
+        """How many rows each stands for: int64[n]."""
+        return np.ones(len(self.key), np.int64) if self.rows is None else self.rows
 
-class Alike(NamedTuple):
-    """Those who count as a record would: people whose rows are all alike, and rows without a person.
+    def parted(self) -> tuple[PersonRows, list[PersonRows]]:
+        """Part the rows with a person from the others, and list these as `count_people` reads them."""
+        named = self.person >= 0
+        listed = self if named.all() else self._some(np.flatnonzero(named))
+        others = self._some(np.flatnonzero(~named))
+        lists = [others._replace(ranks=(ranks,)) for ranks in others.ranks] or [others]
+        return listed, lists if others.combination is None else [*lists, others]
 
-    Attributes
-    ----------
-    key
-        int[n]: a key of the frequency table, -1 for suppressed rows. One may stand in several places.
-    codes
-        int[n]: the rank of a sensitive value, or the number of a combination of them; 0 where there is none.
-    amount
-        int64[n]: how many have both.
-    """
-
-    key: NDArray[np.integer]
-    codes: NDArray[np.integer]
-    amount: NDArray[np.int64]
-
-
-class PersonGroups(NamedTuple):
-    """The people of a table, of whom only some are listed.
-
-    Attributes
-    ----------
-    listed
-        Rows of people, or groups of them, none without a person. Whoever has rows that are not alike is
-        listed with all rows; others may be.
-    alike
-        The others: one list for each sensitive attribute, and then one for their combinations if somebody
-        asked. Without a sensitive attribute it is one list.
-    people, unnamed
-        As in `Persons`.
-    several
-        Whether somebody has more than one row.
-    """
-
-    listed: PersonRows
-    alike: tuple[Alike, ...]
-    people: int
-    unnamed: int
-    several: bool
-
-    @classmethod
-    def of(cls, found: PersonRows) -> PersonGroups:
-        """List everybody who is named."""
-        many = int(found.person.max(initial=-1)) + 1
-        told = [*found.ranks, *(() if found.combination is None else (found.combination,))]
-        unknown = np.flatnonzero(found.person < 0)
-        rows = len(found.person) if found.rows is None else int(found.rows.sum())
-        amount = np.ones(len(unknown), np.int64) if found.rows is None else found.rows[unknown]
-        unnamed = int(amount.sum())
-        listed = found
-        if len(unknown):
-            known = np.flatnonzero(found.person >= 0)
-            listed = PersonRows(
-                found.key[known],
-                found.person[known],
-                tuple(ranks[known] for ranks in found.ranks),
-                None if found.combination is None else found.combination[known],
-            )
-        alike = [
-            Alike(found.key[unknown], codes[unknown], amount)
-            for codes in told or [np.zeros(len(found.key), np.int32)]
-        ]
-        return cls(listed, tuple(alike), many + unnamed, unnamed, rows - unnamed > many)
+    def _some(self, chosen: NDArray[np.int64]) -> PersonRows:
+        return PersonRows(
+            self.key[chosen],
+            self.person[chosen],
+            tuple(ranks[chosen] for ranks in self.ranks),
+            None if self.combination is None else self.combination[chosen],
+            None if self.rows is None else self.rows[chosen],
+        )
 
 
 @dataclass(frozen=True, eq=False)

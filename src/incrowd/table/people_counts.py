@@ -3,113 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.table.people import Alike, ListedPeople, PersonGroups, PersonRows
+from incrowd.table.people import ListedPeople, PersonRows, Persons
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
     from incrowd.kernels.stories import ToldRows
+    from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["PeopleCounts", "count_people"]
-
-
-class PeopleCounts(NamedTuple):
-    """The people of a table, as a `FrequencyTable` of people has them.
-
-    Attributes
-    ----------
-    weights
-        int64[keys]: people of each key whose rows are all alike, and rows without a person.
-    values
-        Per sensitive attribute how many of them have each value.
-    totals
-        Per sensitive attribute int64[size]: people of the whole table who have each value.
-    by_number
-        The same of the number that each value writes, where the domain writes one in several ways; else None.
-    combinations
-        How many of them have each combination of sensitive values; None where nobody asked.
-    spread
-        Everybody else.
-    """
-
-    weights: NDArray[np.int64]
-    values: tuple[Counts, ...]
-    totals: tuple[NDArray[np.int64], ...]
-    by_number: tuple[NDArray[np.int64] | None, ...]
-    combinations: Counts | None
-    spread: ListedPeople
+__all__ = ["count_people"]
 
 
 def count_people(
-    groups: PersonGroups,
-    keys: int,
-    sizes: Sequence[int],
-    combinations: int | None,
-    numbers: Sequence[NDArray[np.int32] | None],
-) -> PeopleCounts:
-    """Count people, whoever of them is listed.
+    table: FrequencyTable, persons: Persons, listed: PersonRows, others: Sequence[PersonRows]
+) -> FrequencyTable:
+    """Return the keys of a table with people in place of records.
 
     Parameters
     ----------
-    keys
-        Number of keys.
-    sizes
-        Number of possible values of each sensitive attribute.
-    combinations
-        Number of combinations of sensitive values, where somebody asked.
-    numbers
-        Per sensitive attribute int32[size]: the first value that is the same number, where the domain writes
-        one in several ways; else None.
+    listed
+        Rows of people, none without a number. Whoever has rows that are not alike is listed with all of them;
+        others may be.
+    others
+        Those who count as a record would: people whose rows are all alike, and rows without a person. For
+        each sensitive attribute there is a list with its ranks, and then one with their combinations if the
+        table has these. Without a sensitive attribute there is one list.
     """
     from incrowd.kernels.jit import at_once
 
-    found = groups.listed
-    told = _told(found, keys, sizes)
+    sizes = [counts.domain.size for counts in table.sensitive]
+    joint = table.joint if listed.combination is not None else None
+    told = _told(listed, table.keys, sizes)
     unlike = told.unlike
-    asked = [*zip(found.ranks, groups.alike, sizes, strict=False)]
-    if combinations is not None and found.combination is not None:
-        asked.append((found.combination, groups.alike[len(sizes)], combinations))
+    asked = [
+        (ranks, them, them.ranks[0], size)
+        for ranks, them, size in zip(listed.ranks, others, sizes, strict=False)
+    ]
+    if joint is not None and listed.combination is not None:
+        them = others[len(sizes)]
+        assert them.combination is not None
+        asked.append((listed.combination, them, them.combination, len(joint.codes[0])))
     spread, weights, *counted = at_once(
-        len(found.key),
+        len(listed.key),
         lambda: ListedPeople.of(
-            keys,
-            found.key[unlike],
-            found.person[unlike],
-            [ranks[unlike] for ranks in found.ranks],
+            table.keys,
+            listed.key[unlike],
+            listed.person[unlike],
+            [ranks[unlike] for ranks in listed.ranks],
             sizes,
-            None if found.combination is None else found.combination[unlike],
+            None if listed.combination is None else listed.combination[unlike],
         ),
-        partial(_weights, found.key[told.alone], groups.alike[0], keys),
-        *(partial(_counts_alone, found, told.alone, keys, *each) for each in asked),
+        partial(_weights, listed.key[told.alone], others[0], table.keys),
+        *(partial(_counts_alone, listed.key, told.alone, table.keys, *each) for each in asked),
     )
-    totals = []
-    by_number: list[NDArray[np.int64] | None] = []
-    for j, (ranks, others, size, same) in enumerate(
-        zip(found.ranks, groups.alike, sizes, numbers, strict=False)
-    ):
+    sensitive = []
+    for j, before in enumerate(table.sensitive):
+        ranks, them, codes, size = asked[j]
         # Who has a suppressed row may have a value there alone.
-        people = (
+        totals = (
             np.bincount(ranks[told.alone], minlength=size) + spread.people_of_values(j, size)
             if not told.nowhere
-            else _people_of_values(found.person, ranks, size)
+            else _people_of_values(listed.person, ranks, size)
         )
-        totals.append(people + _sums(others, size))
-        if same is None:
-            by_number.append(None)
-            continue
-        merged = others._replace(codes=same[others.codes])
-        people = _people_of_values(found.person, same[ranks], size) + _sums(merged, size)
-        by_number.append(people[same])
-    joint = None if combinations is None or found.combination is None else counted.pop()
-    return PeopleCounts(weights, tuple(counted), tuple(totals), tuple(by_number), joint, spread)
+        same, by_number = before.domain.same_number, None
+        if same is not None:
+            merged = _people_of_values(listed.person, same[ranks], size)
+            by_number = (merged + _sums(same[codes], them, size))[same]
+        sensitive.append(
+            replace(
+                before,
+                keys=counted[j],
+                totals=totals + _sums(codes, them, size),
+                rows=None,
+                people=persons.people,
+                by_number=by_number,
+            )
+        )
+    people = replace(
+        table,
+        weights=weights,
+        sensitive=tuple(sensitive),
+        row_keys=None,
+        joint=None if joint is None else replace(joint, keys=counted[-1]),
+        target=None,
+        persons=None,
+        people=None,
+        spread=spread,
+    )
+    return replace(people, suppressed=persons.people - people.records)
 
 
-def _weights(alone: NDArray[np.integer], others: Alike, keys: int) -> NDArray[np.int64]:
+def _weights(alone: NDArray[np.integer], others: PersonRows, keys: int) -> NDArray[np.int64]:
     """Count those of each key whose rows are all alike: int64[keys]."""
     weights = np.bincount(alone[alone >= 0], minlength=keys).astype(np.int64)
     if len(others.key):
@@ -119,11 +109,12 @@ def _weights(alone: NDArray[np.integer], others: Alike, keys: int) -> NDArray[np
 
 
 def _counts_alone(
-    found: PersonRows,
+    keys_of_rows: NDArray[np.integer],
     alone: NDArray[np.int64],
     keys: int,
     codes: NDArray[np.integer],
-    others: Alike,
+    others: PersonRows,
+    their_codes: NDArray[np.integer],
     size: int,
 ) -> Counts:
     """Count the codes of those whose rows are all alike, under each key."""
@@ -131,9 +122,9 @@ def _counts_alone(
     from incrowd.kernels.grouping import group_members
 
     if not len(others.key):
-        return row_counts(*group_members(found.key[alone], keys), codes[alone], size)
-    key = np.concatenate((found.key[alone], others.key))
-    values = np.concatenate((codes[alone], others.codes)).astype(np.int32)
+        return row_counts(*group_members(keys_of_rows[alone], keys), codes[alone], size)
+    key = np.concatenate((keys_of_rows[alone], others.key))
+    values = np.concatenate((codes[alone], their_codes)).astype(np.int32)
     amount = np.concatenate((np.ones(len(alone), np.int64), others.amount))
     return counts_per_key(key, values, amount, keys, size)
 
@@ -165,5 +156,5 @@ def _people_of_values(
     return np.bincount(ranks[first_apart(*grouped, ranks)], minlength=size).astype(np.int64)
 
 
-def _sums(alike: Alike, size: int) -> NDArray[np.int64]:
-    return np.bincount(alike.codes, alike.amount, size).astype(np.int64)
+def _sums(codes: NDArray[np.integer], others: PersonRows, size: int) -> NDArray[np.int64]:
+    return np.bincount(codes, others.amount, size).astype(np.int64)

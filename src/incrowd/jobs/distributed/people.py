@@ -15,7 +15,7 @@ from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
 from incrowd.table.frequency import FrequencyTable, SensitiveCounts
-from incrowd.table.people import Alike, ListedPeople, PersonGroups, PersonRows
+from incrowd.table.people import ListedPeople, PersonRows, Persons
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,11 +71,13 @@ class WholePeople:
             totals.append(np.bincount(ranks, amount, size).astype(np.int64))
         return cls(columns, people + unnamed, unnamed, named > people, tuple(totals))
 
-    def counted(self, table: FrequencyTable, found: PersonRows | PersonGroups) -> FrequencyTable:
+    def counted(self, table: FrequencyTable, found: PersonRows) -> FrequencyTable:
         """Count the people of a part of the table, to be compared with the whole."""
-        groups = PersonGroups.of(found) if isinstance(found, PersonRows) else found
         # Whoever has several rows may have one in this part.
-        counted = table.with_person_rows(groups._replace(several=self.several), self.columns)
+        return self.compared(table.with_person_rows(found, self.columns, several=self.several))
+
+    def compared(self, counted: FrequencyTable) -> FrequencyTable:
+        """Return a part with its people, to be compared with those of the whole."""
         return counted if counted.people is None else replace(counted, people=self._whole(counted.people))
 
     def _whole(self, people: FrequencyTable) -> FrequencyTable:
@@ -196,20 +198,18 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
             kept.unpersist()
     order = listed.select("name", "number").unique().sort("name", "number").with_row_index("person")
     listed = listed.join(order, on=["name", "number"]).sort(BLOCK, *forms, "person")
-    groups = PersonGroups(
-        PersonRows(
-            listed[BLOCK].to_numpy(),
-            listed["person"].to_numpy().astype(np.int32),
-            tuple(listed[form].to_numpy() for form in forms),
-        ),
-        tuple(_alike(found, form) for found, form in zip(lists, forms or [""], strict=True)),
-        whole.people,
-        whole.unnamed,
-        whole.several,
+    rows = PersonRows(
+        listed[BLOCK].to_numpy(),
+        listed["person"].to_numpy().astype(np.int32),
+        tuple(listed[form].to_numpy() for form in forms),
     )
-    return whole.counted(table, groups)
+    persons = Persons(whole.columns, whole.people, whole.unnamed)
+    others = [_others(found, form) for found, form in zip(lists, forms or [""], strict=True)]
+    return whole.compared(table.with_listed(persons, rows, others, several=whole.several))
 
 
-def _alike(found: pl.DataFrame, form: str) -> Alike:
-    codes = found[form].to_numpy() if form else np.zeros(len(found), np.int32)
-    return Alike(found[BLOCK].to_numpy(), codes, found["alike"].to_numpy().astype(np.int64))
+def _others(found: pl.DataFrame, form: str) -> PersonRows:
+    """Return those who count as a record would, with one sensitive attribute."""
+    ranks = (found[form].to_numpy(),) if form else ()
+    amount = found["alike"].to_numpy().astype(np.int64)
+    return PersonRows(found[BLOCK].to_numpy(), np.full(len(found), -1, np.int32), ranks, rows=amount)
