@@ -148,7 +148,7 @@ MUTATIONS: dict[str, tuple[Patch, ...]] = {
         (Spelling, "number", after(lambda read: (read[0] and read[0].lstrip("-"), read[1]))),
     ),
     "rows are counted in place of people": (
-        (FrequencyTable, "with_person_rows", after(lambda table: replace(table, people=None))),
+        (FrequencyTable, "with_person_rows", after(lambda table: replace(table, people=replace(table.people, table=None)))),
     ),
     "attackers see nothing": (
         (Attacker, "holds", lambda f: lambda self, classes: np.ones(len(classes), np.bool_)),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from incrowd.engines.base import Engine
     from incrowd.recoding import Recoding
     from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.people import PersonRows, Persons
+    from incrowd.table.people import People, PersonRows
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
@@ -402,7 +402,7 @@ class FetchedEngine(GroupedEngine):
         others = [name for name in names if name not in held]
         return super()._coded(frame, others, null_values, form, ordered=ordered)
 
-    def _listed(self, asked: PeopleAsked) -> tuple[Persons, PersonRows, list[PersonRows]] | None:
+    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
         """Read what the other system finds; see `GroupedEngine._listed`."""
         if any(column.name in (*asked.names, *asked.own) for column in self._treated):
             # The other system knows the values before alone.
@@ -414,7 +414,7 @@ class FetchedEngine(GroupedEngine):
         others = alike[0]
         if int(listed[ALL].sum()) + int(others[ALL].sum()) != self._fetched_rows:
             raise TableError(CHANGED)
-        from incrowd.table.people import Persons
+        from incrowd.table.people import People
 
         def read(raw: pl.DataFrame, own: Sequence[str]) -> PersonRows:
             columns = [*asked.names, *own, *(name for name in raw.columns if name == PERSON)]
@@ -426,7 +426,7 @@ class FetchedEngine(GroupedEngine):
 
         people = listed[PERSON].n_unique() + int(others[ROWS].sum())
         return (
-            Persons(asked.schema.person, people, int(others[UNNAMED].sum())),
+            People(asked.schema.person, people, int(others[UNNAMED].sum())),
             read(listed, asked.own),
             [read(raw, own) for raw, own in zip(alike, asked.lists, strict=True)],
         )

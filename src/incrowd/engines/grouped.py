@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from incrowd.table.domain import Domain
     from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts
-    from incrowd.table.people import PersonRows, Persons
+    from incrowd.table.people import People, PersonRows
     from incrowd.table.schema import Attribute, Schema
 
 __all__ = [
@@ -411,7 +411,7 @@ class GroupedEngine(Engine):
             return self._with_everybody(frequency, schema, names, key_of)
         return frequency.with_listed(*found)
 
-    def _listed(self, asked: PeopleAsked) -> tuple[Persons, PersonRows, list[PersonRows]] | None:
+    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
         """List the people with unlike rows, and count the others; None where every row has to be read.
 
         Returns

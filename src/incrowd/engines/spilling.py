@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import EngineSettings
     from incrowd.io.streams import Files
-    from incrowd.table.people import PersonRows, Persons
+    from incrowd.table.people import People, PersonRows
 
 __all__ = ["SpillingEngine"]
 
@@ -204,12 +204,12 @@ class SpillingEngine(ScanEngine):
         numbers = key_of[key_of.columns[-1]].to_numpy()
         return grouped.drop(KEY), np.asarray(numbers[grouped[KEY].to_numpy()])
 
-    def _listed(self, asked: PeopleAsked) -> tuple[Persons, PersonRows, list[PersonRows]] | None:
+    def _listed(self, asked: PeopleAsked) -> tuple[People, PersonRows, list[PersonRows]] | None:
         """Reduce the people on disk; see `GroupedEngine._listed`."""
         import polars as pl
 
         from incrowd.engines.spilled_people import SpilledPeople
-        from incrowd.table.people import Persons
+        from incrowd.table.people import People
 
         if self._database is None or self._folder is None:
             return None
@@ -238,8 +238,8 @@ class SpillingEngine(ScanEngine):
             for names, table in lists.items()
         }
         listed = fetched(people.listed(), asked.own, _ENTRY_BYTES + _PAIR_BYTES * len(asked.own))
-        persons = Persons(person, many + unnamed, unnamed)
-        return persons, listed, [alike[tuple(names)] for names in asked.lists]
+        whole = People(person, many + unnamed, unnamed)
+        return whole, listed, [alike[tuple(names)] for names in asked.lists]
 
     def _failing(self, name: str) -> tuple[str, list[Any]]:
         """Write a column in SQL where nobody looks for other texts afterwards."""

@@ -138,7 +138,7 @@ def _numbered(
 
 def _refuse_several_rows(frequency: FrequencyTable, column: str) -> None:
     """Refuse weights of rows where a person has several: nobody knows for how many people those stand."""
-    if frequency.people is not None:
+    if frequency.people.table is not None:
         raise SchemaError(
             f"column {column!r} has the role weight, and some people have several rows, so adding up the "
             "weights of rows would count them more than once; keep one row for each person, or give the "

@@ -100,15 +100,15 @@ def people_figures(classes: EquivalenceClasses, *, linked: bool = False) -> Peop
     linked
         Whether rows of a person can be joined.
     """
-    persons, counted = classes.frequency.persons, classes.counted
-    if persons is None:
+    people, counted = classes.frequency.people, classes.counted
+    if not people.columns:
         return None
     sizes, many = counted.sizes, len(classes)
     return PeopleFigures(
-        columns=persons.columns,
-        people=persons.people,
-        unnamed=persons.unnamed,
-        suppressed=persons.people - counted.records,
+        columns=people.columns,
+        people=people.number,
+        unnamed=people.unnamed,
+        suppressed=people.number - counted.records,
         smallest=int(sizes.min()) if many else 0,
         largest=int(sizes.max(initial=0)),
         mean_size=float(sizes.mean()) if many else 0.0,

@@ -96,7 +96,7 @@ class KMAnonymity(IdentityModel):
 
     def check_table(self, frequency: FrequencyTable) -> None:
         """Refuse a table without people, a k above their number, and a power above anybody's rows."""
-        if frequency.persons is None and frequency.spread is None:
+        if not frequency.people.columns and frequency.people.listed is None:
             raise ParameterError(
                 "km-anonymity counts people who share several rows, and no column names a person; name it "
                 f"({setting('person=', '--person')})"
@@ -126,7 +126,7 @@ class KMAnonymity(IdentityModel):
         """Return for each class the fewest people who share a set of classes that it is in."""
         import numpy as np
 
-        if classes.frequency.spread is None or self.power == 1:
+        if classes.frequency.people.listed is None or self.power == 1:
             return classes.sizes
         histories = indptr, held = classes.histories()
         values = classes.sizes.copy()
@@ -158,8 +158,8 @@ class KMAnonymity(IdentityModel):
         import numpy as np
 
         counted = classes.counted
-        assert counted.frequency.spread is not None
-        people = np.zeros(counted.frequency.spread.numbers, np.bool_)
+        assert counted.frequency.people.listed is not None
+        people = np.zeros(counted.frequency.people.listed.numbers, np.bool_)
         weak = np.zeros(len(counted), np.bool_)
         if self.power == 1:
             return people, weak
@@ -267,7 +267,7 @@ def lone_histories(classes: EquivalenceClasses) -> int:
     import numpy as np
 
     alone = int(((classes.alike > 0) & (classes.sizes == 1)).sum())
-    if classes.frequency.spread is None:
+    if classes.frequency.people.listed is None:
         return alone
     histories = indptr, held = classes.histories()
     single = held[indptr[:-1][np.diff(indptr) == 1]]
@@ -280,7 +280,7 @@ def lone_histories(classes: EquivalenceClasses) -> int:
 
 def _most_rows(frequency: FrequencyTable) -> int:
     """Return the most different rows that a person has."""
-    return 1 if frequency.spread is None else frequency.spread.most_entries
+    return 1 if frequency.people.listed is None else frequency.people.listed.most_entries
 
 
 def km_anonymity(table: Any, quasi: Columns, person: str | Sequence[str], *, power: int = 2) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
-from incrowd.table.people import ListedPeople, PersonRows, Persons
+from incrowd.table.people import People, PersonRows
 from incrowd.table.people_counts import count_people
 from incrowd.table.survey import Households, Sampling
 
@@ -207,14 +207,8 @@ class FrequencyTable:
     in_order
         Whether keys stand in the order of their first row. If not, they stand in the order of their values,
         because the rows of a database have no order.
-    persons
-        Who the people are, where a person may have several rows and columns say which.
     people
-        The same keys with their people in place of their records; None where nobody has a second row or
-        nobody asked. Its weights, counts and totals are of people. Its `spread` lists those whose rows are
-        not all alike, and they are in no weight.
-    spread
-        Set in such a table of people alone.
+        Its people, where columns name them.
     sampling
         How many people the rows of each key stand for, where a column holds sampling weights.
     households
@@ -231,18 +225,16 @@ class FrequencyTable:
     population: PopulationCounts | None = None
     target: SensitiveCounts | None = None
     in_order: bool = True
-    persons: Persons | None = None
-    people: FrequencyTable | None = None
-    spread: ListedPeople | None = None
+    people: People = field(default_factory=People)
     sampling: Sampling | None = None
     households: Households | None = None
 
     @property
     def counted(self) -> FrequencyTable:
         """The table as models see it: with people where people count, else itself."""
-        if self.people is None:
+        if self.people.table is None:
             return self
-        return replace(self.people, population=self.population, households=self.households)
+        return replace(self.people.table, population=self.population, households=self.households)
 
     def key_of_row(self, job: str) -> NDArray[np.int32]:
         """Return the key of each row: int32[rows], -1 for a suppressed one.
@@ -272,12 +264,12 @@ class FrequencyTable:
     @property
     def records(self) -> int:
         """Number of records that have a key; in a table of people, of people who have one."""
-        return int(self.weights.sum()) + (0 if self.spread is None else self.spread.people)
+        return int(self.weights.sum()) + (0 if self.people.listed is None else self.people.listed.people)
 
     @property
     def unit(self) -> str:
         """What is counted, for sentences: records, or people."""
-        return "records" if self.spread is None else "people"
+        return "records" if self.people.listed is None else "people"
 
     @property
     def rows(self) -> int:
@@ -425,16 +417,16 @@ class FrequencyTable:
             joint=None if self.joint is None else _combined(grouped, sensitive),
             population=None,
             target=None if self.target is None else again(self.target),
-            people=None,
+            people=replace(self.people, table=None),
             households=None if self.households is None else self.households.by_record(row_keys),
         )
         if self.sampling is not None:
             records = records.with_sampling(self.sampling.by_record(kept))
             if self.population is None or self.population.weights is None:
                 records = replace(records, population=None)
-        if self.people is None or self.persons is None or self.persons.of_row is None:
+        if self.people.table is None or self.people.of_row is None:
             return records
-        return records.with_people(self.persons.of_row, self.persons.columns)
+        return records.with_people(self.people.of_row, self.people.columns)
 
     def with_people(self, person: NDArray[np.int32], columns: tuple[str, ...]) -> FrequencyTable:
         """Return the table, whose rows are in memory, with its people counted.
@@ -461,12 +453,12 @@ class FrequencyTable:
         listed, others = found.parted()
         unnamed = int(others[0].amount.sum())
         of_row = None if self.row_keys is None else found.person.astype(np.int32)
-        people = int(found.person.max(initial=-1)) + 1 + unnamed
-        return self.with_listed(Persons(columns, people, unnamed, of_row), listed, others, several=several)
+        people = People(columns, int(found.person.max(initial=-1)) + 1 + unnamed, unnamed, of_row)
+        return self.with_listed(people, listed, others, several=several)
 
     def with_listed(
         self,
-        persons: Persons,
+        people: People,
         listed: PersonRows,
         others: Sequence[PersonRows],
         *,
@@ -480,9 +472,9 @@ class FrequencyTable:
             Whether to count people although nobody has a second row; None to look at their number.
         """
         if several is None:
-            several = persons.people < self.rows
-        people = count_people(self, persons, listed, others) if several else None
-        return replace(self, persons=persons, people=people)
+            several = people.number < self.rows
+        table = count_people(self, people, listed, others) if several else None
+        return replace(self, people=replace(people, table=table))
 
     def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
         """Return some of the keys; the rows of the others are not there, and totals stay those of the table.
@@ -495,7 +487,11 @@ class FrequencyTable:
         from incrowd.kernels.counting import picked
 
         chosen = np.flatnonzero(kept)
-        population = self.population
+        population, people = self.population, self.people
+        listed = people.listed
+        if listed is not None:
+            listed = listed.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen)
+        table = None if people.table is None else people.table.only(kept)
         return replace(
             self,
             codes=tuple(codes[chosen] for codes in self.codes),
@@ -516,10 +512,7 @@ class FrequencyTable:
             target=None
             if self.target is None
             else replace(self.target, keys=picked(self.target.keys, chosen), rows=None),
-            people=None if self.people is None else self.people.only(kept),
-            spread=None
-            if self.spread is None
-            else self.spread.rolled(np.arange(len(chosen) + 1, dtype=np.int64), chosen),
+            people=replace(people, table=table, listed=listed),
             sampling=None,
             households=None,
         )

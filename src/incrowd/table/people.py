@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from incrowd.kernels.people import Entries
+    from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["ListedPeople", "PersonRows", "Persons"]
+__all__ = ["ListedPeople", "People", "PersonRows"]
 
 
 class PersonRows(NamedTuple):
@@ -69,25 +70,33 @@ class PersonRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Persons:
-    """Who the people of a table are.
+class People:
+    """The people of a table.
 
     Attributes
     ----------
     columns
-        The columns that name a person.
-    people
+        The columns that name a person; none where no column does.
+    number
         Number of people, those included of whom every row is suppressed.
     unnamed
         Rows without a person; each counts as a person of its own.
     of_row
         int32[rows]: number of each row's person, -1 where it is missing; None where rows are not in memory.
+    table
+        The keys of the table with people in place of records; None where nobody has a second row. Its
+        weights, counts and totals are of people. Those whose rows are not all alike are `listed` there, and
+        are in no weight.
+    listed
+        Set in such a table of people alone.
     """
 
-    columns: tuple[str, ...]
-    people: int
-    unnamed: int
+    columns: tuple[str, ...] = ()
+    number: int = 0
+    unnamed: int = 0
     of_row: NDArray[np.int32] | None = None
+    table: FrequencyTable | None = None
+    listed: ListedPeople | None = None
 
     @cached_property
     def most_rows(self) -> int | None:
@@ -97,7 +106,7 @@ class Persons:
         return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
 
     def __repr__(self) -> str:
-        return f"Persons({self.people:,} people by {', '.join(self.columns)})"
+        return f"People({self.number:,} by {', '.join(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.table.people import ListedPeople, PersonRows, Persons
+from incrowd.table.people import ListedPeople, People, PersonRows
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -21,7 +21,7 @@ __all__ = ["count_people"]
 
 
 def count_people(
-    table: FrequencyTable, persons: Persons, listed: PersonRows, others: Sequence[PersonRows]
+    table: FrequencyTable, people: People, listed: PersonRows, others: Sequence[PersonRows]
 ) -> FrequencyTable:
     """Return the keys of a table with people in place of records.
 
@@ -49,7 +49,7 @@ def count_people(
         them = others[len(sizes)]
         assert them.combination is not None
         asked.append((listed.combination, them, them.combination, len(joint.codes[0])))
-    spread, weights, *counted = at_once(
+    entries, weights, *counted = at_once(
         len(listed.key),
         lambda: ListedPeople.of(
             table.keys,
@@ -67,7 +67,7 @@ def count_people(
         ranks, them, codes, size = asked[j]
         # Who has a suppressed row may have a value there alone.
         totals = (
-            np.bincount(ranks[told.alone], minlength=size) + spread.people_of_values(j, size)
+            np.bincount(ranks[told.alone], minlength=size) + entries.people_of_values(j, size)
             if not told.nowhere
             else _people_of_values(listed.person, ranks, size)
         )
@@ -81,22 +81,20 @@ def count_people(
                 keys=counted[j],
                 totals=totals + _sums(codes, them, size),
                 rows=None,
-                people=persons.people,
+                people=people.number,
                 by_number=by_number,
             )
         )
-    people = replace(
+    found = replace(
         table,
         weights=weights,
         sensitive=tuple(sensitive),
         row_keys=None,
         joint=None if joint is None else replace(joint, keys=counted[-1]),
         target=None,
-        persons=None,
-        people=None,
-        spread=spread,
+        people=People(listed=entries),
     )
-    return replace(people, suppressed=persons.people - people.records)
+    return replace(found, suppressed=people.number - found.records)
 
 
 def _weights(alone: NDArray[np.integer], others: PersonRows, keys: int) -> NDArray[np.int64]:

@@ -33,8 +33,8 @@ class FewPeople(NamedTuple):
     @classmethod
     def of(cls, people: FrequencyTable, least: int) -> FewPeople:
         """List the people of every key."""
-        assert people.spread is not None
-        return cls(People(people.weights, people.spread.people_of_keys), least)
+        assert people.people.listed is not None
+        return cls(People(people.weights, people.people.listed.people_of_keys), least)
 
     @property
     def failing(self) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
 from incrowd.table.frequency import FrequencyTable, SensitiveCounts
-from incrowd.table.people import ListedPeople, PersonRows, Persons
+from incrowd.table.people import ListedPeople, People, PersonRows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ class WholePeople:
     columns
         The columns that name a person.
     people, unnamed
-        As in `incrowd.table.people.Persons`.
+        Number of people, and of rows without one; see `incrowd.table.people.People`.
     several
         Whether somebody has several rows.
     totals
@@ -78,7 +78,10 @@ class WholePeople:
 
     def compared(self, counted: FrequencyTable) -> FrequencyTable:
         """Return a part with its people, to be compared with those of the whole."""
-        return counted if counted.people is None else replace(counted, people=self._whole(counted.people))
+        people = counted.people
+        if people.table is None:
+            return counted
+        return replace(counted, people=replace(people, table=self._whole(people.table)))
 
     def _whole(self, people: FrequencyTable) -> FrequencyTable:
         sensitive = tuple(
@@ -100,9 +103,9 @@ class WholePeople:
                 SensitiveCounts(counts.domain, keys, counts.totals)
                 for counts, keys in zip(table.sensitive, values, strict=True)
             ),
-            spread=ListedPeople.of(table.keys, none, none, [none] * len(sizes), sizes, None),
+            people=People(listed=ListedPeople.of(table.keys, none, none, [none] * len(sizes), sizes, None)),
         )
-        return replace(table, people=self._whole(people))
+        return replace(table, people=People(table=self._whole(people)))
 
 
 def person_columns(
@@ -203,9 +206,9 @@ def listed_people(live: Any, table: FrequencyTable, whole: WholePeople, driver_k
         listed["person"].to_numpy().astype(np.int32),
         tuple(listed[form].to_numpy() for form in forms),
     )
-    persons = Persons(whole.columns, whole.people, whole.unnamed)
+    people_of_all = People(whole.columns, whole.people, whole.unnamed)
     others = [_others(found, form) for found, form in zip(lists, forms or [""], strict=True)]
-    return whole.compared(table.with_listed(persons, rows, others, several=whole.several))
+    return whole.compared(table.with_listed(people_of_all, rows, others, several=whole.several))
 
 
 def _others(found: pl.DataFrame, form: str) -> PersonRows:
