@@ -63,7 +63,7 @@ def of_rows(
     if home is not None:
         one = np.ones(len(key), np.int64)
         found = Households.of(schema.household, key, home, one, member)
-        frequency = replace(frequency, households=found)
+        frequency = replace(frequency, survey=frequency.survey._replace(households=found))
     return frequency
 
 
@@ -104,7 +104,7 @@ def of_groups(
         )
         assert home is not None
         households = Households.of(schema.household, key, home, rows, member)
-        frequency = replace(frequency, households=households)
+        frequency = replace(frequency, survey=frequency.survey._replace(households=households))
     return frequency
 
 

@@ -50,7 +50,7 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     TableError
         When the release holds other rows.
     """
-    people, sampling, homes = frequency.people, frequency.sampling, frequency.households
+    people, (sampling, homes) = frequency.people, frequency.survey
     if people.table is None and people.columns:
         released = replace(released, people=replace(people, of_row=None))
     if people.table is None and sampling is None and homes is None:
@@ -59,7 +59,8 @@ def carry_people(released: FrequencyTable, frequency: FrequencyTable, recoding: 
     classes = EquivalenceClasses.from_assignment(frequency, key, released.keys)
     if not (same_rows or _same_sizes(released, classes)):
         raise TableError(_OTHER)
-    carried = replace(released, households=None if homes is None else homes.moved(key))
+    moved = None if homes is None else homes.moved(key)
+    carried = replace(released, survey=released.survey._replace(households=moved))
     if sampling is not None:
         carried = carried.with_sampling(sampling.moved(key, released.keys))
     if people.table is None:

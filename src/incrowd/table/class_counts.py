@@ -153,7 +153,7 @@ class ClassCounts:
         """
         from incrowd.kernels.counting import class_sums
 
-        sampling = self.frequency.sampling
+        sampling = self.frequency.survey.sampling
         return None if sampling is None else class_sums(self.indptr, self.members, sampling.keys) / UNIT
 
     def mean(self, values: NDArray[np.float64], sums: NDArray[Any]) -> float:

@@ -14,7 +14,7 @@ from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
 from incrowd.table.people import People, PersonRows
 from incrowd.table.people_counts import count_people
-from incrowd.table.survey import Households, Sampling
+from incrowd.table.survey import Sampling, Survey
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
@@ -209,10 +209,8 @@ class FrequencyTable:
         because the rows of a database have no order.
     people
         Its people, where columns name them.
-    sampling
-        How many people the rows of each key stand for, where a column holds sampling weights.
-    households
-        Who lives together, where columns say so.
+    survey
+        How many people the rows of each key stand for, and who lives together, where columns say so.
     """
 
     domains: tuple[Domain, ...]
@@ -226,15 +224,16 @@ class FrequencyTable:
     target: SensitiveCounts | None = None
     in_order: bool = True
     people: People = field(default_factory=People)
-    sampling: Sampling | None = None
-    households: Households | None = None
+    survey: Survey = field(default_factory=Survey)
 
     @property
     def counted(self) -> FrequencyTable:
         """The table as models see it: with people where people count, else itself."""
         if self.people.table is None:
             return self
-        return replace(self.people.table, population=self.population, households=self.households)
+        return replace(
+            self.people.table, population=self.population, survey=Survey(households=self.survey.households)
+        )
 
     def key_of_row(self, job: str) -> NDArray[np.int32]:
         """Return the key of each row: int32[rows], -1 for a suppressed one.
@@ -372,7 +371,8 @@ class FrequencyTable:
 
     def with_sampling(self, sampling: Sampling) -> FrequencyTable:
         """Return the table with the weights of its rows, which estimate the population."""
-        return replace(self, sampling=sampling, population=PopulationCounts.estimated(sampling))
+        survey = self.survey._replace(sampling=sampling)
+        return replace(self, survey=survey, population=PopulationCounts.estimated(sampling))
 
     @property
     def in_people(self) -> FrequencyTable:
@@ -380,8 +380,9 @@ class FrequencyTable:
 
         Only where a column holds sampling weights. Sensitive values are still counted by records.
         """
-        assert self.sampling is not None
-        return replace(self, weights=self.sampling.keys, suppressed=self.sampling.suppressed)
+        sampling = self.survey.sampling
+        assert sampling is not None
+        return replace(self, weights=sampling.keys, suppressed=sampling.suppressed)
 
     def by_record(self) -> FrequencyTable:
         """Return the same table with a key of weight 1 for every record, in the order of the rows.
@@ -408,6 +409,8 @@ class FrequencyTable:
             return SensitiveCounts.of_rows(grouped, counts.domain, counts.rank_of_row())
 
         sensitive = [(counts.domain, counts.rank_of_row()) for counts in self.sensitive]
+        sampling, homes = self.survey
+        homes = None if homes is None else homes.by_record(row_keys)
         records = replace(
             self,
             codes=tuple(codes[key] for codes in self.codes),
@@ -418,10 +421,10 @@ class FrequencyTable:
             population=None,
             target=None if self.target is None else again(self.target),
             people=replace(self.people, table=None),
-            households=None if self.households is None else self.households.by_record(row_keys),
+            survey=self.survey._replace(households=homes),
         )
-        if self.sampling is not None:
-            records = records.with_sampling(self.sampling.by_record(kept))
+        if sampling is not None:
+            records = records.with_sampling(sampling.by_record(kept))
             if self.population is None or self.population.weights is None:
                 records = replace(records, population=None)
         if self.people.table is None or self.people.of_row is None:
@@ -513,8 +516,7 @@ class FrequencyTable:
             if self.target is None
             else replace(self.target, keys=picked(self.target.keys, chosen), rows=None),
             people=replace(people, table=table, listed=listed),
-            sampling=None,
-            households=None,
+            survey=Survey(),
         )
 
     def to_records(self) -> list[dict[str, Any]]:
