@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import Engine
     from incrowd.recoding import Recoding
-    from incrowd.table.frequency import FrequencyTable
-    from incrowd.table.people import People, PersonRows
+    from incrowd.table.frequency import FrequencyTable, People
+    from incrowd.table.people import PersonRows
     from incrowd.table.schema import Schema
     from incrowd.table.treated_columns import TreatedColumn
 
@@ -410,11 +410,12 @@ class FetchedEngine(GroupedEngine):
         found = self.reduced(asked.names, asked.own, asked.lists, asked.schema)
         if found is None:
             return None
+        from incrowd.table.frequency import People
+
         listed, alike = found
         others = alike[0]
         if int(listed[ALL].sum()) + int(others[ALL].sum()) != self._fetched_rows:
             raise TableError(CHANGED)
-        from incrowd.table.people import People
 
         def read(raw: pl.DataFrame, own: Sequence[str]) -> PersonRows:
             columns = [*asked.names, *own, *(name for name in raw.columns if name == PERSON)]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable, JointCounts, SensitiveCounts
-    from incrowd.table.people import People, PersonRows
+    from incrowd.table.frequency import FrequencyTable, JointCounts, People, SensitiveCounts
+    from incrowd.table.people import PersonRows
     from incrowd.table.schema import Attribute, Schema
 
 __all__ = [

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from incrowd.engines.base import EngineSettings
     from incrowd.io.streams import Files
-    from incrowd.table.people import People, PersonRows
+    from incrowd.table.frequency import People
+    from incrowd.table.people import PersonRows
 
 __all__ = ["SpillingEngine"]
 
@@ -209,7 +210,7 @@ class SpillingEngine(ScanEngine):
         import polars as pl
 
         from incrowd.engines.spilled_people import SpilledPeople
-        from incrowd.table.people import People
+        from incrowd.table.frequency import People
 
         if self._database is None or self._folder is None:
             return None

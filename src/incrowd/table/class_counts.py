@@ -64,7 +64,7 @@ class ClassCounts:
         from incrowd.kernels.counting import class_sums
 
         sums = class_sums(self.indptr, self.members, self.frequency.weights)
-        return sums if self.frequency.people.listed is None else sums + self._met[1]
+        return sums if self.frequency.people.listed is None else sums + self._first_listed[1]
 
     def reach(self, least: int) -> NDArray[np.bool_]:
         """Say which classes have at least so many records, or people: bool[classes]."""
@@ -77,7 +77,7 @@ class ClassCounts:
         return classes_that_reach(*where, self.frequency.weights, listed.people_of_keys, least)
 
     @cached_property
-    def _met(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _first_listed(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which entries of the listed people are the first in their class, and how many in each class."""
         from incrowd.kernels.people import first_entries
 
@@ -87,7 +87,7 @@ class ClassCounts:
     @cached_property
     def alike(self) -> NDArray[np.int64]:
         """People of each class whose rows are all alike: int64[classes]."""
-        return self.sizes if self.frequency.people.listed is None else self.sizes - self._met[1]
+        return self.sizes if self.frequency.people.listed is None else self.sizes - self._first_listed[1]
 
     @cached_property
     def records(self) -> int:
@@ -138,7 +138,7 @@ class ClassCounts:
         listed = self.frequency.people.listed
         if listed is None:
             return np.zeros(1, np.int64), np.zeros(0, np.int64)
-        first, _ = self._met
+        first, _ = self._first_listed
         place = listed.classes_of_entries(self.indptr, self.members)[first]
         entries = listed.people_of_keys
         _, by_class = group_members(place, len(self))

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.table.class_counts import ClassCounts
-from incrowd.table.frequency import FrequencyTable
+from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.joint import split_by_others
-from incrowd.table.people import People
 
 __all__ = ["EquivalenceClasses", "Singles"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
-from incrowd.table.people import People, PersonRows
+from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.people_counts import count_people
 from incrowd.table.survey import Sampling, Survey
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FrequencyTable",
     "JointCounts",
+    "People",
     "PopulationCounts",
     "SensitiveCounts",
     "smallest_codes",
@@ -175,6 +176,46 @@ class PopulationCounts:
 
     def __repr__(self) -> str:
         return f"PopulationCounts({self.records:,} records)"
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The people of a table.
+
+    Attributes
+    ----------
+    columns
+        The columns that name a person; none where no column does.
+    number
+        Number of people, those included of whom every row is suppressed.
+    unnamed
+        Rows without a person; each counts as a person of its own.
+    of_row
+        int32[rows]: number of each row's person, -1 where it is missing; None where rows are not in memory.
+    table
+        The keys of the table with people in place of records; None where nobody has a second row. Its
+        weights, counts and totals are of people. Those whose rows are not all alike are `listed` there, and
+        are in no weight.
+    listed
+        Set in such a table of people alone.
+    """
+
+    columns: tuple[str, ...] = ()
+    number: int = 0
+    unnamed: int = 0
+    of_row: NDArray[np.int32] | None = None
+    table: FrequencyTable | None = None
+    listed: ListedPeople | None = None
+
+    @cached_property
+    def most_rows(self) -> int | None:
+        """Most rows of one person, so that many more are never of few people; None if rows are elsewhere."""
+        if self.of_row is None:
+            return None
+        return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
+
+    def __repr__(self) -> str:
+        return f"People({self.number:,} by {', '.join(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -476,7 +517,7 @@ class FrequencyTable:
         """
         if several is None:
             several = people.number < self.rows
-        table = count_people(self, people, listed, others) if several else None
+        table = _of_people(self, people, listed, others) if several else None
         return replace(self, people=replace(people, table=table))
 
     def only(self, kept: NDArray[np.bool_]) -> FrequencyTable:
@@ -540,6 +581,28 @@ def _rows_of(table: FrequencyTable, person: NDArray[np.int32]) -> PersonRows:
     if table.joint is not None:
         combination = table.joint.numbers(ranks)
     return PersonRows(table.key_of_row("counting people"), person, ranks, combination)
+
+
+def _of_people(
+    table: FrequencyTable, people: People, listed: PersonRows, others: Sequence[PersonRows]
+) -> FrequencyTable:
+    """Return the keys of a table with people in place of records."""
+    domains = [counts.domain for counts in table.sensitive]
+    combinations = None if table.joint is None else len(table.joint.codes[0])
+    weights, values, joint, entries = count_people(table.keys, domains, combinations, listed, others)
+    found = replace(
+        table,
+        weights=weights,
+        sensitive=tuple(
+            replace(before, keys=keys, totals=totals, rows=None, people=people.number, by_number=by_number)
+            for before, (keys, totals, by_number) in zip(table.sensitive, values, strict=True)
+        ),
+        row_keys=None,
+        joint=None if table.joint is None or joint is None else replace(table.joint, keys=joint),
+        target=None,
+        people=People(listed=entries),
+    )
+    return replace(found, suppressed=people.number - found.records)
 
 
 def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
-from incrowd.table.frequency import FrequencyTable, JointCounts
-from incrowd.table.people import ListedPeople, People
+from incrowd.table.frequency import FrequencyTable, JointCounts, People
+from incrowd.table.people import ListedPeople
 
 __all__ = ["split_by_others"]
 

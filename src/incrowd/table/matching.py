@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.table.classes import EquivalenceClasses, Singles
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
-from incrowd.table.people import People
+from incrowd.table.frequency import FrequencyTable, People, SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from incrowd.kernels.people import Entries
-    from incrowd.table.frequency import FrequencyTable
 
-__all__ = ["ListedPeople", "People", "PersonRows"]
+__all__ = ["ListedPeople", "PersonRows"]
 
 
 class PersonRows(NamedTuple):
@@ -67,46 +66,6 @@ class PersonRows(NamedTuple):
             None if self.combination is None else self.combination[chosen],
             None if self.rows is None else self.rows[chosen],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """The people of a table.
-
-    Attributes
-    ----------
-    columns
-        The columns that name a person; none where no column does.
-    number
-        Number of people, those included of whom every row is suppressed.
-    unnamed
-        Rows without a person; each counts as a person of its own.
-    of_row
-        int32[rows]: number of each row's person, -1 where it is missing; None where rows are not in memory.
-    table
-        The keys of the table with people in place of records; None where nobody has a second row. Its
-        weights, counts and totals are of people. Those whose rows are not all alike are `listed` there, and
-        are in no weight.
-    listed
-        Set in such a table of people alone.
-    """
-
-    columns: tuple[str, ...] = ()
-    number: int = 0
-    unnamed: int = 0
-    of_row: NDArray[np.int32] | None = None
-    table: FrequencyTable | None = None
-    listed: ListedPeople | None = None
-
-    @cached_property
-    def most_rows(self) -> int | None:
-        """Most rows of one person, so that many more are never of few people; None if rows are elsewhere."""
-        if self.of_row is None:
-            return None
-        return int(np.bincount(self.of_row[self.of_row >= 0]).max(initial=1))
-
-    def __repr__(self) -> str:
-        return f"People({self.number:,} by {', '.join(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,15 +135,15 @@ class ListedPeople:
             Number of possible values of each sensitive attribute.
         """
         from incrowd.kernels.grouping import group_members, packed, renumbered
-        from incrowd.kernels.stories import number_apart
+        from incrowd.kernels.person_rows import number_items
 
         indptr, order = group_members(key, keys)
         owner, people = renumbered(person[order], int(person.max(initial=-1)) + 1)
         ranked = tuple(ranks[order].astype(np.int32) for ranks in values)
         of_person = group_members(owner, people)
-        pairs = tuple(number_apart(*of_person, ranks) for ranks in ranked)
+        pairs = tuple(number_items(*of_person, ranks) for ranks in ranked)
         if len(pairs) > 1:
-            combined = number_apart(*of_person, packed(ranked, sizes, len(order)))
+            combined = number_items(*of_person, packed(ranked, sizes, len(order)))
         else:
             combined = pairs[0] if pairs else owner
         every = np.arange(len(order), dtype=np.int32)

@@ -14,8 +14,8 @@ from incrowd.engines.spark.people import SparkPeople, named_person
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
-from incrowd.table.people import ListedPeople, People, PersonRows
+from incrowd.table.frequency import FrequencyTable, People, SensitiveCounts
+from incrowd.table.people import ListedPeople, PersonRows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ class WholePeople:
     columns
         The columns that name a person.
     people, unnamed
-        Number of people, and of rows without one; see `incrowd.table.people.People`.
+        Number of people, and of rows without one; see `incrowd.table.frequency.People`.
     several
         Whether somebody has several rows.
     totals
