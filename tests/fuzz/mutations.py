@@ -29,9 +29,10 @@ from incrowd.privacy.attacker import Attacker
 from incrowd.recoding import Recoding
 from incrowd.table import matching
 from incrowd.table.domain import Domain
-from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable
 from incrowd.table.grids import Grid
 from incrowd.table.schema import Schema
+from incrowd.table.sensitive import SensitiveCounts
 from incrowd.table.spellings import Spelling
 
 Wrap = Callable[..., Any]

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable, JointCounts, People, SensitiveCounts
+    from incrowd.table.frequency import FrequencyTable, People
     from incrowd.table.people import PersonRows
     from incrowd.table.schema import Attribute, Schema
+    from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 __all__ = [
     "CELL",
@@ -387,7 +388,7 @@ class GroupedEngine(Engine):
 
         from incrowd.kernels.counting import counts_per_key
         from incrowd.table.domain import Domain
-        from incrowd.table.frequency import SensitiveCounts
+        from incrowd.table.sensitive import SensitiveCounts
 
         grouped, key = self._keyed([attribute.name], names, key_of, schema.null_values)
         values = self._distinct(attribute.name, schema.null_values)
@@ -493,7 +494,7 @@ class GroupedEngine(Engine):
 
         from incrowd.kernels.counting import counts_per_key
         from incrowd.kernels.grouping import group_columns
-        from incrowd.table.frequency import JointCounts
+        from incrowd.table.sensitive import JointCounts
 
         columns = [counts.name for counts in sensitive]
         grouped, key = self._keyed(columns, names, key_of, schema.null_values)

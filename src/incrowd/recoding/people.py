@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from incrowd.recoding.base import Recoding
     from incrowd.recoding.cells import Cells
     from incrowd.table.domain import Domain
-    from incrowd.table.frequency import FrequencyTable, SensitiveCounts
+    from incrowd.table.frequency import FrequencyTable
+    from incrowd.table.sensitive import SensitiveCounts
 
 __all__ = ["carry_people", "carry_sensitive", "released_keys", "same_values"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,15 @@ from incrowd.errors import SchemaError, TableError, those_are
 from incrowd.table.domain import Domain
 from incrowd.table.people import ListedPeople, PersonRows
 from incrowd.table.people_counts import count_people
+from incrowd.table.sensitive import ELSEWHERE, JointCounts, Members, SensitiveCounts
 from incrowd.table.survey import Sampling, Survey
-
-if TYPE_CHECKING:
-    from incrowd.kernels.counting import Counts
 
 __all__ = [
     "FrequencyTable",
-    "JointCounts",
     "People",
     "PopulationCounts",
-    "SensitiveCounts",
     "smallest_codes",
 ]
-
-_ELSEWHERE = "the rows of this table are not in memory, so its records cannot be parted"
-
-Members = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The rows of each key, as `group_members` lists them."""
 
 _NO_MEMBERS: Members = (np.zeros(1, np.int64), np.zeros(0, np.int64))
 """Where nothing is counted per key."""
@@ -43,104 +34,6 @@ def smallest_codes(codes: NDArray[np.integer], size: int) -> NDArray[np.unsigned
         if size - 1 <= np.iinfo(dtype).max:
             return np.ascontiguousarray(codes, dtype)
     raise TableError(f"a column with {size} distinct values is more than incrowd can count")
-
-
-@dataclass(frozen=True, eq=False)
-class SensitiveCounts:
-    """Counts of one sensitive attribute's values.
-
-    Attributes
-    ----------
-    domain
-        The attribute's values.
-    keys
-        Counts per key of the frequency table.
-    totals
-        int64[domain.size]: counts in the whole table, suppressed records included.
-    rows
-        int[rows]: rank of each row's value; None where rows are not in memory.
-    people
-        People of the whole table, where values count once for each person; None where they count per record.
-    by_number
-        int64[domain.size]: people who have the number that each value writes, where values count once for
-        each person and some write the same one, as 1 and 1.0; else None.
-    """
-
-    domain: Domain
-    keys: Counts
-    totals: NDArray[np.int64]
-    rows: NDArray[np.integer] | None = None
-    people: int | None = None
-    by_number: NDArray[np.int64] | None = None
-
-    def __repr__(self) -> str:
-        return f"SensitiveCounts({self.domain.name!r}, {self.domain.size:,} values)"
-
-    @classmethod
-    def of_rows(cls, grouped: Members, domain: Domain, ranks: NDArray[np.integer]) -> SensitiveCounts:
-        """Count a column of ranks, int[rows], per key."""
-        return cls(
-            domain,
-            _counted(grouped, ranks, domain.size),
-            np.bincount(ranks, minlength=domain.size).astype(np.int64),
-            ranks,
-        )
-
-    @property
-    def name(self) -> str:
-        """The attribute."""
-        return self.domain.name
-
-    def rank_of_row(self) -> NDArray[np.integer]:
-        """Return the rank of each row's value: int[rows].
-
-        Raises
-        ------
-        TableError
-            When the rows are not in memory.
-        """
-        if self.rows is None:
-            raise TableError(_ELSEWHERE)
-        return self.rows
-
-    @property
-    def everybody(self) -> int:
-        """Those of whom a value's total is a share: the records of the table, or its people."""
-        return int(self.totals.sum()) if self.people is None else self.people
-
-    @property
-    def present(self) -> int:
-        """Number of distinct values that occur in the table."""
-        return int(np.count_nonzero(self.totals))
-
-
-@dataclass(frozen=True, eq=False)
-class JointCounts:
-    """Counts of the combinations of all sensitive attributes' values.
-
-    Attributes
-    ----------
-    codes
-        Per sensitive attribute the rank of its value in each combination: int32[combinations].
-    keys
-        Counts of the combinations per key of the frequency table.
-    """
-
-    codes: tuple[NDArray[np.int32], ...]
-    keys: Counts
-
-    def numbers(self, ranks: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
-        """Return which combination each row has, given its rank in each attribute: int[rows] each."""
-        from incrowd.kernels.grouping import group_columns
-
-        known = len(self.codes[0])
-        columns = [np.concatenate((codes, own)) for codes, own in zip(self.codes, ranks, strict=True)]
-        sizes = [int(column.max(initial=0)) + 1 for column in columns]
-        ids, _ = group_columns(columns, sizes, len(columns[0]))
-        return ids[known:]
-
-    def __repr__(self) -> str:
-        return f"JointCounts({len(self.codes[0]) if self.codes else 0:,} combinations)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +299,7 @@ class FrequencyTable:
             sensitive=tuple(SensitiveCounts.of_rows(grouped, *counted) for counted in sensitive),
             suppressed=0 if kept is None else rows - len(kept),
             row_keys=row_keys,
-            joint=_combined(grouped, sensitive) if joint and sensitive else None,
+            joint=JointCounts.of_rows(grouped, sensitive) if joint and sensitive else None,
             target=None if target is None else SensitiveCounts.of_rows(grouped, *target),
         )
 
@@ -437,7 +330,7 @@ class FrequencyTable:
             When the rows are not in memory.
         """
         if self.row_keys is None:
-            raise TableError(_ELSEWHERE)
+            raise TableError(ELSEWHERE)
         from incrowd.kernels.grouping import group_members
 
         kept = np.flatnonzero(self.row_keys >= 0)
@@ -458,7 +351,7 @@ class FrequencyTable:
             weights=np.ones(len(kept), np.int64),
             sensitive=tuple(again(counts) for counts in self.sensitive),
             row_keys=row_keys,
-            joint=None if self.joint is None else _combined(grouped, sensitive),
+            joint=None if self.joint is None else JointCounts.of_rows(grouped, sensitive),
             population=None,
             target=None if self.target is None else again(self.target),
             people=replace(self.people, table=None),
@@ -587,37 +480,16 @@ def _of_people(
     table: FrequencyTable, people: People, listed: PersonRows, others: Sequence[PersonRows]
 ) -> FrequencyTable:
     """Return the keys of a table with people in place of records."""
-    domains = [counts.domain for counts in table.sensitive]
-    combinations = None if table.joint is None else len(table.joint.codes[0])
-    weights, values, joint, entries = count_people(table.keys, domains, combinations, listed, others)
+    weights, sensitive, joint, entries = count_people(
+        table.keys, table.sensitive, table.joint, people.number, listed, others
+    )
     found = replace(
         table,
         weights=weights,
-        sensitive=tuple(
-            replace(before, keys=keys, totals=totals, rows=None, people=people.number, by_number=by_number)
-            for before, (keys, totals, by_number) in zip(table.sensitive, values, strict=True)
-        ),
+        sensitive=sensitive,
         row_keys=None,
-        joint=None if table.joint is None or joint is None else replace(table.joint, keys=joint),
+        joint=joint,
         target=None,
         people=People(listed=entries),
     )
     return replace(found, suppressed=people.number - found.records)
-
-
-def _counted(grouped: Members, ranks: NDArray[np.integer], size: int) -> Counts:
-    """Count a column of ranks per key."""
-    from incrowd.kernels.counting import row_counts
-
-    return row_counts(*grouped, ranks, size)
-
-
-def _combined(grouped: Members, sensitive: Sequence[tuple[Domain, NDArray[np.integer]]]) -> JointCounts:
-    """Count the combinations of the sensitive attributes' values per key."""
-    from incrowd.kernels.grouping import group_columns
-
-    ranked = [ranks for _, ranks in sensitive]
-    combination, place = group_columns(ranked, [domain.size for domain, _ in sensitive], len(ranked[0]))
-    return JointCounts(
-        tuple(ranks[place].astype(np.int32) for ranks in ranked), _counted(grouped, combination, len(place))
-    )

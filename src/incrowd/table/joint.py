@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import ParameterError
-from incrowd.table.frequency import FrequencyTable, JointCounts, People
+from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople
+from incrowd.table.sensitive import JointCounts
 
 __all__ = ["split_by_others"]
 

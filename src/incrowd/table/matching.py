@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.table.classes import EquivalenceClasses, Singles
-from incrowd.table.frequency import FrequencyTable, People, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable, People
+from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts

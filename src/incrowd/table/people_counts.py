@@ -10,67 +10,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.table.people import ListedPeople, PersonRows
+from incrowd.table.sensitive import JointCounts, SensitiveCounts
 
 if TYPE_CHECKING:
     from incrowd.kernels.counting import Counts
     from incrowd.kernels.person_rows import DistinctRows
-    from incrowd.table.domain import Domain
 
 __all__ = ["count_people"]
-
-Values = tuple["Counts", NDArray[np.int64], NDArray[np.int64] | None]
-"""Counts of an attribute's values per key, in the whole table, and there by number; see `SensitiveCounts`."""
 
 
 def count_people(
     keys: int,
-    domains: Sequence[Domain],
-    combinations: int | None,
+    sensitive: Sequence[SensitiveCounts],
+    joint: JointCounts | None,
+    number: int,
     listed: PersonRows,
     others: Sequence[PersonRows],
-) -> tuple[NDArray[np.int64], list[Values], Counts | None, ListedPeople]:
+) -> tuple[NDArray[np.int64], tuple[SensitiveCounts, ...], JointCounts | None, ListedPeople]:
     """Count people in place of records.
 
     Parameters
     ----------
     keys
         Number of keys.
-    domains
-        The values of each sensitive attribute.
-    combinations
-        Number of combinations of sensitive values, where somebody asked.
+    sensitive, joint
+        What was counted of records.
+    number
+        How many people there are.
     listed
         Rows of people, none without a number. Whoever has rows that are not alike is listed with all of them;
         others may be.
     others
         Those who count as a record would: people whose rows are all alike, and rows without a person. For
         each sensitive attribute there is a list with its ranks, and then one with their combinations if
-        somebody asked. Without a sensitive attribute there is one list.
+        these are counted. Without a sensitive attribute there is one list.
 
     Returns
     -------
     weights
         int64[keys]: people of each key whose rows are all alike, and rows without a person.
-    values
-        Per sensitive attribute how many of them have each value, and the people of the whole table who do.
-    joint
-        How many of them have each combination of sensitive values; None where nobody asked.
+    sensitive, joint
+        The same of their values. Totals are of all people.
     entries
-        Everybody else.
+        The other people.
     """
     from incrowd.kernels.jit import at_once
 
-    sizes = [domain.size for domain in domains]
+    sizes = [before.domain.size for before in sensitive]
+    joint = None if listed.combination is None else joint
     rows = _distinct(listed, keys, sizes)
     unlike = rows.unlike
     asked = [
         (ranks, them, them.ranks[0], size)
         for ranks, them, size in zip(listed.ranks, others, sizes, strict=False)
     ]
-    if combinations is not None and listed.combination is not None:
+    if joint is not None and listed.combination is not None:
         them = others[len(sizes)]
         assert them.combination is not None
-        asked.append((listed.combination, them, them.combination, combinations))
+        asked.append((listed.combination, them, them.combination, len(joint.codes[0])))
     entries, weights, *counted = at_once(
         len(listed.key),
         lambda: ListedPeople.of(
@@ -84,8 +81,8 @@ def count_people(
         partial(_weights, listed.key[rows.alone], others[0], keys),
         *(partial(_counts_alone, listed.key, rows.alone, keys, *each) for each in asked),
     )
-    values: list[Values] = []
-    for j, domain in enumerate(domains):
+    found = []
+    for j, before in enumerate(sensitive):
         ranks, them, codes, size = asked[j]
         # Who has a suppressed row may have a value there alone.
         totals = (
@@ -93,12 +90,14 @@ def count_people(
             if not rows.nowhere
             else _people_of_values(listed.person, ranks, size)
         )
-        same, by_number = domain.same_number, None
+        same, by_number = before.domain.same_number, None
         if same is not None:
             merged = _people_of_values(listed.person, same[ranks], size)
             by_number = (merged + _sums(same[codes], them, size))[same]
-        values.append((counted[j], totals + _sums(codes, them, size), by_number))
-    return weights, values, counted[-1] if len(asked) > len(domains) else None, entries
+        totals = totals + _sums(codes, them, size)
+        found.append(SensitiveCounts(before.domain, counted[j], totals, None, number, by_number))
+    combined = None if joint is None else JointCounts(joint.codes, counted[-1])
+    return weights, tuple(found), combined, entries
 
 
 def _weights(alone: NDArray[np.integer], others: PersonRows, keys: int) -> NDArray[np.int64]:

@@ -14,8 +14,9 @@ from incrowd.engines.spark.people import SparkPeople, named_person
 from incrowd.errors import ParameterError, TableError
 from incrowd.jobs.distributed.cuts import BLOCK
 from incrowd.kernels.counting import counts_per_key
-from incrowd.table.frequency import FrequencyTable, People, SensitiveCounts
+from incrowd.table.frequency import FrequencyTable, People
 from incrowd.table.people import ListedPeople, PersonRows
+from incrowd.table.sensitive import SensitiveCounts
 
 if TYPE_CHECKING:
     import polars as pl
